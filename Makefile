@@ -1,0 +1,56 @@
+# The targets that people and continuous integration call; `make` lists them.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup build bench test test-rust test-python check ratios format docs clean
+
+# One target folder and profile everywhere (scripts/setup says why).
+export CARGO_TARGET_DIR := $(CURDIR)/target
+BIN := .venv/bin
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## Install what is missing, create .venv, build the engine
+	@scripts/setup
+
+build: setup ## Build the engine and every subject that can be built here
+	@$(BIN)/httpdyno subjects build $(ARGS)
+
+bench: setup ## Crawl 2,000 URLs with each client and print the table; more options with ARGS='--limit 500'
+	@$(BIN)/httpdyno bench --limit 2000 $(ARGS)
+
+test: setup ## Run every test
+	@$(MAKE) --no-print-directory test-rust test-python
+
+test-rust: ## Run the tests of the crates
+	cargo test --release --locked --workspace
+
+test-python: ## Run the Python tests; select some with ARGS='-k room'
+	$(BIN)/python -m pytest $(ARGS)
+
+check: setup ## Check format, lint, types and import rules
+	cargo fmt --all --check
+	cargo clippy --release --locked --workspace --all-targets -- -D warnings
+	@if command -v cargo-deny >/dev/null; then cargo deny --log-level error check bans; fi
+	$(BIN)/ruff format --check python tests subjects
+	$(BIN)/ruff check python tests subjects
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	@unformatted="$$(git ls-files -z '*.go' | xargs -0 -r gofmt -l)"; \
+	if [ -n "$$unformatted" ]; then printf 'gofmt would change: %s\n' $$unformatted; exit 1; fi
+
+ratios: setup ## Run the benchmarks against peers
+	cargo bench --locked --workspace
+
+format: setup ## Bring every file into shape
+	cargo fmt --all
+	$(BIN)/ruff format python tests subjects
+	$(BIN)/ruff check --fix python tests subjects
+	git ls-files -z '*.go' | xargs -0 -r gofmt -w
+
+docs: setup ## Write the generated pages of docs/reference
+	$(BIN)/httpdyno --help >/dev/null
+
+clean: ## Remove what was built here; runs/ and the user's cache stay
+	rm -rf target .venv dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
