@@ -1,0 +1,102 @@
+"""Every error that httpdyno raises on purpose, each with the exit code that the command ends with.
+
+The message of an error is one line that says what was wrong, where, and what to do.
+"""
+
+# ruff: noqa: N818  # an error is named for what happened; the root of the tree says that it is one
+
+from typing import ClassVar
+
+__all__ = [
+    "BuildFailed",
+    "CheckFailed",
+    "EngineFailed",
+    "HttpdynoError",
+    "Interrupted",
+    "InvalidSubject",
+    "InvalidValue",
+    "NothingMeasured",
+    "ProbeFailed",
+    "StorageFailed",
+    "SubjectUnavailable",
+    "UnknownName",
+    "UnreadableRun",
+    "UsageError",
+]
+
+
+class HttpdynoError(Exception):
+    """Root of the tree: catch this one to catch everything that httpdyno raises on purpose.
+
+    Attributes
+    ----------
+    exit_code : int
+        What the command exits with when the error reaches it.
+    """
+
+    exit_code: ClassVar[int] = 3
+
+    @property
+    def line(self) -> str:
+        """The message on one line, however many lines it was raised with."""
+        return " ".join(str(self).split())
+
+
+class CheckFailed(HttpdynoError):
+    """A check or a threshold was not met: the measurement itself is fine."""
+
+    exit_code = 1
+
+
+class ProbeFailed(CheckFailed):
+    """A subject does not do what its ``subject.toml`` claims."""
+
+
+class UsageError(HttpdynoError):
+    """Something that the user gave cannot be used as it stands."""
+
+    exit_code = 2
+
+
+class InvalidValue(UsageError):
+    """A setting, a quantity or a record has a value that it cannot have."""
+
+
+class InvalidSubject(UsageError):
+    """A ``subject.toml`` cannot be read, or says something that it must not say."""
+
+
+class UnknownName(UsageError):
+    """A name that is asked for does not exist; the message lists those that do."""
+
+
+class UnreadableRun(UsageError):
+    """A run folder is damaged, foreign, or was written by a newer version."""
+
+
+class NothingMeasured(HttpdynoError):
+    """The command ended without a single measurement."""
+
+    exit_code = 3
+
+
+class SubjectUnavailable(NothingMeasured):
+    """A subject cannot run here; the message says what to install."""
+
+
+class BuildFailed(SubjectUnavailable):
+    """A subject's build command failed."""
+
+
+class EngineFailed(NothingMeasured):
+    """The engine is missing, failed itself, or left a report that cannot be read."""
+
+
+class StorageFailed(NothingMeasured):
+    """Results cannot be written: the disk is full, or the folder is not writable."""
+
+
+class Interrupted(HttpdynoError):
+    """The user, or the system, asked to stop."""
+
+    exit_code = 130

@@ -1,0 +1,53 @@
+"""What is measured and what is known about it: frozen, validated values without any I/O."""
+
+from httpdyno.model.chart import Axis, Chart, ChartKind, Series
+from httpdyno.model.condition import Condition, Link, TrialPlan, Workload
+from httpdyno.model.counters import Count, Counters, CpuTime, MemoryPoint, ThroughputPoint, counters_from_report
+from httpdyno.model.record import RECORD_VERSION, Field, flatten, schema
+from httpdyno.model.sample import Sample
+from httpdyno.model.subject import Capabilities, KnownFailure, Need, Subject, SubjectKind
+from httpdyno.model.table import Cell, Column, ColumnKind, Note, Table
+from httpdyno.model.trial import CrawlSummary, Tally, Trial
+from httpdyno.model.units import format_size, parse_duration_ns, parse_size_bytes
+from httpdyno.model.verdict import Outcome, Validity, Verdict
+
+__all__ = [
+    "RECORD_VERSION",
+    "Axis",
+    "Capabilities",
+    "Cell",
+    "Chart",
+    "ChartKind",
+    "Column",
+    "ColumnKind",
+    "Condition",
+    "Count",
+    "Counters",
+    "CpuTime",
+    "CrawlSummary",
+    "Field",
+    "KnownFailure",
+    "Link",
+    "MemoryPoint",
+    "Need",
+    "Note",
+    "Outcome",
+    "Sample",
+    "Series",
+    "Subject",
+    "SubjectKind",
+    "Table",
+    "Tally",
+    "ThroughputPoint",
+    "Trial",
+    "TrialPlan",
+    "Validity",
+    "Verdict",
+    "Workload",
+    "counters_from_report",
+    "flatten",
+    "format_size",
+    "parse_duration_ns",
+    "parse_size_bytes",
+    "schema",
+]

@@ -1,0 +1,208 @@
+"""What the engine and the kernel counted during one trial, from outside the subject."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from httpdyno.errors import EngineFailed
+from httpdyno.model.record import Recorded
+
+__all__ = ["REPORT_VERSION", "Count", "Counters", "CpuTime", "MemoryPoint", "ThroughputPoint", "counters_from_report"]
+
+REPORT_VERSION: Final = 1
+"""Version of the engine's report that can be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How often something with a name was seen."""
+
+    name: Annotated[str, Recorded("what was seen")]
+    count: Annotated[int, Recorded("how often")]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPoint:
+    """One reading of the memory of the subject's process tree."""
+
+    elapsed_ns: Annotated[int, Recorded("since exec", unit="ns")]
+    bytes: Annotated[int, Recorded("memory in use", unit="bytes")]
+
+
+@dataclass(frozen=True, slots=True)
+class ThroughputPoint:
+    """Answers that were completed within one bin of time."""
+
+    elapsed_ns: Annotated[int, Recorded("end of the bin, since exec", unit="ns")]
+    answers: Annotated[int, Recorded("answers completed in the bin")]
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTime:
+    """How busy one pinned CPU was, whoever used it."""
+
+    cpu: Annotated[int, Recorded("number of the CPU", type="int32")]
+    role: Annotated[str, Recorded("whose CPU it is: `engine`, `subject` or `both`")]
+    busy_ns: Annotated[int, Recorded("time not idle", unit="ns")]
+    steal_ns: Annotated[int, Recorded("time taken by the hypervisor", unit="ns")]
+    window_ns: Annotated[int, Recorded("time watched", unit="ns")]
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """The engine's report of one trial, flat. What was not measured is None."""
+
+    engine_version: Annotated[str | None, Recorded("version of the engine")] = None
+    exit_code: Annotated[
+        int | None, Recorded("exit status of the subject; null when a signal ended it", type="int32")
+    ] = None
+    signal: Annotated[int | None, Recorded("signal that ended the subject", type="int32")] = None
+    started_at_ns: Annotated[int | None, Recorded("exec of the subject, since the Unix epoch", unit="ns")] = None
+    ended_at_ns: Annotated[int | None, Recorded("end of the subject, since the Unix epoch", unit="ns")] = None
+    wall_ns: Annotated[int | None, Recorded("from exec to the end, on the monotonic clock", unit="ns")] = None
+    cpu_user_ns: Annotated[int | None, Recorded("CPU time of the subject in user mode", unit="ns")] = None
+    cpu_system_ns: Annotated[int | None, Recorded("CPU time of the subject in the kernel", unit="ns")] = None
+    peak_memory_bytes: Annotated[int | None, Recorded("highest reading of the subject's memory", unit="bytes")] = None
+    memory: Annotated[tuple[MemoryPoint, ...] | None, Recorded("memory over time")] = None
+    accounting: Annotated[str | None, Recorded("where CPU time comes from: `cgroup-v2`, `cgroup-v1`, `rusage`")] = None
+    memory_limit_bytes: Annotated[int | None, Recorded("memory limit asked for", unit="bytes")] = None
+    memory_limit_enforced_by: Annotated[str | None, Recorded("`cgroup-v2`, `cgroup-v1`; null when not enforced")] = None
+    memory_limit_reason: Annotated[str | None, Recorded("why the memory limit is not enforced")] = None
+    out_of_memory: Annotated[bool | None, Recorded("whether the kernel killed the subject for its memory")] = None
+    sent_bytes: Annotated[
+        int | None, Recorded("bytes on the wire from the subject, headers included", unit="bytes")
+    ] = None
+    received_bytes: Annotated[int | None, Recorded("bytes on the wire to the subject", unit="bytes")] = None
+    sent_packets: Annotated[int | None, Recorded("packets from the subject")] = None
+    received_packets: Annotated[int | None, Recorded("packets to the subject")] = None
+    engine_cpu_user_ns: Annotated[int | None, Recorded("CPU time of the engine in user mode", unit="ns")] = None
+    engine_cpu_system_ns: Annotated[int | None, Recorded("CPU time of the engine in the kernel", unit="ns")] = None
+    cpus: Annotated[tuple[CpuTime, ...] | None, Recorded("the pinned CPUs")] = None
+    cpu_pressure_us: Annotated[int | None, Recorded("time in which something waited for a CPU", unit="us")] = None
+    memory_pressure_us: Annotated[int | None, Recorded("time in which something waited for memory", unit="us")] = None
+    io_pressure_us: Annotated[int | None, Recorded("time in which something waited for a disk", unit="us")] = None
+    web_digest: Annotated[str | None, Recorded("digest of the web's model and seed")] = None
+    connections: Annotated[int | None, Recorded("TCP connections that the origin accepted")] = None
+    handshakes_full: Annotated[int | None, Recorded("full TLS handshakes")] = None
+    handshakes_resumed: Annotated[int | None, Recorded("resumed TLS handshakes")] = None
+    handshakes_failed: Annotated[int | None, Recorded("failed TLS handshakes")] = None
+    tls_versions: Annotated[tuple[Count, ...] | None, Recorded("handshakes by TLS version")] = None
+    http_versions: Annotated[tuple[Count, ...] | None, Recorded("requests by HTTP version")] = None
+    requests: Annotated[int | None, Recorded("requests that reached the origin")] = None
+    reused: Annotated[int | None, Recorded("requests on a connection that had carried one before")] = None
+    repeated: Annotated[int | None, Recorded("requests of a URL beyond those that a correct client sends")] = None
+    peak_concurrency: Annotated[int | None, Recorded("most exchanges that were open at once")] = None
+    dns_queries: Annotated[int | None, Recorded("DNS queries")] = None
+    dns_repeated: Annotated[int | None, Recorded("DNS queries for a name and type that was asked before")] = None
+    statuses: Annotated[tuple[Count, ...] | None, Recorded("answers by status code")] = None
+    codings: Annotated[tuple[Count, ...] | None, Recorded("answers by content coding")] = None
+    faults: Annotated[tuple[Count, ...] | None, Recorded("faults that were played")] = None
+    user_agents: Annotated[tuple[Count, ...] | None, Recorded("requests by User-Agent, the first 16 distinct")] = None
+    origin_sent_bytes: Annotated[int | None, Recorded("bytes that the origin handed to the kernel", unit="bytes")] = (
+        None
+    )
+    origin_received_bytes: Annotated[int | None, Recorded("bytes that the origin read", unit="bytes")] = None
+    lateness_count: Annotated[int | None, Recorded("sends that the origin had planned for a moment")] = None
+    lateness_p50_ns: Annotated[int | None, Recorded("median of how late they were", unit="ns")] = None
+    lateness_p99_ns: Annotated[int | None, Recorded("99th percentile of how late they were", unit="ns")] = None
+    lateness_max_ns: Annotated[int | None, Recorded("the latest", unit="ns")] = None
+    throughput: Annotated[tuple[ThroughputPoint, ...] | None, Recorded("answers over time")] = None
+
+
+_SUBJECT: Final = (
+    "exit_code",
+    "signal",
+    "started_at_ns",
+    "ended_at_ns",
+    "wall_ns",
+    "cpu_user_ns",
+    "cpu_system_ns",
+    "peak_memory_bytes",
+    "accounting",
+    "memory_limit_bytes",
+    "memory_limit_enforced_by",
+    "memory_limit_reason",
+    "out_of_memory",
+    "sent_bytes",
+    "received_bytes",
+    "sent_packets",
+    "received_packets",
+)
+_ORIGIN: Final = (
+    "connections",
+    "handshakes_full",
+    "handshakes_resumed",
+    "handshakes_failed",
+    "requests",
+    "reused",
+    "repeated",
+    "peak_concurrency",
+    "dns_queries",
+    "dns_repeated",
+)
+_ORIGIN_COUNTS: Final = ("tls_versions", "http_versions", "statuses", "codings", "faults", "user_agents")
+
+
+def counters_from_report(report: Mapping[str, Any]) -> Counters:
+    """Counters of a trial from the JSON report that the engine left, version 1.
+
+    Parameters
+    ----------
+    report : Mapping[str, Any]
+        The parsed JSON. A part that does not apply (``origin`` of a trial on the real internet) may be null or absent.
+
+    Raises
+    ------
+    EngineFailed
+        If the report is of another version or does not have the shape of one.
+    """
+    version = report.get("version")
+    if version != REPORT_VERSION:
+        raise EngineFailed(
+            f"the engine's report has version {version}, this httpdyno reads {REPORT_VERSION}: build the engine again"
+        )
+    try:
+        return _counters(report)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise EngineFailed(
+            f"the engine's report cannot be read ({type(error).__name__}: {error}): build the engine again"
+        ) from error
+
+
+def _counters(report: Mapping[str, Any]) -> Counters:
+    subject = report.get("subject") or {}
+    engine = report.get("engine") or {}
+    pressure = report.get("pressure") or {}
+    origin = report.get("origin") or {}
+    lateness = origin.get("lateness_ns") or {}
+    plain: dict[str, Any] = {name: subject.get(name) for name in _SUBJECT} | {
+        name: origin.get(name) for name in _ORIGIN
+    }
+    counted: dict[str, Any] = {name: _counts(origin.get(name)) for name in _ORIGIN_COUNTS}
+    return Counters(
+        **plain,
+        **counted,
+        engine_version=engine.get("version"),
+        engine_cpu_user_ns=engine.get("cpu_user_ns"),
+        engine_cpu_system_ns=engine.get("cpu_system_ns"),
+        memory=tuple(MemoryPoint(int(at), int(size)) for at, size in subject.get("memory") or ()) if subject else None,
+        cpus=tuple(
+            CpuTime(cpu["cpu"], cpu["role"], cpu["busy_ns"], cpu["steal_ns"], cpu["window_ns"])
+            for cpu in report.get("cpus") or ()
+        ),
+        cpu_pressure_us=pressure.get("cpu_some_us"),
+        memory_pressure_us=pressure.get("memory_some_us"),
+        io_pressure_us=pressure.get("io_some_us"),
+        web_digest=(report.get("web") or {}).get("digest"),
+        origin_sent_bytes=origin.get("sent_bytes"),
+        origin_received_bytes=origin.get("received_bytes"),
+        lateness_count=lateness.get("count"),
+        lateness_p50_ns=lateness.get("p50"),
+        lateness_p99_ns=lateness.get("p99"),
+        lateness_max_ns=lateness.get("max"),
+        throughput=tuple(ThroughputPoint(int(at), int(answers)) for at, answers in report.get("throughput") or ()),
+    )
+
+
+def _counts(counts: Mapping[str, int] | None) -> tuple[Count, ...] | None:
+    return None if counts is None else tuple(Count(name, int(count)) for name, count in sorted(counts.items()))

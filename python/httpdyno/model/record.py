@@ -1,0 +1,127 @@
+"""The description of a record's column: from an annotated dataclass to a flat schema."""
+
+from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+
+__all__ = ["RECORD_VERSION", "Embedded", "Field", "Recorded", "ScalarType", "flatten", "schema"]
+
+RECORD_VERSION: Final = 1
+"""Version of the columns below; a reader knows this one and those before it."""
+
+ScalarType = Literal["boolean", "int16", "int32", "int64", "float64", "text", "category"]
+_NUMBERS: Final[dict[type, ScalarType]] = {bool: "boolean", int: "int64", float: "float64", str: "text"}
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Makes a dataclass field a column: ``Annotated[int, Recorded("bytes that the subject sent", unit="bytes")]``."""
+
+    description: str
+    unit: str = ""
+    type: ScalarType | None = None
+    """None: int64, float64, text, boolean or category, as the field's own type says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Makes the fields of a field's own dataclass columns of the outer record."""
+
+    prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One column of a record.
+
+    ``members`` is not empty when the column holds a list of structures; ``type`` is then None.
+    """
+
+    name: str
+    type: ScalarType | None
+    nullable: bool
+    description: str
+    unit: str = ""
+    categories: tuple[str, ...] = ()
+    members: tuple["Field", ...] = ()
+
+
+def schema(record: type[Any]) -> tuple[Field, ...]:
+    """List the columns of a record type, in the order of its fields, embedded records in place.
+
+    Raises
+    ------
+    TypeError
+        If a field carries neither ``Recorded`` nor ``Embedded``, or is of a type that no column can hold.
+    """
+    hints = get_type_hints(record, include_extras=True)
+    columns: list[Field] = []
+    for item in fields(record):
+        type_, mark = _annotation(record, item.name, hints[item.name])
+        inner, nullable = _without_none(type_)
+        if isinstance(mark, Embedded):
+            columns += [_embedded(field, mark.prefix, nullable) for field in schema(inner)]
+        else:
+            columns.append(_column(item.name, inner, nullable, mark))
+    return tuple(columns)
+
+
+def flatten(record: object) -> dict[str, Any]:
+    """Give the values of a record under the names of its columns; an embedded record that is None gives nulls."""
+    hints = get_type_hints(type(record), include_extras=True)
+    values: dict[str, Any] = {}
+    for item in fields(record):  # type: ignore[arg-type]  # any record is a dataclass instance
+        value = getattr(record, item.name)
+        type_, mark = _annotation(type(record), item.name, hints[item.name])
+        if isinstance(mark, Embedded):
+            inner = (
+                flatten(value) if value is not None else {field.name: None for field in schema(_without_none(type_)[0])}
+            )
+            values.update({mark.prefix + name: inner_value for name, inner_value in inner.items()})
+        elif isinstance(value, tuple):
+            values[item.name] = [flatten(entry) for entry in value]
+        else:
+            values[item.name] = str(value) if isinstance(value, StrEnum) else value
+    return values
+
+
+def _annotation(record: type[Any], name: str, hint: object) -> tuple[Any, Recorded | Embedded]:
+    if get_origin(hint) is Annotated:
+        type_, *marks = get_args(hint)
+        for mark in marks:
+            if isinstance(mark, Recorded | Embedded):
+                return type_, mark
+    raise TypeError(f"{record.__name__}.{name} is not annotated with Recorded or Embedded")
+
+
+def _without_none(type_: object) -> tuple[Any, bool]:
+    if get_origin(type_) in {Union, UnionType}:
+        kept = [member for member in get_args(type_) if member is not NoneType]
+        if len(kept) == 1:
+            return kept[0], True
+    return type_, False
+
+
+def _embedded(field: Field, prefix: str, nullable: bool) -> Field:
+    return Field(
+        prefix + field.name,
+        field.type,
+        field.nullable or nullable,
+        field.description,
+        field.unit,
+        field.categories,
+        field.members,
+    )
+
+
+def _column(name: str, type_: object, nullable: bool, mark: Recorded) -> Field:
+    if get_origin(type_) is tuple and is_dataclass(get_args(type_)[0]):
+        return Field(name, None, nullable, mark.description, mark.unit, members=schema(get_args(type_)[0]))
+    if isinstance(type_, type) and issubclass(type_, StrEnum):
+        return Field(
+            name, "category", nullable, mark.description, mark.unit, categories=tuple(member.value for member in type_)
+        )
+    if type_ not in _NUMBERS:
+        raise TypeError(f"{name}: a column cannot hold {type_}")
+    return Field(name, mark.type or _NUMBERS[type_], nullable, mark.description, mark.unit)

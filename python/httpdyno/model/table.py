@@ -1,0 +1,92 @@
+"""Tables: where experiments, which fill them, and reports, which show them, meet."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from httpdyno.errors import InvalidValue
+
+__all__ = ["Cell", "Column", "ColumnKind", "Note", "Table"]
+
+Cell = str | int | float | bool | None
+"""What stands in one place of a table; None is "not known" or "does not apply", never -1."""
+
+
+class ColumnKind(StrEnum):
+    """What a column holds, which decides how a report shows it."""
+
+    TEXT = "text"
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    """Shown with at most two digits after the point, as the seeds print shares."""
+    DURATION = "duration"
+    """Milliseconds."""
+    SIZE = "size"
+    """Bytes; shown in KiB, MiB or GiB where people read."""
+    BOOLEAN = "boolean"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name is the heading of the table and the key of the JSON object."""
+
+    name: str
+    kind: ColumnKind = ColumnKind.TEXT
+    unit: str = ""
+    """For the legend and the axis: ``ms``, ``bytes``, ``1/s``; empty when the value has none."""
+    description: str = ""
+    shown: bool = True
+    """False: only machine-readable formats carry it (``subject``, for one)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line under the table."""
+
+    text: str
+    row: int | None = None
+    """Index of the row that it explains (why a subject failed, which failures are known); None: the whole table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells under named columns.
+
+    Raises
+    ------
+    InvalidValue
+        If two columns share a name, a row has another number of cells than there are columns, or a note explains a row
+        that is not there.
+    """
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    title: str = ""
+    notes: tuple[Note, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a table that has no rectangular shape."""
+        names = [column.name for column in self.columns]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise InvalidValue(f"table {self.title!r}: more than one column is called {twice[0]!r}")
+        for index, row in enumerate(self.rows):
+            if len(row) != len(self.columns):
+                raise InvalidValue(
+                    f"table {self.title!r}: row {index} has {len(row)} cells under {len(self.columns)} columns"
+                )
+        for note in self.notes:
+            if note.row is not None and not 0 <= note.row < len(self.rows):
+                raise InvalidValue(f"table {self.title!r}: a note explains row {note.row} of {len(self.rows)}")
+
+    def values(self, name: str) -> tuple[Cell, ...]:
+        """Give the cells of one column, from the first row to the last.
+
+        Raises
+        ------
+        InvalidValue
+            If there is no such column.
+        """
+        for index, column in enumerate(self.columns):
+            if column.name == name:
+                return tuple(row[index] for row in self.rows)
+        raise InvalidValue(f"no column {name!r}; known are: {', '.join(column.name for column in self.columns)}")

@@ -1,0 +1,100 @@
+"""The columns of ``trials.parquet``: one row for each trial, also for one that could not be run."""
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from httpdyno.model.counters import Counters
+from httpdyno.model.record import Embedded, Recorded
+from httpdyno.model.verdict import Outcome, Validity
+
+__all__ = ["CrawlSummary", "Tally", "Trial"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many samples of a trial got each verdict; those that a known failure explains are counted there too."""
+
+    right: Annotated[int, Recorded("samples that are right")] = 0
+    wrong_status: Annotated[int, Recorded("samples with another status than the web serves")] = 0
+    wrong_length: Annotated[int, Recorded("samples with another length than the web serves")] = 0
+    late: Annotated[int, Recorded("samples past their timeout by more than 10 % and 100 ms")] = 0
+    false_error: Annotated[int, Recorded("samples with an error where a status was due")] = 0
+    missed_error: Annotated[int, Recorded("samples with a status where an error was due")] = 0
+    wrong_time: Annotated[int, Recorded("samples whose stretch of time the origin did not see")] = 0
+    not_reached: Annotated[int, Recorded("URLs that the deadline left without a line")] = 0
+    unverified: Annotated[int, Recorded("samples of a web that nobody can verify")] = 0
+    explained: Annotated[int, Recorded("wrong samples that a known failure of the subject explains")] = 0
+
+    @property
+    def wrong_in_all(self) -> int:
+        """Samples at fault, explained or not."""
+        return (
+            self.wrong_status + self.wrong_length + self.late + self.false_error + self.missed_error + self.wrong_time
+        )
+
+    @property
+    def wrong(self) -> int:
+        """Samples at fault that no known failure explains: the ``wrong`` of the tables."""
+        return self.wrong_in_all - self.explained
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlSummary:
+    """A crawl in figures, from what the client printed. A figure without a sample to rest on is None."""
+
+    urls: Annotated[int, Recorded("URLs that the client printed a line for")] = 0
+    time_ns: Annotated[int | None, Recorded("from exec to the client's last line", unit="ns")] = None
+    exhausted_ns: Annotated[
+        int | None, Recorded("from exec to the start of the URL that was started last", unit="ns")
+    ] = None
+    mean_ns: Annotated[float | None, Recorded("mean of the durations", unit="ns")] = None
+    max_ns: Annotated[int | None, Recorded("longest duration", unit="ns")] = None
+    p50_ns: Annotated[float | None, Recorded("median of the durations", unit="ns")] = None
+    p99_ns: Annotated[float | None, Recorded("99th percentile of the durations", unit="ns")] = None
+    ok_per_s: Annotated[
+        float | None, Recorded("answers with a status of 2xx for each second of `time_ns`", unit="1/s")
+    ] = None
+    ok_share: Annotated[float | None, Recorded("share of lines with a status of 2xx, 0 to 1")] = None
+    mean_body_length: Annotated[float | None, Recorded("mean length of the content of 2xx", unit="bytes")] = None
+    right_per_s: Annotated[
+        float | None, Recorded("right answers until the list was exhausted, for each second", unit="1/s")
+    ] = None
+    status_2xx: Annotated[int, Recorded("lines with a status of 2xx")] = 0
+    status_3xx: Annotated[int, Recorded("lines with a status of 3xx")] = 0
+    status_4xx: Annotated[int, Recorded("lines with a status of 4xx")] = 0
+    status_5xx: Annotated[int, Recorded("lines with a status of 5xx")] = 0
+    exceptions: Annotated[int, Recorded("lines with any other code: an error, mostly")] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One trial: one fresh process of one subject under one condition, and what became of it."""
+
+    trial: Annotated[int, Recorded("number of the trial in its run, from 0", type="int32")]
+    block: Annotated[int, Recorded("block of trials that shared what the machine was like, from 0", type="int32")]
+    position: Annotated[int, Recorded("place within the block, from 0", type="int32")]
+    experiment: Annotated[str, Recorded("name of the experiment")]
+    condition: Annotated[str, Recorded("name of the point in the experiment's grid; empty when there is one")]
+    subject: Annotated[str, Recorded("name of the subject's folder")]
+    language: Annotated[str, Recorded("language of the subject")]
+    method: Annotated[str, Recorded("library or program, by the name people know it by")]
+    version: Annotated[str | None, Recorded("version of the library or program")]
+    concurrency: Annotated[int, Recorded("requests that may be in flight at once", type="int32")]
+    web: Annotated[str, Recorded("name of the web")]
+    seed: Annotated[int, Recorded("seed of the web")]
+    link: Annotated[str, Recorded("the path between subject and web; `direct` when nothing is added")]
+    timeout_ns: Annotated[int, Recorded("what the client was told to give each URL", unit="ns")]
+    keepalive: Annotated[bool, Recorded("whether the client was told to reuse connections")]
+    check: Annotated[str, Recorded("what the client was told to check in the content; empty when nothing")]
+    http_version: Annotated[str, Recorded("HTTP version that the client was told to use; empty: its default")]
+    urls_given: Annotated[int, Recorded("URLs that the client was given")]
+    outcome: Annotated[Outcome, Recorded("how the trial as a whole ended")]
+    reason: Annotated[str | None, Recorded("why the outcome is not `ok`, in one line")] = None
+    validity: Annotated[
+        Validity | None, Recorded("whether the figures say something about the subject; null when it failed")
+    ] = None
+    validity_reason: Annotated[str | None, Recorded("why the trial is not `VALID`, in one line")] = None
+    garbage_lines: Annotated[int, Recorded("lines that are no result")] = 0
+    summary: Annotated[CrawlSummary | None, Embedded()] = None
+    tally: Annotated[Tally | None, Embedded()] = None
+    counters: Annotated[Counters, Embedded()] = field(default_factory=Counters)

@@ -1,0 +1,101 @@
+"""Quantities with units as people write them: durations and sizes."""
+
+import re
+from decimal import Decimal
+from typing import Final
+
+from httpdyno.errors import InvalidValue
+
+__all__ = ["format_size", "parse_duration_ns", "parse_size_bytes"]
+
+_NANOSECONDS: Final = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "min": 60_000_000_000,
+    "h": 3_600_000_000_000,
+}
+_BYTES: Final = {
+    "B": 1,
+    "kB": 1000,
+    "KB": 1000,
+    "MB": 1000**2,
+    "GB": 1000**3,
+    "TB": 1000**4,
+    "KiB": 1024,
+    "MiB": 1024**2,
+    "GiB": 1024**3,
+    "TiB": 1024**4,
+}
+_BINARY_SIZES: Final = (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024))
+_QUANTITY: Final = re.compile(r"(?P<number>[0-9]{1,18}(?:\.[0-9]{1,9})?)\s*(?P<unit>[A-Za-zµ]*)")
+_LARGEST: Final = 2**63 - 1
+
+
+def parse_duration_ns(text: str, *, bare_unit: str = "s", name: str = "duration") -> int:
+    """Read a duration in nanoseconds, such as ``40ms``, ``600s``, ``1.5h`` or ``5``.
+
+    Parameters
+    ----------
+    text : str
+        A decimal number and one of ns, us, ms, s, m (or min), h.
+    bare_unit : str
+        The unit of a number that has none: the environment variables of the client contract are plain seconds.
+    name : str
+        What the message calls the value.
+
+    Returns
+    -------
+    int
+        Nanoseconds, 0 or more; a fraction of one nanosecond is cut off.
+
+    Raises
+    ------
+    InvalidValue
+        If the text is no such duration, or is longer than 292 years.
+    """
+    return _parse(text, units=_NANOSECONDS, bare_unit=bare_unit, name=name, examples="40ms, 5s or 10m")
+
+
+def parse_size_bytes(text: str, *, name: str = "size") -> int:
+    """Read a size in bytes, such as ``2GiB``, ``512MB`` or ``4096``.
+
+    KiB, MiB, GiB are powers of two; kB, MB, GB are powers of ten.
+
+    Raises
+    ------
+    InvalidValue
+        If the text is no such size, or does not fit in 63 bits.
+    """
+    return _parse(text, units=_BYTES, bare_unit="B", name=name, examples="2GiB, 512MiB or 4096")
+
+
+def format_size(size_bytes: int | float) -> str:
+    """Write a size as people read it, in powers of two: ``512 B``, ``4.0 KiB``, ``1.3 GiB``.
+
+    Raises
+    ------
+    InvalidValue
+        If the size is negative.
+    """
+    if size_bytes < 0:
+        raise InvalidValue(f"a size cannot be negative: {size_bytes}")
+    for unit, factor in _BINARY_SIZES:
+        # 1023.95 KiB would be printed as "1024.0 KiB": the next unit up takes over from where rounding would carry.
+        if size_bytes >= factor - factor / 20480:
+            return f"{size_bytes / factor:.1f} {unit}"
+    return f"{size_bytes:.0f} B"
+
+
+def _parse(text: str, *, units: dict[str, int], bare_unit: str, name: str, examples: str) -> int:
+    match = _QUANTITY.fullmatch(text.strip())
+    factor = units.get(match["unit"] or bare_unit) if match else None
+    if match is None or factor is None:
+        raise InvalidValue(f"{name}: {text[:60]!r} is not understood; write it like {examples}")
+    value = int(Decimal(match["number"]) * factor)
+    if value > _LARGEST:
+        raise InvalidValue(f"{name}: {text[:60]!r} is too large; write it like {examples}")
+    return value
