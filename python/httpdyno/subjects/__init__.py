@@ -1,0 +1,1 @@
+"""Finds, builds and probes subjects: the folders with a ``subject.toml``."""

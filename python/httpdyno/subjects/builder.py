@@ -1,0 +1,284 @@
+"""Builds subjects into the cache: several at a time, each once for each state of its files and its toolchain."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from httpdyno.errors import BuildFailed, Interrupted, SubjectUnavailable
+from httpdyno.model import Subject
+from httpdyno.subjects import supervisor
+from httpdyno.subjects.build import Build, build_place, filled
+from httpdyno.subjects.cache import BuildPlace, BuildRecord, cargo_target, storage_errors
+from httpdyno.subjects.environment import tool_environment
+from httpdyno.subjects.needs import check_needs, toolchain
+from httpdyno.subjects.sources import copy_sources
+from httpdyno.subjects.trust import bundles_within
+
+__all__ = ["BuildEvent", "BuildOutcome", "BuildState", "build_subjects", "log_tail"]
+
+_LONGEST_BUILD_S: Final = 3600.0
+_LONGEST_VERSION_S: Final = 60.0
+_PAUSE_S: Final = 0.05
+
+
+class BuildState(StrEnum):
+    """How far the build of one subject is."""
+
+    READY = "ready"
+    WAITING = "waiting"
+    BUILDING = "building"
+    BUILT = "built"
+    UNAVAILABLE = "unavailable"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildEvent:
+    """News of one build, for whoever shows progress."""
+
+    subject: Subject
+    state: BuildState
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOutcome:
+    """What became of one subject: a build, or the reason why there is none."""
+
+    subject: Subject
+    build: Build | None = None
+    error: SubjectUnavailable | None = None
+    log: Path | None = None
+    """What the build printed; None when none was started."""
+
+
+def build_subjects(
+    subjects: Iterable[Subject],
+    cache: Path,
+    *,
+    tell: Callable[[BuildEvent], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    parallel: int | None = None,
+) -> dict[str, BuildOutcome]:
+    """Build what is not built yet.
+
+    Parameters
+    ----------
+    subjects : iterable of Subject
+        Of any kind; one that cannot be built does not stop the others.
+    cache : Path
+        The user's cache folder.
+    tell : callable
+        Gets the news of each build.
+    stop : callable
+        Asked about twenty times a second; once it is true, running builds are ended.
+    parallel : int, optional
+        How many are built at once; default: one for each CPU.
+
+    Returns
+    -------
+    dict of BuildOutcome
+        By id, in the order of ``subjects``.
+
+    Raises
+    ------
+    Interrupted
+        If ``stop`` became true.
+    StorageFailed
+        If the cache cannot be written.
+    """
+    jobs = [_Job(subject, cache, tell or (lambda _: None)) for subject in subjects]
+    pending, running = list(jobs), list[_Job]()
+    at_once = parallel or os.cpu_count() or 1
+    try:
+        while pending or running:
+            if stop():
+                raise Interrupted("interrupted while subjects were being built")
+            with storage_errors("building subjects"):
+                for job in list(pending):
+                    if len(running) < at_once and job.started():
+                        pending.remove(job)
+                        running.append(job)
+                running = [job for job in running if not job.finished()]
+            if pending or running:
+                time.sleep(_PAUSE_S)
+    finally:
+        for job in running:
+            job.end()
+    return {job.subject.id: job.outcome for job in jobs}
+
+
+def log_tail(log: Path, lines: int = 10) -> list[str]:
+    """Give the last lines of a build's log; empty when it cannot be read."""
+    try:
+        return log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]
+    except OSError:
+        return []
+
+
+class _Job:
+    """The build of one subject, moved on by ``started`` and ``finished``, neither of which waits."""
+
+    def __init__(self, subject: Subject, cache: Path, tell: Callable[[BuildEvent], None]) -> None:
+        self.subject = subject
+        self.outcome = BuildOutcome(subject)
+        self._cache = cache
+        self._cargo_target = cargo_target(cache)
+        self._tell = tell
+        self._place: BuildPlace | None = None
+        self._lock: int | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._began_s = 0.0
+        self._waits = False
+
+    def started(self) -> bool:
+        """Begin, unless another run is building the same subject; true also when there is nothing to do."""
+        if misses := check_needs(self.subject):
+            self._close(BuildState.UNAVAILABLE, error=SubjectUnavailable("; ".join(str(miss) for miss in misses)))
+            return True
+        place = self._place = build_place(self.subject, self._cache)
+        if self._found(place):
+            return True
+        self._lock = place.lock()
+        if self._lock is None:
+            if not self._waits:
+                self._waits = True
+                self._tell(BuildEvent(self.subject, BuildState.WAITING))
+            return False
+        # Whoever held the lock until now may have built just this.
+        if self._found(place):
+            return True
+        self._tell(BuildEvent(self.subject, BuildState.BUILDING))
+        place.clear()
+        copy_sources(self.subject, place.folder)
+        self._began_s = time.monotonic()
+        if self.subject.build_argv:
+            self._spawn(place)
+        return True
+
+    def finished(self) -> bool:
+        """Look whether the build has ended; if so, make its outcome."""
+        if self.outcome.build is not None or self.outcome.error is not None:
+            return True
+        assert self._place is not None
+        status = 0 if self._process is None else self._process.poll()
+        if status is None:
+            if time.monotonic() - self._began_s < _LONGEST_BUILD_S:
+                return False
+            self._stop_process()
+            status = 124
+        self._conclude(self._place, status)
+        return True
+
+    def end(self) -> None:
+        """End the build with everything it started; what it made is not whole and is built again next time."""
+        self._stop_process()
+        self._release()
+
+    def _found(self, place: BuildPlace) -> bool:
+        record = place.record()
+        if record is None:
+            return False
+        self._close(BuildState.READY, build=Build(self.subject, place, record))
+        return True
+
+    def _spawn(self, place: BuildPlace) -> None:
+        argv = [filled(part, folder=place.folder, target=self._cargo_target) for part in self.subject.build_argv]
+        with place.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", supervisor.__file__, *argv],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=place.folder,
+                env={**tool_environment(os.environ), "CARGO_TARGET_DIR": str(self._cargo_target)},
+                process_group=0,
+            )
+
+    def _conclude(self, place: BuildPlace, status: int) -> None:
+        try:
+            if status != 0:
+                ending = "took longer than an hour" if status == 124 else f"failed with exit status {status}"
+                last = "".join(f": {line.strip()}" for line in log_tail(place.log, 1))
+                raise BuildFailed(f"{self.subject.id}: the build {ending}{last} (all of it: {place.log})")
+            self._adopt_programs(place)
+            record = BuildRecord(
+                version=self._ask_version(place),
+                toolchain=toolchain(self.subject.needs),
+                trust_files=[str(path.relative_to(place.folder)) for path in bundles_within(place.folder)],
+            )
+        except BuildFailed as error:
+            self._close(BuildState.FAILED, error=error, log=place.log)
+            return
+        place.complete(record)
+        self._close(BuildState.BUILT, build=Build(self.subject, place, record), log=place.log)
+
+    def _adopt_programs(self, place: BuildPlace) -> None:
+        """Copy what is run from Cargo's target folder, where the subject's next build would replace it during a run."""
+        for part in dict.fromkeys([*self.subject.run_argv, *self.subject.version_argv]):
+            if not part.startswith("{target}/"):
+                continue
+            relative = part.removeprefix("{target}/")
+            built = self._cargo_target / relative
+            if not built.is_file():
+                raise BuildFailed(f"{self.subject.id}: the build left no {built}, which subject.toml wants to run")
+            copy = place.target / relative
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(built, copy)
+
+    def _ask_version(self, place: BuildPlace) -> str | None:
+        if not self.subject.version_argv:
+            return None
+        argv = [filled(part, folder=place.folder, target=place.target) for part in self.subject.version_argv]
+        try:
+            asked = subprocess.run(
+                argv,
+                cwd=place.folder,
+                env=tool_environment(os.environ),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_LONGEST_VERSION_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise BuildFailed(f"{self.subject.id}: the command of [version] does not run: {error}") from error
+        lines = asked.stdout.split("\n")
+        if asked.returncode != 0 or not lines[0].strip():
+            said = " ".join((asked.stderr or asked.stdout).split())[:200] or "nothing"
+            raise BuildFailed(
+                f"{self.subject.id}: the command of [version] failed with exit status {asked.returncode}, saying {said}"
+            )
+        return lines[0].strip()
+
+    def _close(
+        self,
+        state: BuildState,
+        *,
+        build: Build | None = None,
+        error: SubjectUnavailable | None = None,
+        log: Path | None = None,
+    ) -> None:
+        self.outcome = BuildOutcome(self.subject, build, error, log)
+        self._release()
+        self._tell(BuildEvent(self.subject, state))
+
+    def _stop_process(self) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            # The supervisor ends the whole process group when this pipe closes.
+            self._process.stdin.close()
+            self._process.wait()
+
+    def _release(self) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None

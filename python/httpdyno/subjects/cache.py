@@ -1,0 +1,135 @@
+"""The user's cache folder, and the place of one build in it: locked while it is made, marked when it is whole."""
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from httpdyno.errors import StorageFailed
+
+__all__ = ["BuildPlace", "BuildRecord", "cache_folder", "cargo_target", "storage_errors"]
+
+_CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+def cache_folder(environment: Mapping[str, str] | None = None) -> Path:
+    """Give ``$XDG_CACHE_HOME/httpdyno``, or ``~/.cache/httpdyno`` when the variable is not set or not absolute."""
+    variables = os.environ if environment is None else environment
+    given = Path(variables.get("XDG_CACHE_HOME", ""))
+    return (given if given.is_absolute() else Path.home() / ".cache") / "httpdyno"
+
+
+def cargo_target(cache: Path) -> Path:
+    """Give Cargo's target folder for Rust subjects.
+
+    The checkout's, where the engine's dependencies are already compiled; without a checkout that can be written, one in
+    the cache.
+    """
+    shared = (_CHECKOUT / "Cargo.toml").is_file() and os.access(_CHECKOUT, os.W_OK)
+    return _CHECKOUT / "target" if shared else cache / "target"
+
+
+@contextmanager
+def storage_errors(what: str) -> Iterator[None]:
+    """Turn a full disk or an unwritable folder into one clear line.
+
+    Raises
+    ------
+    StorageFailed
+        Instead of any OSError in the block.
+    """
+    try:
+        yield
+    except OSError as error:
+        place = error.filename or ""
+        cure = "free some space" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "make it writable or name another"
+        raise StorageFailed(f"{what}: cannot write {place}: {error.strerror}; {cure}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class BuildRecord:
+    """What is known of a whole build."""
+
+    version: str | None
+    toolchain: dict[str, str]
+    trust_files: list[str]
+    """Certificate bundles inside the build, relative to its folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildPlace:
+    """Where one build of one subject lives: ``builds/<id>-<fingerprint>/``."""
+
+    root: Path
+    """The cache's ``builds`` folder."""
+    subject: str
+    fingerprint: str
+
+    @property
+    def path(self) -> Path:
+        """Everything of this build."""
+        return self.root / f"{self.subject}-{self.fingerprint}"
+
+    @property
+    def folder(self) -> Path:
+        """The copy of the subject's folder in which it was built and runs: ``{folder}``."""
+        return self.path / "folder"
+
+    @property
+    def target(self) -> Path:
+        """Programs taken from Cargo's target folder: ``{target}`` of what is run."""
+        return self.path / "target"
+
+    @property
+    def log(self) -> Path:
+        """What the build printed."""
+        return self.path / "build.log"
+
+    @property
+    def _record(self) -> Path:
+        return self.path / "complete.json"
+
+    def record(self) -> BuildRecord | None:
+        """Read the record of a whole build; None when there is none, or only part of one."""
+        try:
+            values = json.loads(self._record.read_text(encoding="utf-8"))
+            return BuildRecord(**values)
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def complete(self, record: BuildRecord) -> None:
+        """Mark the build as whole, atomically."""
+        written = self._record.with_suffix(".new")
+        written.write_text(json.dumps(asdict(record), indent=2) + "\n", encoding="utf-8")
+        written.replace(self._record)
+
+    def clear(self) -> None:
+        """Remove what an earlier build left, and make the place."""
+        if self.path.exists():
+            shutil.rmtree(self.path)
+        self.path.mkdir(parents=True)
+
+    def lock(self) -> int | None:
+        """Take the lock of the subject's builds, without waiting.
+
+        The lock is the subject's and not the build's: two builds of one Rust subject share Cargo's target folder.
+
+        Returns
+        -------
+        int or None
+            A file descriptor that holds the lock until it is closed, also by the death of this process; None when
+            another run holds it.
+        """
+        self.root.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.root / f"{self.subject}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        return descriptor

@@ -1,0 +1,98 @@
+"""Which subjects there are: every folder with a ``subject.toml``, built in or added with ``--subjects``."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Final
+
+from httpdyno.errors import InvalidSubject, UnknownName
+from httpdyno.model import Subject, SubjectKind
+from httpdyno.subjects.definition import SUBJECT_FILE, read_subject
+
+__all__ = ["Catalogue", "builtin_folder", "read_catalogue"]
+
+_PACKAGE: Final = Path(__file__).resolve().parent.parent
+
+
+def builtin_folder() -> Path:
+    """Give the folder of the subjects that come with httpdyno: the checkout's, else the wheel's."""
+    checkout = _PACKAGE.parent.parent / "subjects"
+    return checkout if checkout.is_dir() else _PACKAGE / "data" / "subjects"
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """All subjects that were found, and the folders that could not be read.
+
+    One folder with a mistake does not stop the others: its error is raised when that subject is asked for.
+    """
+
+    subjects: Mapping[str, Subject]
+    invalid: Mapping[str, InvalidSubject] = field(default_factory=dict)
+
+    def of_kind(self, kind: SubjectKind) -> tuple[Subject, ...]:
+        """Give the subjects of one kind, in the order of their ids."""
+        return tuple(self.subjects[name] for name in sorted(self.subjects) if self.subjects[name].kind is kind)
+
+    def select(self, names: Iterable[str]) -> tuple[Subject, ...]:
+        """Give the named subjects, in the order of the names; a name that comes twice counts once.
+
+        Raises
+        ------
+        InvalidSubject
+            If one of them could not be read.
+        UnknownName
+            If there is no such subject; the message names the nearest.
+        """
+        return tuple(self._one(name) for name in dict.fromkeys(names))
+
+    def _one(self, name: str) -> Subject:
+        if name in self.invalid:
+            raise self.invalid[name]
+        if name in self.subjects:
+            return self.subjects[name]
+        close = get_close_matches(name, self.subjects, n=1)
+        known = ", ".join(sorted(self.subjects)) or "none"
+        hint = f"did you mean {close[0]!r}?" if close else f"known are: {known}"
+        raise UnknownName(f"there is no subject {name!r}; {hint}")
+
+
+def read_catalogue(extra: Iterable[Path] = ()) -> Catalogue:
+    """Read the built-in subjects and those of further folders.
+
+    Parameters
+    ----------
+    extra : iterable of Path
+        Folders given with ``--subjects``: of one subject, or of many, up to two levels deep.
+
+    Raises
+    ------
+    InvalidSubject
+        If a given folder has no subject in it, or two subjects have one id.
+    """
+    found: dict[str, Path] = {}
+    for top in (builtin_folder(), *extra):
+        folders = _subject_folders(top)
+        if not folders and top != builtin_folder():
+            raise InvalidSubject(f"{top}: there is no {SUBJECT_FILE} in it, nor one or two levels below")
+        for folder in folders:
+            name = folder.resolve().name
+            first = found.setdefault(name, folder)
+            if first.resolve() != folder.resolve():
+                raise InvalidSubject(
+                    f"two subjects are called {name!r}: {first} and {folder}; rename one of the folders"
+                )
+    subjects: dict[str, Subject] = {}
+    invalid: dict[str, InvalidSubject] = {}
+    for name, folder in found.items():
+        try:
+            subjects[name] = read_subject(folder)
+        except InvalidSubject as error:
+            invalid[name] = error
+    return Catalogue(subjects, invalid)
+
+
+def _subject_folders(top: Path) -> list[Path]:
+    patterns = (SUBJECT_FILE, f"*/{SUBJECT_FILE}", f"*/*/{SUBJECT_FILE}")
+    return sorted({path.parent for pattern in patterns for path in top.glob(pattern)})

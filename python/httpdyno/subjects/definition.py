@@ -1,0 +1,136 @@
+"""The form of ``subject.toml``: reads one and refuses what it does not know."""
+
+import tomllib
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from httpdyno.errors import HttpdynoError, InvalidSubject
+from httpdyno.model import Capabilities, KnownFailure, Need, Subject, SubjectKind
+from httpdyno.subjects.needs import parse_constraint
+
+__all__ = ["SUBJECT_FILE", "read_subject"]
+
+SUBJECT_FILE: Final = "subject.toml"
+_Argv = Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
+_Text = Annotated[str, Field(min_length=1)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Command(_Section):
+    argv: _Argv
+
+
+class _Run(_Command):
+    environment: dict[str, str] = {}
+
+
+class _Capabilities(_Section):
+    http: list[Literal["1.0", "1.1", "2", "3"]] = []
+    keepalive: list[bool] = []
+    check: list[Literal["json"]] = []
+
+
+class _KnownFailure(_Section):
+    case: _Text
+    reason: _Text
+    issue: str = ""
+
+
+class _Definition(_Section):
+    kind: Literal["client", "tool", "server"]
+    language: _Text
+    method: _Text
+    concurrency: Annotated[int, Field(ge=1)] = 10
+    needs: dict[str, str] = {}
+    build: _Command | None = None
+    run: _Run
+    capabilities: _Capabilities = _Capabilities()
+    version: _Command | None = None
+    known_failure: list[_KnownFailure] = []
+
+
+def read_subject(folder: Path) -> Subject:
+    """Read the ``subject.toml`` of a folder; the folder's name is the subject's id.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of one subject.
+
+    Returns
+    -------
+    Subject
+        With ``folder`` as an absolute path.
+
+    Raises
+    ------
+    InvalidSubject
+        If the file cannot be read, is no TOML, lacks a key, or has one that it must not have.
+    """
+    path = folder / SUBJECT_FILE
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        return _subject(folder, _Definition.model_validate(values))
+    except ValidationError as error:
+        raise InvalidSubject(f"{path}: {_explain(error.errors()[0])}") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidSubject(f"{path}: cannot be read: {error}") from error
+    except HttpdynoError as error:
+        raise InvalidSubject(f"{path}: {error}") from error
+
+
+def _subject(folder: Path, definition: _Definition) -> Subject:
+    for constraint in definition.needs.values():
+        parse_constraint(constraint)
+    return Subject(
+        id=folder.resolve().name,
+        kind=SubjectKind(definition.kind),
+        language=definition.language,
+        method=definition.method,
+        folder=folder.resolve(),
+        run_argv=tuple(definition.run.argv),
+        concurrency=definition.concurrency,
+        needs=tuple(Need(program, version) for program, version in definition.needs.items()),
+        build_argv=tuple(definition.build.argv) if definition.build else (),
+        version_argv=tuple(definition.version.argv) if definition.version else (),
+        capabilities=Capabilities(
+            http=tuple(definition.capabilities.http),
+            keepalive=tuple(definition.capabilities.keepalive),
+            check=tuple(definition.capabilities.check),
+        ),
+        known_failures=tuple(KnownFailure(**failure.model_dump()) for failure in definition.known_failure),
+        environment=dict(definition.run.environment),
+    )
+
+
+def _explain(detail: ErrorDetails) -> str:
+    """Say in one line what is wrong with one key, and which key was probably meant."""
+    location = [part for part in detail["loc"] if isinstance(part, str)]
+    key = ".".join(location)
+    if detail["type"] == "extra_forbidden":
+        known = _known_keys(location[:-1])
+        close = get_close_matches(location[-1], known, n=1)
+        meant = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+        return f"unknown key {key!r}; {meant}"
+    if detail["type"] == "missing":
+        return f"the key {key!r} is missing"
+    return f"{key}: {detail['msg'][0].lower()}{detail['msg'][1:]}, not {detail['input']!r}"
+
+
+def _known_keys(section: list[str]) -> list[str]:
+    sections: dict[tuple[str, ...], type[_Section]] = {
+        (): _Definition,
+        ("build",): _Command,
+        ("run",): _Run,
+        ("capabilities",): _Capabilities,
+        ("version",): _Command,
+        ("known_failure",): _KnownFailure,
+    }
+    return sorted(sections[tuple(section)].model_fields)
