@@ -1,0 +1,171 @@
+//! What a trial cost, as the engine's report has it: every field's name is a key of the report.
+
+use serde::{Deserialize, Serialize};
+
+/// How a trial ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The subject ended by itself.
+    Exited,
+    /// A signal that was not the room's ended the subject.
+    Signaled,
+    /// The deadline came first.
+    Deadline,
+    /// The engine was told to stop.
+    Interrupted,
+    /// The subject could not be executed.
+    FailedToStart,
+}
+
+/// Where the figures of CPU time come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Accounting {
+    /// Control groups, version 1.
+    #[serde(rename = "cgroup-v1")]
+    CgroupV1,
+    /// Control groups, version 2.
+    #[serde(rename = "cgroup-v2")]
+    CgroupV2,
+    /// `wait4`: complete, since all that is left is killed and reaped.
+    #[serde(rename = "rusage")]
+    Rusage,
+}
+
+/// Processor time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTime {
+    /// In user space.
+    pub cpu_user_ns: u64,
+    /// In the kernel on its behalf.
+    pub cpu_system_ns: u64,
+}
+
+/// What the subject did and cost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SubjectAccount {
+    /// Program and arguments (invalid UTF-8 replaced).
+    pub argv: Vec<String>,
+    /// Its exit code, when it ended by itself.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Unix time of the exec.
+    pub started_at_ns: Option<u64>,
+    /// Unix time of its end.
+    pub ended_at_ns: Option<u64>,
+    /// From exec to end, on the monotonic clock.
+    pub wall_ns: u64,
+    /// Processor time of the whole tree.
+    #[serde(flatten)]
+    pub cpu: CpuTime,
+    /// The largest sample of the tree's proportional set size; absent when it ended before the first.
+    pub peak_memory_bytes: Option<u64>,
+    /// Samples of the tree's proportional set size: nanoseconds since exec, bytes.
+    pub memory: Vec<(u64, u64)>,
+    /// Where the processor time comes from.
+    pub accounting: Accounting,
+    /// The limit that was asked for.
+    pub memory_limit_bytes: Option<u64>,
+    /// Who enforces it.
+    pub memory_limit_enforced_by: Option<Accounting>,
+    /// Why nobody does.
+    pub memory_limit_reason: Option<String>,
+    /// Whether the kernel killed a process of the subject for want of memory.
+    pub out_of_memory: bool,
+    /// Bytes that left the subject's end of the link, with link headers.
+    pub sent_bytes: u64,
+    /// Bytes that came to the subject's end of the link, with link headers.
+    pub received_bytes: u64,
+    /// Packets that left (one may be a batch of segments).
+    pub sent_packets: u64,
+    /// Packets that came.
+    pub received_packets: u64,
+}
+
+/// What one CPU did between the subject's exec and its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CpuAccount {
+    /// Its number.
+    pub cpu: usize,
+    /// Who was pinned to it.
+    pub role: CpuRole,
+    /// Time it was not idle (10 ms grain).
+    pub busy_ns: u64,
+    /// Time the hypervisor gave to others (10 ms grain).
+    pub steal_ns: u64,
+    /// Length of the window.
+    pub window_ns: u64,
+}
+
+/// Who is pinned to a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CpuRole {
+    /// The engine.
+    Engine,
+    /// The subject.
+    Subject,
+    /// Both share it.
+    Both,
+}
+
+/// Time that some task of the machine waited, between the subject's exec and its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Pressure {
+    /// For a CPU.
+    pub cpu_some_us: u64,
+    /// For memory.
+    pub memory_some_us: u64,
+    /// For input or output.
+    pub io_some_us: u64,
+}
+
+/// What a peer program did and cost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PeerAccount {
+    /// Program and arguments (invalid UTF-8 replaced).
+    pub argv: Vec<String>,
+    /// Its exit code, when it ended by itself before the subject did.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it; 9 when the room did.
+    pub signal: Option<i32>,
+    /// Processor time of its whole tree.
+    #[serde(flatten)]
+    pub cpu: CpuTime,
+}
+
+/// All that the room knows when a trial is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Ending {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// One line where the outcome needs it.
+    pub reason: Option<String>,
+    /// The subject.
+    pub subject: SubjectAccount,
+    /// The engine's processor time between the subject's exec and its end.
+    pub engine: CpuTime,
+    /// The peer program, where there was one.
+    pub peer: Option<PeerAccount>,
+    /// The CPUs that were pinned to.
+    pub cpus: Vec<CpuAccount>,
+    /// Pressure, where the kernel tells.
+    pub pressure: Option<Pressure>,
+}
+
+impl Ending {
+    /// The exit status that stands for this ending: the subject's own (128 + N when signal N ended it),
+    /// 124 for the deadline, 130 when interrupted, 127 when it could not be executed.
+    #[must_use]
+    pub fn exit_status(&self) -> u8 {
+        let status = match self.outcome {
+            Outcome::Exited => self.subject.exit_code.unwrap_or(0),
+            Outcome::Signaled => 128 + self.subject.signal.unwrap_or(0),
+            Outcome::Deadline => 124,
+            Outcome::Interrupted => 130,
+            Outcome::FailedToStart => 127,
+        };
+        u8::try_from(status & 0xff).unwrap_or(u8::MAX)
+    }
+}
