@@ -1,0 +1,136 @@
+//! Addresses of hosts, with the blocks in which the network itself misbehaves.
+//!
+//! A server cannot know whom a silent connection is for: before the first byte there is only an address. So each fault
+//! of the connection owns a block of addresses, and a host with that fault lives in it.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::fault::Fault;
+
+/// All IPv4 addresses of every web, with the prefix length.
+pub const WEB_V4: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 0, 0, 0), 8);
+/// All IPv6 addresses of every web, with the prefix length.
+pub const WEB_V6: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32);
+/// Where no packet is ever answered: the room drops what is sent here.
+pub const SILENT_V4: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 66, 0, 0), 16);
+/// As [`SILENT_V4`].
+pub const SILENT_V6: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2001, 0xdb8, 0x66, 0, 0, 0, 0, 0), 48);
+/// Where every port is closed: the room answers each attempt with a reset.
+pub const CLOSED_V4: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 67, 0, 0), 16);
+/// As [`CLOSED_V4`].
+pub const CLOSED_V6: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2001, 0xdb8, 0x67, 0, 0, 0, 0, 0), 48);
+
+/// A block of addresses with one behaviour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Block {
+    /// An ordinary origin server listens.
+    Served,
+    /// This fault meets every connection.
+    Faulty(Fault),
+}
+
+/// The second byte of 10.x (and third group of 2001:db8:x) that each fault of the connection owns.
+const BLOCKS: [(u8, Fault); 4] = [
+    (0x42, Fault::Blackhole),
+    (0x43, Fault::Refused),
+    (0x44, Fault::StallAfterAccept),
+    (0x45, Fault::ResetAfterAccept),
+];
+
+/// The block that an address of the web lies in; `None` outside the web.
+pub(crate) fn block_of(address: IpAddr) -> Option<Block> {
+    let place = match address {
+        IpAddr::V4(address) => {
+            let [first, second, ..] = address.octets();
+            (first == WEB_V4.0.octets()[0]).then_some(second)
+        }
+        IpAddr::V6(address) => {
+            let [first, second, third, ..] = address.segments();
+            let inside = [first, second] == [0x2001, 0xdb8];
+            // The groups read as the IPv4 bytes do in decimal: 2001:db8:66:: stands beside 10.66.0.0.
+            inside.then(|| {
+                BLOCKS
+                    .iter()
+                    .find(|(byte, _)| third == group(*byte))
+                    .map_or(0, |(byte, _)| *byte)
+            })
+        }
+    }?;
+    let faulty = BLOCKS.iter().find(|(byte, _)| *byte == place);
+    Some(faulty.map_or(Block::Served, |(_, fault)| Block::Faulty(*fault)))
+}
+
+/// The IPv4 address that a word draws, inside the block of `fault` (the served space without one).
+pub(crate) fn v4(word: u64, fault: Option<Fault>) -> Ipv4Addr {
+    let [third, fourth, choice, ..] = word.to_le_bytes();
+    let second = owned(fault).unwrap_or_else(|| {
+        // 10.0.0.0/16 stays free for the room, 10.64.0.0/12 for the blocks.
+        let place = 1 + choice % (255 - 16);
+        if place < 64 { place } else { place + 16 }
+    });
+    Ipv4Addr::new(WEB_V4.0.octets()[0], second, third, fourth.clamp(1, 254))
+}
+
+/// The IPv6 address that a word draws, inside the block of `fault` (the served space without one).
+pub(crate) fn v6(word: u64, fault: Option<Fault>) -> Ipv6Addr {
+    let [a, b, c, d, e, f, ..] = word.to_be_bytes();
+    let third = owned(fault).map_or(0x1000 | u16::from_be_bytes([a & 0x0f, b]), group);
+    let [g, h] = [u16::from_be_bytes([c, d]), u16::from_be_bytes([e, f])];
+    Ipv6Addr::new(0x2001, 0xdb8, third, 0, 0, g, h, 1)
+}
+
+fn owned(fault: Option<Fault>) -> Option<u8> {
+    BLOCKS
+        .iter()
+        .find(|(_, owner)| Some(*owner) == fault)
+        .map(|(byte, _)| *byte)
+}
+
+/// The hexadecimal group that reads like `byte` in decimal: 66 becomes 0x66.
+const fn group(byte: u8) -> u16 {
+    (byte / 10) as u16 * 16 + (byte % 10) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn blocks_are_where_the_room_expects_them() {
+        assert_eq!(
+            block_of("10.66.1.2".parse().unwrap()),
+            Some(Block::Faulty(Fault::Blackhole))
+        );
+        assert_eq!(
+            block_of("10.67.1.2".parse().unwrap()),
+            Some(Block::Faulty(Fault::Refused))
+        );
+        assert_eq!(
+            block_of("2001:db8:66::1".parse().unwrap()),
+            Some(Block::Faulty(Fault::Blackhole))
+        );
+        assert_eq!(
+            block_of("2001:db8:67::1".parse().unwrap()),
+            Some(Block::Faulty(Fault::Refused))
+        );
+        assert_eq!(
+            block_of("2001:db8:1000::1".parse().unwrap()),
+            Some(Block::Served)
+        );
+        assert_eq!(block_of("10.1.2.3".parse().unwrap()), Some(Block::Served));
+        assert_eq!(block_of("192.0.2.1".parse().unwrap()), None);
+        assert_eq!(block_of("::1".parse().unwrap()), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_host_lives_in_the_block_of_its_fault(word: u64, place in 0..=BLOCKS.len()) {
+            let fault = BLOCKS.get(place).map(|(_, fault)| *fault);
+            let expected = Some(fault.map_or(Block::Served, Block::Faulty));
+            prop_assert_eq!(block_of(v4(word, fault).into()), expected);
+            prop_assert_eq!(block_of(v6(word, fault).into()), expected);
+            prop_assert_ne!(v4(word, fault).octets()[1], 0);
+        }
+    }
+}

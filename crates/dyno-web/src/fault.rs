@@ -1,0 +1,125 @@
+//! The named ways in which a host misbehaves, each with one meaning on the wire.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! faults {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal in $layer:ident;)+) => {
+        /// A fault: one kind, one meaning.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum Fault {
+            $($(#[doc = $doc])+ #[serde(rename = $name)] $variant,)+
+        }
+
+        impl Fault {
+            /// Every fault, in the order of the layers.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The name, as it stands in TOML, records and tables.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+
+            /// Where on the way to an answer it strikes.
+            #[must_use]
+            pub const fn layer(self) -> Layer {
+                match self { $(Self::$variant => Layer::$layer,)+ }
+            }
+        }
+    };
+}
+
+/// Where on the way to an answer a fault strikes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Layer {
+    /// The name servers.
+    Name,
+    /// The TCP connection.
+    Connection,
+    /// The TLS handshake.
+    Handshake,
+    /// The head of the answer, or the lack of one.
+    Head,
+    /// The content of the answer.
+    Body,
+}
+
+faults! {
+    /// The name does not exist.
+    NxDomain = "nxdomain" in Name;
+    /// The name servers give up (SERVFAIL) after the model's `servfail_after_ms`.
+    ServFail = "servfail" in Name;
+    /// The port is closed: an immediate reset of the connection attempt.
+    Refused = "refused" in Connection;
+    /// Nothing ever answers at the address.
+    Blackhole = "blackhole" in Connection;
+    /// The connection is accepted; then nothing is read or sent.
+    StallAfterAccept = "stall_after_accept" in Connection;
+    /// The connection is accepted, then reset at once.
+    ResetAfterAccept = "reset_after_accept" in Connection;
+    /// The client's hello is read; no TLS record ever answers it.
+    StallTls = "stall_tls" in Handshake;
+    /// The certificate expired a year before the trial.
+    ExpiredCertificate = "expired_certificate" in Handshake;
+    /// The certificate is valid, for another name.
+    WrongHost = "wrong_host" in Handshake;
+    /// The certificate is signed by its own key.
+    SelfSigned = "self_signed" in Handshake;
+    /// The handshake ends in a fatal alert (`handshake_failure`).
+    TlsAlert = "tls_alert" in Handshake;
+    /// The request is read; no byte of an answer is ever sent.
+    StallHeaders = "stall_headers" in Head;
+    /// The connection closes in good order instead of an answer.
+    EmptyReply = "empty_reply" in Head;
+    /// The connection is reset instead of an answer.
+    ResetBeforeHeaders = "reset_before_headers" in Head;
+    /// What is sent is not HTTP.
+    GarbageHead = "garbage_head" in Head;
+    /// Every answer redirects to the same URL.
+    RedirectLoop = "redirect_loop" in Head;
+    /// Half of the content is sent; then nothing more.
+    StallBody = "stall_body" in Body;
+    /// The content comes a few bytes at a time, without end in sight.
+    DripBody = "drip_body" in Body;
+    /// Half of the content is sent, then the connection is reset.
+    ResetMidBody = "reset_mid_body" in Body;
+    /// `Content-Length` promises more than is sent before the connection closes in good order.
+    ShortBody = "short_body" in Body;
+    /// A chunked answer whose connection closes in good order before the last chunk.
+    ShortChunked = "short_chunked" in Body;
+}
+
+impl Fault {
+    /// The fault of that name, if there is one.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|fault| fault.name() == name)
+    }
+
+    /// Whether the client hears nothing of the end: only its own timeout ends the wait.
+    #[must_use]
+    pub const fn never_ends(self) -> bool {
+        matches!(
+            self,
+            Self::Blackhole
+                | Self::StallAfterAccept
+                | Self::StallTls
+                | Self::StallHeaders
+                | Self::StallBody
+                | Self::DripBody
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_found_again() {
+        for fault in Fault::ALL {
+            assert_eq!(Fault::from_name(fault.name()), Some(*fault));
+        }
+        assert_eq!(Fault::from_name("stall_teapot"), None);
+    }
+}

@@ -1,0 +1,219 @@
+//! Paths that every host answers alike, under httpbin's names where it has one.
+
+use crate::answer::{Answer, Content, Drip, Framing, Request};
+use crate::coding::Coding;
+use crate::content::{JSON_DOCUMENT, PLAIN_DOCUMENT};
+use crate::units::Nanos;
+
+/// The most that a number in a path or a query may ask for.
+const MOST_BYTES: u64 = 1 << 30;
+const MOST_MS: u64 = 3_600_000;
+const MOST_LINES: u64 = 1_000_000;
+
+/// The answer to a fixed path; `None` for any other.
+pub(crate) fn answer(request: &Request<'_>) -> Option<Answer> {
+    let (path, query) = request
+        .target
+        .split_once('?')
+        .unwrap_or((request.target, ""));
+    let (name, argument) = match path.strip_prefix('/')?.split_once('/') {
+        Some((name, argument)) => (name, Some(argument)),
+        None => (&path[1..], None),
+    };
+    let answer = match (name, argument) {
+        ("plain", None) => Some(document(PLAIN_DOCUMENT, "text/plain; charset=utf-8")),
+        ("json", None) => Some(json(Coding::Identity)),
+        ("gzip", None) => Some(json(request.accepted.choose(Coding::Gzip))),
+        ("brotli", None) => Some(json(only(request, Coding::Br))),
+        ("zstd", None) => Some(json(only(request, Coding::Zstd))),
+        ("bytes", Some(count)) => {
+            number(count, MOST_BYTES).map(|bytes| text(200, Content::Text { bytes }))
+        }
+        ("delay", Some(ms)) => number(ms, MOST_MS).map(|ms| Answer {
+            delay: Nanos::from_millis(ms),
+            ..document(PLAIN_DOCUMENT, "text/plain; charset=utf-8")
+        }),
+        ("status", Some(status)) => number(status, 599)
+            .filter(|&status| status >= 200)
+            .map(status_only),
+        ("redirect", Some(count)) => number(count, 1_000).map(redirect),
+        ("stream", Some(count)) => number(count, MOST_LINES).map(lines),
+        ("drip", None) => drip(query),
+        _ => return None,
+    };
+    let extra = parameter(query, "delay_ms", MOST_MS);
+    match (answer, extra) {
+        (Some(answer), Ok(extra)) => Some(Answer {
+            delay: answer.delay + Nanos::from_millis(extra.unwrap_or(0)),
+            ..answer
+        }),
+        _ => Some(document_status(
+            400,
+            "the path or its query has a number out of range\n",
+        )),
+    }
+}
+
+fn document(document: &'static str, content_type: &'static str) -> Answer {
+    Answer {
+        content_type,
+        ..Answer::new(200, Content::Document(document))
+    }
+}
+
+fn document_status(status: u16, text: &'static str) -> Answer {
+    Answer {
+        status,
+        ..document(text, "text/plain; charset=utf-8")
+    }
+}
+
+fn json(coding: Coding) -> Answer {
+    Answer {
+        coding,
+        ..document(&JSON_DOCUMENT, "application/json")
+    }
+}
+
+fn only(request: &Request<'_>, coding: Coding) -> Coding {
+    if request.accepted.accepts(coding) {
+        coding
+    } else {
+        Coding::Identity
+    }
+}
+
+fn text(status: u16, content: Content) -> Answer {
+    Answer {
+        content_type: "text/plain; charset=utf-8",
+        ..Answer::new(status, content)
+    }
+}
+
+fn status_only(status: u64) -> Answer {
+    text(u16::try_from(status).expect("at most 599"), Content::Empty)
+}
+
+fn redirect(count: u64) -> Answer {
+    let location = if count <= 1 {
+        "/plain".to_owned()
+    } else {
+        format!("/redirect/{}", count - 1)
+    };
+    Answer::redirect(302, location, Nanos::ZERO)
+}
+
+fn lines(count: u64) -> Answer {
+    Answer {
+        framing: Framing::Chunked,
+        content_type: "application/json",
+        ..Answer::new(200, Content::Lines { count })
+    }
+}
+
+/// `/drip?duration_ms=2000&numbytes=10`: so many bytes, spread evenly over so long.
+fn drip(query: &str) -> Option<Answer> {
+    let bytes = parameter(query, "numbytes", MOST_BYTES).ok()?.unwrap_or(10);
+    let duration_ms = parameter(query, "duration_ms", MOST_MS)
+        .ok()?
+        .unwrap_or(2_000);
+    // A timer finer than a millisecond is no timer here: longer contents come in larger pieces.
+    let pieces = bytes.clamp(1, duration_ms.max(1));
+    let piece = bytes.div_ceil(pieces).max(1);
+    let waits = bytes.div_ceil(piece).saturating_sub(1).max(1);
+    let every = Nanos(Nanos::from_millis(duration_ms).0 / waits);
+    Some(Answer {
+        drip: Some(Drip {
+            bytes: piece,
+            every,
+        }),
+        ..text(200, Content::Text { bytes })
+    })
+}
+
+fn number(text: &str, most: u64) -> Option<u64> {
+    text.parse().ok().filter(|&number| number <= most)
+}
+
+/// The number that a query gives `name`; an error when it is none, or out of range.
+fn parameter(query: &str, name: &str, most: u64) -> Result<Option<u64>, ()> {
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let Some((_, value)) = pairs.into_iter().find(|(key, _)| *key == name) else {
+        return Ok(None);
+    };
+    number(value, most).map(Some).ok_or(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coding::Accepted;
+    use crate::site::Scheme;
+
+    fn ask(target: &str) -> Option<Answer> {
+        let accepted = Accepted::parse(b"gzip");
+        answer(&Request {
+            scheme: Scheme::Http,
+            host: "any.test",
+            target,
+            accepted,
+        })
+    }
+
+    #[test]
+    fn fixed_paths_answer() {
+        let cases: [(&str, u16, u64, u64); 15] = [
+            ("/plain", 200, 13, 0),
+            ("/plain?delay_ms=40", 200, 13, 40),
+            ("/json", 200, 16_384, 0),
+            ("/bytes/0", 200, 0, 0),
+            ("/bytes/1000000", 200, 1_000_000, 0),
+            ("/bytes/9999999999", 400, 48, 0),
+            ("/delay/250", 200, 13, 250),
+            ("/delay/250?delay_ms=250", 200, 13, 500),
+            ("/status/404", 404, 0, 0),
+            ("/status/42", 400, 48, 0),
+            ("/stream/3", 200, 3 * STREAM_LINE.len() as u64, 0),
+            ("/drip?duration_ms=1000&numbytes=11", 200, 11, 1_000),
+            ("/drip?duration_ms=x", 400, 48, 0),
+            ("/gzip", 200, 16_384, 0),
+            ("/zstd", 200, 16_384, 0),
+        ];
+        for (target, status, bytes, planned_ms) in cases {
+            let answer = ask(target).unwrap();
+            let seen = (
+                answer.status,
+                answer.content.bytes(),
+                answer.planned().0 / 1_000_000,
+            );
+            assert_eq!(seen, (status, bytes, planned_ms), "{target}");
+        }
+    }
+
+    use crate::content::STREAM_LINE;
+
+    #[test]
+    fn codings_follow_the_request() {
+        assert_eq!(ask("/gzip").unwrap().coding, Coding::Gzip);
+        assert_eq!(ask("/brotli").unwrap().coding, Coding::Identity);
+    }
+
+    #[test]
+    fn redirects_count_down() {
+        assert_eq!(
+            ask("/redirect/2").unwrap().location.as_deref(),
+            Some("/redirect/1")
+        );
+        assert_eq!(
+            ask("/redirect/1").unwrap().location.as_deref(),
+            Some("/plain")
+        );
+    }
+
+    #[test]
+    fn other_paths_are_none() {
+        for target in ["/", "/plain/", "/index.html", "/bytes", "/json/x", "*", ""] {
+            assert!(ask(target).is_none(), "{target}");
+        }
+    }
+}

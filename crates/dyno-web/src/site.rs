@@ -1,0 +1,357 @@
+//! Hosts as the seed draws them: their addresses, handshakes, faults, where the home of their site is.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Web;
+use crate::address::{self, Block};
+use crate::content::Class;
+use crate::draw::{Draws, Kind};
+use crate::fault::{Fault, Layer};
+use crate::log_normal::LogNormal;
+use crate::model::{Delay, HostEntry, Model};
+use crate::units::Nanos;
+
+/// Plain or TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scheme {
+    /// Port 80.
+    Http,
+    /// Port 443.
+    Https,
+}
+
+impl Scheme {
+    /// The name before `://`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+
+    /// The port of URLs that name none.
+    #[must_use]
+    pub const fn port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+}
+
+/// The kind of a leaf certificate's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyKind {
+    /// RSA, 2,048 bits.
+    Rsa,
+    /// ECDSA on P-256.
+    Ecdsa,
+}
+
+/// What the name servers say of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resolved {
+    /// The host's addresses.
+    Addresses {
+        /// The A record.
+        v4: Ipv4Addr,
+        /// The AAAA record, on hosts that have one.
+        v6: Option<Ipv6Addr>,
+    },
+    /// NXDOMAIN.
+    NxDomain,
+    /// SERVFAIL.
+    ServFail,
+}
+
+/// An answer of the name servers, with how late it comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resolution {
+    /// What they say.
+    pub resolved: Resolved,
+    /// After how long.
+    pub delay: Nanos,
+}
+
+/// How a TLS handshake for a host name goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Handshake {
+    /// The fault that strikes, of [`Layer::Handshake`].
+    pub fault: Option<Fault>,
+    /// Whether TLS 1.3 is not offered.
+    pub only_1_2: bool,
+    /// The leaf's key.
+    pub key: KeyKind,
+    /// Whether the host offers HTTP/2 by ALPN.
+    pub http2: bool,
+}
+
+/// Where the home of a site is, for whoever asks for its bare name over https.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Home {
+    Here,
+    Www,
+    Landing,
+    Chain,
+    Plain,
+}
+
+/// The model's distributions, ready to sample.
+#[derive(Debug, Clone)]
+pub(crate) struct Samplers {
+    name_delay: Bounded,
+    redirect_delay: Bounded,
+    server_delay: Bounded,
+    content: LogNormal,
+}
+
+/// A distribution of microseconds, cut at a bound.
+#[derive(Debug, Clone)]
+struct Bounded {
+    micros: LogNormal,
+    most: Nanos,
+}
+
+impl Bounded {
+    fn new(delay: &Delay) -> Self {
+        let most = delay.most_ms.map_or(Nanos(u64::MAX), Nanos::from_millis);
+        Self {
+            micros: LogNormal::new(delay.median_ms * 1_000, delay.sigma.0),
+            most,
+        }
+    }
+
+    fn sample(&self, word: u64) -> Nanos {
+        Nanos::from_micros(self.micros.sample(word)).min(self.most)
+    }
+}
+
+impl Samplers {
+    pub(crate) fn new(model: &Model) -> Self {
+        Self {
+            name_delay: Bounded::new(&model.names.delay),
+            redirect_delay: Bounded::new(&model.redirects.delay),
+            server_delay: Bounded::new(&model.server.delay),
+            content: LogNormal::new(model.content.median_bytes, model.content.sigma.0),
+        }
+    }
+
+    pub(crate) fn content(&self, word: u64, divisor: u64) -> Class {
+        Class::nearest(self.content.sample(word) / divisor)
+    }
+
+    pub(crate) fn server_delay(&self, word: u64) -> Nanos {
+        self.server_delay.sample(word)
+    }
+}
+
+/// Places of a site's draws.
+mod place {
+    pub(super) const FAULT: usize = 0;
+    pub(super) const HOME: usize = 1;
+    pub(super) const PERMANENT: usize = 2;
+    pub(super) const ONLY_1_2: usize = 3;
+    pub(super) const ECDSA: usize = 4;
+    pub(super) const HTTP2: usize = 5;
+    // Of a host's draws.
+    pub(super) const V4: usize = 0;
+    pub(super) const V6: usize = 1;
+    pub(super) const HAS_V6: usize = 2;
+    pub(super) const NAME_DELAY: usize = 3;
+    pub(super) const REDIRECT_DELAY: usize = 4;
+}
+
+/// The site that a host belongs to: its name less a first label `www` or `landing`.
+pub(crate) fn site_of(host: &str) -> &str {
+    ["www.", "landing."]
+        .iter()
+        .find_map(|prefix| host.strip_prefix(prefix).filter(|rest| rest.contains('.')))
+        .unwrap_or(host)
+}
+
+/// A site with its draws: all its hosts share a fate.
+pub(crate) struct Site<'w> {
+    web: &'w Web,
+    draws: Draws,
+}
+
+impl<'w> Site<'w> {
+    pub(crate) fn new(web: &'w Web, host: &str) -> Self {
+        Self {
+            web,
+            draws: web.key.draws(Kind::Site, site_of(host), ""),
+        }
+    }
+
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        let mut place = self.draws.share(place::FAULT);
+        for (fault, share) in &self.web.model.faults {
+            if place < share.0 {
+                return Some(*fault);
+            }
+            place -= share.0;
+        }
+        None
+    }
+
+    pub(crate) fn home(&self) -> Home {
+        let redirects = &self.web.model.redirects;
+        let shares = [
+            (redirects.www, Home::Www),
+            (redirects.landing, Home::Landing),
+            (redirects.chain, Home::Chain),
+            (redirects.https_to_http, Home::Plain),
+        ];
+        let mut place = self.draws.share(place::HOME);
+        for (share, home) in shares {
+            if place < share.0 {
+                return home;
+            }
+            place -= share.0;
+        }
+        Home::Here
+    }
+
+    pub(crate) fn redirect_status(&self) -> u16 {
+        let permanent = self
+            .draws
+            .happens(place::PERMANENT, self.web.model.redirects.permanent.0);
+        // One in eight redirects keeps the method by its status; one in sixteen temporary ones is a 303.
+        match (permanent, self.draws.word(place::PERMANENT) >> 60) {
+            (true, 0 | 1) => 308,
+            (true, _) => 301,
+            (false, 0 | 1) => 307,
+            (false, 2) => 303,
+            (false, _) => 302,
+        }
+    }
+}
+
+impl Web {
+    /// The `[[host]]` entry of a name.
+    pub(crate) fn entry(&self, host: &str) -> Option<&HostEntry> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        self.entries
+            .get(host)
+            .map(|&place| &self.model.hosts[place])
+    }
+
+    /// The fault of a host, of whichever layer.
+    #[must_use]
+    pub fn fault(&self, host: &str) -> Option<Fault> {
+        match self.entry(host) {
+            Some(entry) => entry.fault,
+            None if host.parse::<IpAddr>().is_ok() => None,
+            None => Site::new(self, host).fault(),
+        }
+    }
+
+    /// What the name servers say of `host` (lower case, no final dot).
+    #[must_use]
+    pub fn resolve(&self, host: &str) -> Resolution {
+        let entry = self.entry(host);
+        let fault = self.fault(host);
+        let draws = self.key.draws(Kind::Host, host, "");
+        let delay = entry.and_then(|entry| entry.name_delay_ms).map_or_else(
+            || {
+                self.samplers
+                    .name_delay
+                    .sample(draws.word(place::NAME_DELAY))
+            },
+            Nanos::from_millis,
+        );
+        match fault {
+            Some(Fault::NxDomain) => Resolution {
+                resolved: Resolved::NxDomain,
+                delay,
+            },
+            Some(Fault::ServFail) => {
+                let delay = Nanos::from_millis(self.model.names.servfail_after_ms);
+                Resolution {
+                    resolved: Resolved::ServFail,
+                    delay,
+                }
+            }
+            _ => {
+                let fault = fault.filter(|fault| fault.layer() == Layer::Connection);
+                let has_v6 = entry
+                    .and_then(|entry| entry.ipv6)
+                    .unwrap_or_else(|| draws.happens(place::HAS_V6, self.model.names.ipv6.0));
+                let v6 = has_v6.then(|| address::v6(draws.word(place::V6), fault));
+                let resolved = Resolved::Addresses {
+                    v4: address::v4(draws.word(place::V4), fault),
+                    v6,
+                };
+                Resolution { resolved, delay }
+            }
+        }
+    }
+
+    /// What happens to a connection to `address`, before its first byte; `None` outside the web.
+    #[must_use]
+    pub fn connection(address: IpAddr) -> Option<Block> {
+        address::block_of(address)
+    }
+
+    /// How a TLS handshake that asks for `host` goes.
+    #[must_use]
+    pub fn handshake(&self, host: &str) -> Handshake {
+        let entry = self.entry(host);
+        let site = Site::new(self, host);
+        let tls = &self.model.tls;
+        Handshake {
+            fault: self
+                .fault(host)
+                .filter(|fault| fault.layer() == Layer::Handshake),
+            only_1_2: entry
+                .and_then(|entry| entry.tls_1_2)
+                .unwrap_or_else(|| site.draws.happens(place::ONLY_1_2, tls.only_1_2.0)),
+            key: entry.and_then(|entry| entry.key).unwrap_or_else(|| {
+                if site.draws.happens(place::ECDSA, tls.ecdsa.0) {
+                    KeyKind::Ecdsa
+                } else {
+                    KeyKind::Rsa
+                }
+            }),
+            http2: site.draws.happens(place::HTTP2, self.model.http.http2.0),
+        }
+    }
+
+    /// How late a host sends a redirect.
+    pub(crate) fn redirect_delay(&self, host: &str) -> Nanos {
+        let draws = self.key.draws(Kind::Host, host, "");
+        self.samplers
+            .redirect_delay
+            .sample(draws.word(place::REDIRECT_DELAY))
+    }
+
+    pub(crate) fn samplers(&self) -> &Samplers {
+        &self.samplers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_a_site() {
+        let cases = [
+            ("example.org", "example.org"),
+            ("www.example.org", "example.org"),
+            ("landing.example.org", "example.org"),
+            ("en.example.org", "en.example.org"),
+            ("www.com", "www.com"),
+        ];
+        for (host, site) in cases {
+            assert_eq!(site_of(host), site);
+        }
+    }
+}
