@@ -1,0 +1,141 @@
+"""The engine's program: where it is, and what it is asked beside trials."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+from httpdyno.errors import EngineFailed, InvalidValue
+
+__all__ = ["ENGINE_VARIABLE", "Engine", "engine_refusal", "find_engine"]
+
+ENGINE_VARIABLE: Final = "HTTPDYNO_ENGINE"
+_NAME: Final = "httpdyno-engine"
+_CHECKOUT: Final = Path(__file__).resolve().parents[3]
+
+
+def find_engine(environment: Mapping[str, str] | None = None) -> Path:
+    """Find the engine: ``$HTTPDYNO_ENGINE``, else beside this Python, else in the checkout's target folder.
+
+    Raises
+    ------
+    EngineFailed
+        If there is none, or the variable names something that cannot be run.
+    """
+    variables = os.environ if environment is None else environment
+    if named := variables.get(ENGINE_VARIABLE):
+        if os.access(named, os.X_OK) and Path(named).is_file():
+            return Path(named).absolute()
+        raise EngineFailed(f"{ENGINE_VARIABLE}={named} is no program that can be run; unset it to use the usual one")
+    places = (Path(sys.executable).parent / _NAME, _CHECKOUT / "target" / "release" / _NAME)
+    for place in places:
+        if place.is_file() and os.access(place, os.X_OK):
+            return place
+    looked = " and ".join(str(place) for place in places)
+    raise EngineFailed(f"the engine is missing (looked for {looked}); build it with: make setup")
+
+
+def engine_refusal(stderr: str, status: int) -> str:
+    """Give the one line in which the engine says why it refuses."""
+    own = [line for line in stderr.splitlines() if line.startswith(f"{_NAME}:")]
+    if own:
+        return own[-1].removeprefix(f"{_NAME}:").strip()
+    last = stderr.strip().splitlines()[-1:] or ["it says nothing"]
+    return f"ended with exit status {status}: {last[0].strip()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The engine as a tool that answers questions."""
+
+    path: Path
+
+    def expect(self, *, web: str, seed: int, timeout_s: float, urls: Path, into: IO[bytes]) -> None:
+        """Write what a correct client must report for each URL, as CSV.
+
+        Parameters
+        ----------
+        web : str
+            Name of a built-in web, or path of a model.
+        seed : int
+            Seed of the web.
+        timeout_s : float
+            The timeout that clients are given.
+        urls : Path
+            One URL a line.
+        into : file
+            Open for writing; gets one row for each line that is not empty.
+
+        Raises
+        ------
+        InvalidValue
+            If the engine refuses: the web does not exist, or has a mistake.
+        EngineFailed
+            If the engine cannot be started.
+        """
+        with urls.open("rb") as lines:
+            self._run(
+                ["expect", "--web", web, "--seed", str(seed), "--timeout", f"{timeout_s:g}"], stdin=lines, stdout=into
+            )
+
+    def urls(self, *, web: str, seed: int, limit: int | None, into: IO[bytes]) -> None:
+        """Write the URLs of a web, one a line, the first ``limit`` of them.
+
+        Raises
+        ------
+        InvalidValue
+            If the engine refuses.
+        EngineFailed
+            If the engine cannot be started.
+        """
+        limited = [] if limit is None else ["--limit", str(limit)]
+        self._run(["urls", "--web", web, "--seed", str(seed), *limited], stdout=into)
+
+    def doctor(self) -> list[dict[str, Any]]:
+        """Ask what the kernel of this machine can and cannot do.
+
+        Returns
+        -------
+        list of dict
+            Each with ``name``, ``value``, ``ok``, ``consequence``, ``cure``.
+
+        Raises
+        ------
+        EngineFailed
+            If the engine cannot be started or answers no such list.
+        """
+        answer = self._run(["doctor"], stdout=subprocess.PIPE)
+        try:
+            facts = json.loads(answer)
+        except ValueError as error:
+            raise EngineFailed(f"{self.path} doctor: the answer is no JSON: {error}") from error
+        if not isinstance(facts, list) or not all(isinstance(fact, dict) and "name" in fact for fact in facts):
+            raise EngineFailed(f"{self.path} doctor: the answer is no list of facts; build the engine again")
+        return facts
+
+    def version(self) -> str:
+        """Ask for the version.
+
+        Raises
+        ------
+        EngineFailed
+            If the engine cannot be started.
+        """
+        return self._run(["--version"], stdout=subprocess.PIPE).decode(errors="replace").strip().rpartition(" ")[2]
+
+    def _run(
+        self, arguments: Sequence[str], *, stdin: IO[bytes] | int = subprocess.DEVNULL, stdout: IO[bytes] | int
+    ) -> bytes:
+        try:
+            done = subprocess.run(
+                [self.path, *arguments], stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, check=False
+            )
+        except OSError as error:
+            raise EngineFailed(f"the engine {self.path} cannot be started: {error.strerror}") from error
+        if done.returncode != 0:
+            raise InvalidValue(engine_refusal(done.stderr.decode(errors="replace"), done.returncode))
+        return done.stdout or b""

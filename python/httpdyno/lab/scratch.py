@@ -1,0 +1,72 @@
+"""Files of a trial without a name: the kernel frees them when the last process that holds them is gone.
+
+Neither a crash nor SIGKILL can leave one behind, which no clean-up of our own could promise.
+"""
+
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from httpdyno.errors import StorageFailed
+
+__all__ = ["ScratchFile"]
+
+
+class ScratchFile:
+    """A nameless file on disk, below ``$TMPDIR``, that processes started with its descriptor can open by ``path``.
+
+    Raises
+    ------
+    StorageFailed
+        If it cannot be created.
+    """
+
+    def __init__(self) -> None:
+        try:
+            self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # it outlives this block; close() closes it
+        except OSError as error:
+            raise StorageFailed(
+                f"cannot create a temporary file in {_place()}: {error.strerror}; free some space or set TMPDIR"
+            ) from error
+
+    @property
+    def descriptor(self) -> int:
+        """What a child process must inherit (``pass_fds``) to open ``path``."""
+        return self._file.fileno()
+
+    @property
+    def path(self) -> Path:
+        """Opens the file anew, from its beginning, in this process and in those that inherit the descriptor."""
+        return Path(f"/proc/self/fd/{self.descriptor}")
+
+    @property
+    def file(self) -> IO[bytes]:
+        """The file itself, open for reading and writing."""
+        return self._file
+
+    def read_text(self, limit: int | None = None) -> str:
+        """Give the content as text, the last ``limit`` bytes of it; what is no UTF-8 is replaced."""
+        with self.path.open("rb") as file:
+            if limit is not None:
+                file.seek(max(0, file.seek(0, 2) - limit))
+            return file.read().decode(errors="replace")
+
+    def close(self) -> None:
+        """Free the file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _place() -> str:
+    try:
+        return tempfile.gettempdir()
+    except FileNotFoundError:
+        return "any of the usual folders"
