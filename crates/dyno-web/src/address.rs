@@ -73,10 +73,9 @@ pub(crate) fn v4(word: u64, fault: Option<Fault>) -> Ipv4Addr {
 
 /// The IPv6 address that a word draws, inside the block of `fault` (the served space without one).
 pub(crate) fn v6(word: u64, fault: Option<Fault>) -> Ipv6Addr {
-    let [a, b, c, d, e, f, ..] = word.to_be_bytes();
-    let third = owned(fault).map_or(0x1000 | u16::from_be_bytes([a & 0x0f, b]), group);
-    let [g, h] = [u16::from_be_bytes([c, d]), u16::from_be_bytes([e, f])];
-    Ipv6Addr::new(0x2001, 0xdb8, third, 0, 0, g, h, 1)
+    let sixteen = |shift: u32| u16::try_from((word >> shift) & 0xffff).expect("16 bits");
+    let third = owned(fault).map_or(0x1000 | (sixteen(48) & 0x0fff), group);
+    Ipv6Addr::new(0x2001, 0xdb8, third, 0, 0, sixteen(32), sixteen(16), 1)
 }
 
 fn owned(fault: Option<Fault>) -> Option<u8> {

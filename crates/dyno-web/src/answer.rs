@@ -38,7 +38,8 @@ pub enum Framing {
 }
 
 /// What the content is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Content {
     /// None.
     Empty,
@@ -73,7 +74,7 @@ impl Content {
 }
 
 /// A slow content: some bytes, a wait, some bytes, a wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Drip {
     /// Bytes of each piece, at least 1.
     pub bytes: u64,
@@ -82,7 +83,7 @@ pub struct Drip {
 }
 
 /// An answer, complete but for its bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Answer {
     /// From the last byte of the request to the first of the answer.
     pub delay: Nanos,

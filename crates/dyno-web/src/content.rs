@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use serde::Serialize;
 
 /// How many lengths a page can have.
 pub const CLASSES: usize = 256;
@@ -21,7 +22,7 @@ pub const STREAM_LINE: &str = "{\"stream\": \"one line of a stream\"}
 pub static JSON_DOCUMENT: std::sync::LazyLock<String> = std::sync::LazyLock::new(json_document);
 
 /// A class of page lengths; `Class(0)` is the shortest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Class(u8);
 
 impl Class {
@@ -101,8 +102,8 @@ pub fn text(ratio: u32) -> Vec<u8> {
         } else {
             // Squaring twice a uniform draw leans towards the first words.
             let uniform = (draw >> 12) & 0xffff;
-            let leaning = (uniform * uniform >> 16) * uniform >> 16;
-            let place = usize::try_from(leaning).expect("16 bits") * words.len() >> 16;
+            let leaning = (((uniform * uniform) >> 16) * uniform) >> 16;
+            let place = (usize::try_from(leaning).expect("16 bits") * words.len()) >> 16;
             text.extend_from_slice(&words[place]);
             text.push(if draw >> 60 == 0 { b'\n' } else { b' ' });
         }

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use serde::Serialize;
 use url::{Host, Url};
 
 use crate::Web;
@@ -19,7 +20,8 @@ const MOST_REDIRECTS: u32 = 10;
 const HONEST_PPB: u64 = 600_000_000;
 
 /// What must be reported.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The final status with the content's length.
     Status {
@@ -43,7 +45,7 @@ pub enum Outcome {
 }
 
 /// The expectation of one URL.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Expectation {
     /// What must be reported.
     pub outcome: Outcome,

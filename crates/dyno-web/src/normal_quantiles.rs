@@ -3,6 +3,7 @@
 /// Upper half: entry `i` is the quantile at `0.5 + (i + 0.5) / 4096`, times 65,536. The lower half is its mirror image.
 ///
 /// Made with `statistics.NormalDist().inv_cdf` of Python 3.11 (Wichura, algorithm AS 241, 1988), rounded to integers.
+#[expect(clippy::unreadable_literal, reason = "a table of numbers, not numbers to read")]
 #[rustfmt::skip]
 pub(crate) const UPPER_HALF: [i32; 2048] = [
     20, 60, 100, 140, 180, 221, 261, 301, 341, 381, 421, 461, 501, 541, 582, 622,

@@ -54,7 +54,8 @@ pub enum KeyKind {
 }
 
 /// What the name servers say of a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Resolved {
     /// The host's addresses.
     Addresses {
@@ -70,7 +71,7 @@ pub enum Resolved {
 }
 
 /// An answer of the name servers, with how late it comes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Resolution {
     /// What they say.
     pub resolved: Resolved,
@@ -79,7 +80,7 @@ pub struct Resolution {
 }
 
 /// How a TLS handshake for a host name goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Handshake {
     /// The fault that strikes, of [`Layer::Handshake`].
     pub fault: Option<Fault>,

@@ -3,8 +3,10 @@
 use std::ops::{Add, AddAssign};
 use std::time::Duration;
 
+use serde::Serialize;
+
 /// A length of time in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
@@ -58,5 +60,5 @@ impl AddAssign for Nanos {
 }
 
 /// A number of bytes of content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
 pub struct Bytes(pub u64);
