@@ -1,1 +1,90 @@
-//! (being written)
+//! HTTP/1.1 messages as bytes, for both roles, without I/O.
+//!
+//! Heads are parsed where they lie: nothing is copied and nothing is allocated. Bodies are decoded incrementally: the
+//! [`body::Decoder`] takes bytes off the wire and says which of them are content. Encoders append to a caller's `Vec<u8>`.
+//!
+//! Strict by default: where RFC 9110 and RFC 9112 let a recipient choose between repairing a message and refusing it, it is
+//! refused, because two recipients that repair differently are how requests are smuggled. What may be tolerated is listed in
+//! [`Tolerance`]; none of it touches where a message ends, except [`Tolerance::padded_chunk_size`], whose reading is unambiguous.
+//!
+//! # A server's side
+//!
+//! ```
+//! use dyno_http::{Limits, Parse, body, request, write};
+//!
+//! # fn main() -> Result<(), dyno_http::Error> {
+//! let connection = b"POST /upload HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\nhelloGET / HTTP/1.1\r\n";
+//! let Parse::Complete { head, bytes } = request::parse(connection, &Limits::default())? else {
+//!     return Ok(()); // read more, then ask again: see `request::Parser` for arrivals in many small pieces
+//! };
+//! assert_eq!(head.target.path(), "/upload");
+//! assert_eq!(head.authority(), Some("a.test"));
+//!
+//! let mut decoder = body::Decoder::new(head.framing, &Limits::default());
+//! let step = decoder.decode(&connection[bytes..])?;
+//! assert_eq!(&connection[bytes..][step.content], b"hello");
+//! assert!(step.done); // the next request starts at `bytes + step.consumed`
+//!
+//! let mut out = Vec::new();
+//! write::response(&mut out, head.version, 200)?.field("Content-Type", b"text/plain")?.content_length(2).end();
+//! assert_eq!(out, b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # A client's side
+//!
+//! ```
+//! use dyno_http::{Limits, Method, Parse, body, response};
+//!
+//! # fn main() -> Result<(), dyno_http::Error> {
+//! let connection = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+//! let Parse::Complete { head, bytes } = response::parse(connection, &Limits::default())? else { return Ok(()) };
+//! let framing = head.framing(Method::Get);
+//! assert_eq!(framing, body::Framing::Chunked);
+//! let drained = body::Decoder::new(framing, &Limits::default()).drain(&connection[bytes..])?;
+//! assert_eq!((drained.content_bytes, drained.done), (5, true));
+//! assert!(head.keep_alive(framing));
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod body;
+mod connection;
+mod error;
+pub mod fields;
+mod limits;
+mod method;
+mod progress;
+pub mod request;
+pub mod response;
+mod scan;
+mod signals;
+pub mod target;
+mod version;
+pub mod write;
+
+pub use connection::ConnectionOptions;
+pub use error::{Error, Problem};
+pub use fields::{Field, Fields};
+pub use limits::{Limits, Tolerance};
+pub use method::Method;
+pub use request::RequestHead;
+pub use response::ResponseHead;
+pub use target::Target;
+pub use version::Version;
+
+/// What parsing a head came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parse<T> {
+    /// The head is whole and valid.
+    Complete {
+        /// The head, borrowing from the bytes it was parsed from.
+        head: T,
+        /// Length of the head on the wire, its empty line included: where the body starts.
+        bytes: usize,
+    },
+    /// All bytes so far are valid; the head does not end within them.
+    Partial,
+}

@@ -1,0 +1,269 @@
+//! The body decoder: bytes off the wire in, ranges of content out.
+
+use std::ops::Range;
+
+use super::{Framing, chunk_line::ChunkLine, trailers::Trailers};
+use crate::{Error, Fields, Limits, Problem};
+
+/// Finds the content in the bytes of one body, however they are cut.
+///
+/// Content is never copied: a [`Step`] says where it lies in the bytes that were given.
+#[derive(Debug, Clone)]
+pub struct Decoder {
+    state: State,
+    limits: Limits,
+    /// Bytes of the body taken so far, framing included: what error offsets count from.
+    taken: u64,
+    extension_bytes: usize,
+    trailers: Trailers,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// So many bytes are left, and the body ends with them.
+    Length(u64),
+    UntilClose,
+    Line(ChunkLine),
+    /// So many bytes of the chunk are left.
+    Data(u64),
+    DataCarriageReturn,
+    DataLineFeed,
+    Trailers,
+    Done,
+    Refused(Error),
+}
+
+/// What one call of [`Decoder::decode`] came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Bytes that were used up. All that were given, unless the body ended or a second piece of content begins behind these.
+    pub consumed: usize,
+    /// Where content lies in the bytes given; within the consumed ones, perhaps empty.
+    pub content: Range<usize>,
+    /// Whether the body has ended: bytes after the consumed ones are not part of it.
+    pub done: bool,
+}
+
+/// What one call of [`Decoder::drain`] came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drained {
+    /// Bytes that were used up: all that were given, unless the body ended.
+    pub consumed: usize,
+    /// Bytes of content among them.
+    pub content_bytes: u64,
+    /// Whether the body has ended: bytes after the consumed ones are not part of it.
+    pub done: bool,
+}
+
+impl Decoder {
+    /// A decoder for one body. Allocates nothing unless trailers come.
+    #[must_use]
+    pub fn new(framing: Framing, limits: &Limits) -> Self {
+        Self {
+            state: State::new(framing),
+            limits: *limits,
+            taken: 0,
+            extension_bytes: 0,
+            trailers: Trailers::default(),
+        }
+    }
+
+    /// Starts over with the next body of the connection, keeping the memory of trailers.
+    pub fn restart(&mut self, framing: Framing) {
+        self.state = State::new(framing);
+        self.taken = 0;
+        self.extension_bytes = 0;
+        self.trailers.clear();
+    }
+
+    /// Whether the body has ended.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Bytes of content left, where the framing says so.
+    #[must_use]
+    pub const fn remaining(&self) -> Option<u64> {
+        match self.state {
+            State::Length(left) => Some(left),
+            State::Done => Some(0),
+            _ => None,
+        }
+    }
+
+    /// The fields that came after the last chunk; empty before the body is done.
+    ///
+    /// They are not merged into the head's: a field that matters there has no say here.
+    #[must_use]
+    pub fn trailers(&self) -> Fields<'_> {
+        self.trailers.fields()
+    }
+
+    /// Takes bytes of the body, up to the end of the first piece of content and the framing behind it.
+    ///
+    /// # Errors
+    ///
+    /// Invalid chunked coding, or more of it than the limits allow. The decoder repeats an error from then on.
+    #[inline]
+    pub fn decode(&mut self, bytes: &[u8]) -> Result<Step, Error> {
+        let mut at = 0;
+        let mut content = 0..0;
+        loop {
+            at = match self.state {
+                State::Length(left) => {
+                    content = piece(at, bytes, left);
+                    let left = left - content.len() as u64;
+                    self.state = if left == 0 {
+                        State::Done
+                    } else {
+                        State::Length(left)
+                    };
+                    at = content.end;
+                    break;
+                }
+                State::UntilClose => {
+                    content = 0..bytes.len();
+                    at = bytes.len();
+                    break;
+                }
+                State::Data(left) if content.is_empty() => {
+                    content = piece(at, bytes, left);
+                    let left = left - content.len() as u64;
+                    self.state = if left == 0 {
+                        State::DataCarriageReturn
+                    } else {
+                        State::Data(left)
+                    };
+                    content.end
+                }
+                State::Data(_) | State::Done => break,
+                State::Refused(error) => return Err(error),
+                _ if at == bytes.len() => break,
+                _ => self
+                    .framing_bytes(bytes, at)
+                    .map_err(|error| self.refuse(error))?,
+            };
+            if at == bytes.len() {
+                break;
+            }
+        }
+        self.taken += at as u64;
+        Ok(Step {
+            consumed: at,
+            content,
+            done: self.state == State::Done,
+        })
+    }
+
+    /// As [`Self::decode`] over all pieces, for when only their length matters.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::decode`].
+    pub fn drain(&mut self, bytes: &[u8]) -> Result<Drained, Error> {
+        let (mut consumed, mut content_bytes) = (0, 0);
+        loop {
+            let step = self.decode(&bytes[consumed..])?;
+            consumed += step.consumed;
+            content_bytes += step.content.len() as u64;
+            if step.done || consumed == bytes.len() {
+                return Ok(Drained {
+                    consumed,
+                    content_bytes,
+                    done: step.done,
+                });
+            }
+        }
+    }
+
+    /// The connection has ended: whether the body is whole.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem::BodyCutShort`] where the framing promised more, or the error that was found before.
+    pub fn end_of_input(&mut self) -> Result<(), Error> {
+        match self.state {
+            State::Done | State::UntilClose => {
+                self.state = State::Done;
+                Ok(())
+            }
+            State::Refused(error) => Err(error),
+            _ => Err(Error {
+                offset: self.taken,
+                problem: Problem::BodyCutShort,
+            }),
+        }
+    }
+
+    /// Takes bytes from `at` on that are no content, in one of the states that are about those. Says where it stopped.
+    fn framing_bytes(&mut self, bytes: &[u8], at: usize) -> Result<usize, Error> {
+        match (&mut self.state, bytes[at]) {
+            (State::Line(line), _) => {
+                let mut line = *line;
+                let end = line.take(bytes, at, &self.limits)?;
+                self.state = match line.size() {
+                    None => State::Line(line),
+                    Some(size) => {
+                        self.extension_bytes += line.extension_bytes();
+                        if self.extension_bytes > self.limits.chunk_extension_bytes {
+                            let limit = self.limits.chunk_extension_bytes;
+                            return Err(Error::new(end, Problem::TooManyChunkExtensions { limit }));
+                        }
+                        if size == 0 {
+                            State::Trailers
+                        } else {
+                            State::Data(size)
+                        }
+                    }
+                };
+                Ok(end)
+            }
+            (State::DataCarriageReturn, b'\r') => {
+                self.state = State::DataLineFeed;
+                Ok(at + 1)
+            }
+            (State::DataLineFeed, b'\n') => {
+                self.state = State::Line(ChunkLine::default());
+                Ok(at + 1)
+            }
+            (State::Trailers, _) => {
+                let (end, whole) = self.trailers.take(bytes, at, &self.limits)?;
+                if whole {
+                    self.state = State::Done;
+                }
+                Ok(end)
+            }
+            _ => Err(Error::new(at, Problem::MissingChunkEnd)),
+        }
+    }
+
+    /// Makes an error's offset count from the start of the body, and the error stay.
+    #[cold]
+    fn refuse(&mut self, error: Error) -> Error {
+        let error = Error {
+            offset: self.taken + error.offset,
+            ..error
+        };
+        self.state = State::Refused(error);
+        error
+    }
+}
+
+impl State {
+    fn new(framing: Framing) -> Self {
+        match framing {
+            Framing::None | Framing::Tunnel | Framing::Length(0) => Self::Done,
+            Framing::Length(length) => Self::Length(length),
+            Framing::Chunked => Self::Line(ChunkLine::default()),
+            Framing::UntilClose => Self::UntilClose,
+        }
+    }
+}
+
+/// The next content from `at` on, when so many bytes of it are left.
+#[inline]
+fn piece(at: usize, bytes: &[u8], left: u64) -> Range<usize> {
+    let available = bytes.len() - at;
+    at..at + usize::try_from(left).map_or(available, |left| left.min(available))
+}

@@ -1,0 +1,89 @@
+//! The trailer section of a chunked body.
+
+use crate::{
+    Error, Fields, Limits, Problem,
+    fields::{Line, line},
+    scan,
+};
+
+/// Collects a trailer section; the only bytes of a message that are copied, since they may come in pieces. Mostly there are none.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Trailers {
+    bytes: Vec<u8>,
+    /// Length of the whole lines in `bytes`.
+    checked: usize,
+    count: usize,
+    whole: bool,
+}
+
+impl Trailers {
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.checked = 0;
+        self.count = 0;
+        self.whole = false;
+    }
+
+    pub fn fields(&self) -> Fields<'_> {
+        if self.whole {
+            Fields::new(&self.bytes[..self.checked], self.count)
+        } else {
+            Fields::default()
+        }
+    }
+
+    /// Takes bytes from `at` on, to the end of a line at most. Says where it stopped, and whether the section is whole.
+    pub fn take(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        limits: &Limits,
+    ) -> Result<(usize, bool), Error> {
+        if self.bytes.is_empty() && bytes[at..].starts_with(b"\r\n") && limits.trailer_bytes >= 2 {
+            self.whole = true;
+            return Ok((at + 2, true));
+        }
+        let line_feed = scan::line_feed(bytes, at);
+        let end = bytes.len().min(line_feed + 1);
+        let room = limits.trailer_bytes - self.bytes.len();
+        if end - at > room {
+            return Err(Error::new(
+                at + room,
+                Problem::TrailersTooLong {
+                    limit: limits.trailer_bytes,
+                },
+            ));
+        }
+        let before = self.bytes.len();
+        self.bytes.extend_from_slice(&bytes[at..end]);
+        if line_feed < bytes.len() {
+            self.check_line(limits).map_err(|error| Error {
+                offset: error.offset + at as u64 - before as u64,
+                ..error
+            })?;
+        }
+        Ok((end, self.whole))
+    }
+
+    /// Checks the last line, which is whole. Offsets of errors count from the start of the section.
+    fn check_line(&mut self, limits: &Limits) -> Result<(), Error> {
+        match line(&self.bytes, self.checked)? {
+            Line::Field { .. } if self.count == limits.fields => Err(Error::new(
+                self.checked,
+                Problem::TooManyFields {
+                    limit: limits.fields,
+                },
+            )),
+            Line::Field { next, .. } => {
+                self.count += 1;
+                self.checked = next;
+                Ok(())
+            }
+            Line::End { .. } => {
+                self.whole = true;
+                Ok(())
+            }
+            Line::Partial => unreachable!("a line with its line feed is either valid or refused"),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Whether a connection outlives a message (RFC 9112, 9.3).
+
+use crate::{Version, fields::members};
+
+/// The options of a message's `Connection` fields that HTTP/1.1 itself defines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ConnectionOptions {
+    /// `close`: this message is the last one.
+    pub close: bool,
+    /// `keep-alive`: HTTP/1.0's way to ask for another one.
+    pub keep_alive: bool,
+    /// `upgrade`: an `Upgrade` field is meant for the other end of this connection.
+    pub upgrade: bool,
+}
+
+impl ConnectionOptions {
+    pub(crate) fn add(&mut self, value: &[u8]) {
+        for option in members(value) {
+            match option.len() {
+                5 => self.close |= option.eq_ignore_ascii_case(b"close"),
+                7 => self.upgrade |= option.eq_ignore_ascii_case(b"upgrade"),
+                10 => self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive"),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether the sender of a message with these options wants the connection kept: `close` wins, HTTP/1.1 keeps by default,
+    /// HTTP/1.0 only when asked to.
+    #[must_use]
+    pub const fn keep_alive(self, version: Version) -> bool {
+        !self.close && (matches!(version, Version::Http11) || self.keep_alive)
+    }
+}

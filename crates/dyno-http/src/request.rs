@@ -1,0 +1,176 @@
+//! Request heads.
+
+use crate::{
+    ConnectionOptions, Error, Fields, Limits, Method, Parse, Problem, Target, Version,
+    body::Framing,
+    fields::{ascii, line_end},
+    progress::Progress,
+    scan,
+    signals::{Section, section},
+    target::{self, Form},
+    version,
+};
+
+/// A valid request head, borrowing from the bytes it was parsed from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestHead<'a> {
+    /// The method.
+    pub method: Method<'a>,
+    /// The request target.
+    pub target: Target<'a>,
+    /// The version of the request line.
+    pub version: Version,
+    /// All field lines.
+    pub fields: Fields<'a>,
+    /// How the body that follows is framed.
+    pub framing: Framing,
+    /// What the `Connection` fields say.
+    pub connection: ConnectionOptions,
+    /// Whether the client waits for `100 Continue` before it sends the body. Never for HTTP/1.0.
+    pub expects_continue: bool,
+    host: Option<&'a [u8]>,
+}
+
+impl<'a> RequestHead<'a> {
+    /// Value of the `Host` field: `host[:port]`, as it was sent.
+    #[must_use]
+    pub fn host(&self) -> Option<&'a str> {
+        self.host.map(ascii)
+    }
+
+    /// Whom the request is for: the target's authority where it has one, else `Host` (RFC 9112, 3.3).
+    #[must_use]
+    pub fn authority(&self) -> Option<&'a str> {
+        self.target.authority().or_else(|| self.host())
+    }
+
+    /// Whether the client wants the connection kept for another request.
+    #[must_use]
+    pub const fn keep_alive(&self) -> bool {
+        self.connection.keep_alive(self.version)
+    }
+}
+
+/// Parses the request head that `bytes` start with. One empty line before it is skipped (RFC 9112, 2.2) and counted.
+///
+/// # Errors
+///
+/// Whatever makes the head invalid, or longer than `limits` allow, at the first byte from which that is certain.
+#[inline]
+pub fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parse<RequestHead<'a>>, Error> {
+    let window = &bytes[..bytes.len().min(limits.head_bytes)];
+    match head(window, limits)? {
+        Some((head, bytes)) => Ok(Parse::Complete { head, bytes }),
+        None if window.len() == limits.head_bytes => Err(Error::new(
+            limits.head_bytes,
+            Problem::HeadTooLong {
+                limit: limits.head_bytes,
+            },
+        )),
+        None => Ok(Parse::Partial),
+    }
+}
+
+/// Parses one head after the other from a buffer that fills as bytes arrive, in time linear in their number.
+#[derive(Debug, Clone)]
+pub struct Parser {
+    limits: Limits,
+    progress: Progress,
+}
+
+impl Parser {
+    /// A parser for one connection.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            progress: Progress::default(),
+        }
+    }
+
+    /// As [`parse`], where `bytes` are those of the last call that was [`Parse::Partial`], and perhaps more.
+    ///
+    /// # Errors
+    ///
+    /// As [`parse`]; an error may be found a few bytes later than it could be.
+    #[inline]
+    pub fn parse<'a>(&mut self, bytes: &'a [u8]) -> Result<Parse<RequestHead<'a>>, Error> {
+        if !self.progress.worth_parsing(bytes, self.limits.head_bytes) {
+            return Ok(Parse::Partial);
+        }
+        let parsed = parse(bytes, &self.limits)?;
+        if matches!(parsed, Parse::Complete { .. }) {
+            self.progress = Progress::default();
+        }
+        Ok(parsed)
+    }
+}
+
+#[inline]
+fn head<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<(RequestHead<'a>, usize)>, Error> {
+    let start = if bytes.starts_with(b"\r\n") { 2 } else { 0 };
+    let Some((method, at)) = method(bytes, start)? else {
+        return Ok(None);
+    };
+    let Some((target, at)) = target::parse(bytes, at, method, limits)? else {
+        return Ok(None);
+    };
+    let Some((version, at)) = version::parse(bytes, at + 1)? else {
+        return Ok(None);
+    };
+    let Some(at) = line_end(bytes, at, Problem::InvalidVersion)? else {
+        return Ok(None);
+    };
+    let Some(Section {
+        fields,
+        signals,
+        next,
+    }) = section(bytes, at, limits)?
+    else {
+        return Ok(None);
+    };
+    match signals.host {
+        Some(host) => match target::authority(host.value) {
+            Some(authority)
+                if !authority.host.is_empty()
+                    || version == Version::Http10
+                    || target.form() != Form::Origin => {}
+            _ => return Err(Error::new(host.at, Problem::InvalidHost)),
+        },
+        None if version == Version::Http11 => {
+            return Err(Error::new(next - 2, Problem::MissingHost));
+        }
+        None => {}
+    }
+    let head = RequestHead {
+        method,
+        target,
+        version,
+        fields,
+        framing: signals.framing(version)?.unwrap_or(Framing::None),
+        connection: signals.connection,
+        expects_continue: signals.expects_continue && version == Version::Http11,
+        host: signals.host.map(|host| host.value),
+    };
+    Ok(Some((head, next)))
+}
+
+/// The method at `at`, and where the target starts.
+#[inline]
+fn method(bytes: &[u8], at: usize) -> Result<Option<(Method<'_>, usize)>, Error> {
+    if bytes[at..].starts_with(b"GET ") {
+        return Ok(Some((Method::Get, at + 4)));
+    }
+    let end = scan::token_end(bytes, at);
+    match bytes.get(end) {
+        None => Ok(None),
+        // The start of the empty line that may precede a request.
+        Some(b'\r') if end == 0 && bytes.len() == 1 => Ok(None),
+        Some(b' ') => {
+            let method = Method::from_token(&bytes[at..end])
+                .ok_or(Error::new(end, Problem::InvalidMethod))?;
+            Ok(Some((method, end + 1)))
+        }
+        Some(_) => Err(Error::new(end, Problem::InvalidMethod)),
+    }
+}

@@ -1,0 +1,320 @@
+//! Encoders: heads and chunked coding, appended to a buffer of the caller's.
+//!
+//! What is written is checked, so that no value from outside can end a line: a refused part takes back the whole head.
+
+use crate::{Error, Method, Problem, Version, scan};
+
+/// A head that is being written. Nothing is complete before [`Self::end`].
+#[derive(Debug)]
+#[must_use = "a head needs its empty line: call end()"]
+pub struct HeadWriter<'b> {
+    out: &'b mut Vec<u8>,
+    start: usize,
+}
+
+/// Starts a request head with its request line.
+///
+/// # Errors
+///
+/// [`Problem::InvalidTarget`] or [`Problem::InvalidMethod`] if either holds a byte that would end it. The form of the target is the caller's affair.
+#[inline]
+pub fn request<'b>(
+    out: &'b mut Vec<u8>,
+    method: Method<'_>,
+    target: &str,
+    version: Version,
+) -> Result<HeadWriter<'b>, Error> {
+    if target.is_empty() || !target.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(Error::new(0, Problem::InvalidTarget));
+    }
+    let method = match method {
+        Method::Other(name) if Method::from_token(name.as_bytes()).is_none() => {
+            return Err(Error::new(0, Problem::InvalidMethod));
+        }
+        method => method.as_str(),
+    };
+    let start = out.len();
+    push(
+        out,
+        [
+            method.as_bytes(),
+            b" ",
+            target.as_bytes(),
+            b" ",
+            version.as_str().as_bytes(),
+            b"\r\n",
+        ],
+    );
+    Ok(HeadWriter { out, start })
+}
+
+/// Starts a response head with its status line and the status code's registered reason phrase.
+///
+/// # Errors
+///
+/// [`Problem::InvalidStatus`] if `status` is not within 100 to 999.
+#[inline]
+pub fn response(out: &mut Vec<u8>, version: Version, status: u16) -> Result<HeadWriter<'_>, Error> {
+    let start = out.len();
+    if status == 200 && version == Version::Http11 {
+        out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
+        return Ok(HeadWriter { out, start });
+    }
+    response_with_reason(out, version, status, reason(status).as_bytes())
+}
+
+/// As [`response`], with a reason phrase of the caller's.
+///
+/// # Errors
+///
+/// As [`response`], and [`Problem::InvalidReason`] for control characters.
+pub fn response_with_reason<'b>(
+    out: &'b mut Vec<u8>,
+    version: Version,
+    status: u16,
+    reason: &[u8],
+) -> Result<HeadWriter<'b>, Error> {
+    if !(100..=999).contains(&status) {
+        return Err(Error::new(0, Problem::InvalidStatus));
+    }
+    let wrong = scan::text_end(reason, 0);
+    if wrong < reason.len() {
+        return Err(Error::new(wrong, Problem::InvalidReason));
+    }
+    let start = out.len();
+    let mut digits = [0; DECIMAL];
+    push(
+        out,
+        [
+            version.as_str().as_bytes(),
+            b" ",
+            decimal(u64::from(status), &mut digits),
+            b" ",
+            reason,
+            b"\r\n",
+        ],
+    );
+    Ok(HeadWriter { out, start })
+}
+
+impl HeadWriter<'_> {
+    /// Adds a field line.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem::InvalidFieldName`] or [`Problem::InvalidFieldValue`] at an offset within the name or value; then the head
+    /// is taken back, and the buffer is as it was before.
+    #[inline]
+    pub fn field(self, name: &str, value: &[u8]) -> Result<Self, Error> {
+        match field_line(self.out, name, value) {
+            Ok(()) => Ok(self),
+            Err(error) => {
+                self.out.truncate(self.start);
+                Err(error)
+            }
+        }
+    }
+
+    /// Adds field lines that were prepared and checked before.
+    #[inline]
+    pub fn lines(self, lines: &FieldLines) -> Self {
+        self.out.extend_from_slice(&lines.bytes);
+        self
+    }
+
+    /// Adds `Content-Length`.
+    #[inline]
+    pub fn content_length(self, length: u64) -> Self {
+        push(
+            self.out,
+            [
+                b"Content-Length: ",
+                decimal(length, &mut [0; DECIMAL]),
+                b"\r\n",
+            ],
+        );
+        self
+    }
+
+    /// Adds `Transfer-Encoding: chunked`.
+    #[inline]
+    pub fn chunked(self) -> Self {
+        self.out
+            .extend_from_slice(b"Transfer-Encoding: chunked\r\n");
+        self
+    }
+
+    /// Adds `Connection: close`.
+    #[inline]
+    pub fn close(self) -> Self {
+        self.out.extend_from_slice(b"Connection: close\r\n");
+        self
+    }
+
+    /// Ends the head.
+    #[inline]
+    pub fn end(self) {
+        self.out.extend_from_slice(b"\r\n");
+    }
+}
+
+/// Field lines that go into many heads, checked once; also the trailers of a chunked body.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FieldLines {
+    bytes: Vec<u8>,
+}
+
+impl FieldLines {
+    /// No lines.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { bytes: Vec::new() }
+    }
+
+    /// Adds a field line.
+    ///
+    /// # Errors
+    ///
+    /// As [`HeadWriter::field`]; the lines are as they were before.
+    pub fn add(&mut self, name: &str, value: &[u8]) -> Result<&mut Self, Error> {
+        field_line(&mut self.bytes, name, value)?;
+        Ok(self)
+    }
+
+    /// Removes all lines and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    /// The lines with their line ends.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The line before a chunk of `length` bytes; after these comes [`CHUNK_END`]. A length of 0 would end the body: nothing is written then.
+#[inline]
+pub fn chunk_header(out: &mut Vec<u8>, length: u64) {
+    if length == 0 {
+        return;
+    }
+    let mut line = *b"0000000000000000\r\n";
+    let mut start = 16;
+    let mut rest = length;
+    while rest != 0 {
+        start -= 1;
+        line[start] = HEXADECIMAL[(rest & 15) as usize];
+        rest >>= 4;
+    }
+    out.extend_from_slice(&line[start..]);
+}
+
+/// What follows the bytes of each chunk but the last.
+pub const CHUNK_END: &[u8; 2] = b"\r\n";
+
+/// The last chunk, the trailers, and the end of the body.
+#[inline]
+pub fn last_chunk(out: &mut Vec<u8>, trailers: &FieldLines) {
+    push(out, [b"0\r\n", &trailers.bytes, b"\r\n"]);
+}
+
+/// The registered reason phrase of a status code; empty where there is none.
+#[must_use]
+pub const fn reason(status: u16) -> &'static str {
+    match status {
+        100 => "Continue",
+        101 => "Switching Protocols",
+        102 => "Processing",
+        103 => "Early Hints",
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        203 => "Non-Authoritative Information",
+        204 => "No Content",
+        205 => "Reset Content",
+        206 => "Partial Content",
+        300 => "Multiple Choices",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        304 => "Not Modified",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        406 => "Not Acceptable",
+        407 => "Proxy Authentication Required",
+        408 => "Request Timeout",
+        409 => "Conflict",
+        410 => "Gone",
+        411 => "Length Required",
+        412 => "Precondition Failed",
+        413 => "Content Too Large",
+        414 => "URI Too Long",
+        415 => "Unsupported Media Type",
+        416 => "Range Not Satisfiable",
+        417 => "Expectation Failed",
+        421 => "Misdirected Request",
+        422 => "Unprocessable Content",
+        425 => "Too Early",
+        426 => "Upgrade Required",
+        428 => "Precondition Required",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        451 => "Unavailable For Legal Reasons",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        505 => "HTTP Version Not Supported",
+        511 => "Network Authentication Required",
+        _ => "",
+    }
+}
+
+#[inline]
+fn field_line(out: &mut Vec<u8>, name: &str, value: &[u8]) -> Result<(), Error> {
+    let name_end = scan::token_end(name.as_bytes(), 0);
+    if name.is_empty() || name_end < name.len() {
+        return Err(Error::new(name_end, Problem::InvalidFieldName));
+    }
+    let value_end = scan::text_end(value, 0);
+    if value_end < value.len() {
+        return Err(Error::new(value_end, Problem::InvalidFieldValue));
+    }
+    push(out, [name.as_bytes(), b": ", value, b"\r\n"]);
+    Ok(())
+}
+
+/// Appends all parts after making room for them once.
+#[inline]
+fn push<const N: usize>(out: &mut Vec<u8>, parts: [&[u8]; N]) {
+    out.reserve(parts.iter().map(|part| part.len()).sum());
+    for part in parts {
+        out.extend_from_slice(part);
+    }
+}
+
+const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
+
+/// Digits of the largest `u64`.
+const DECIMAL: usize = 20;
+
+/// The decimal digits of a number, written to the end of `digits`.
+#[inline]
+fn decimal(mut number: u64, digits: &mut [u8; DECIMAL]) -> &[u8] {
+    let mut start = DECIMAL;
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return &digits[start..];
+        }
+    }
+}
