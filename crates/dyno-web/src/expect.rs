@@ -10,7 +10,6 @@ use crate::address::Block;
 use crate::answer::Request;
 use crate::coding::Accepted;
 use crate::fault::{Fault, Layer};
-use crate::name;
 use crate::site::{Resolved, Scheme};
 use crate::units::{Bytes, Nanos};
 
@@ -55,6 +54,8 @@ pub struct Expectation {
     pub request_url: Option<String>,
     /// How many requests a correct client sends.
     pub requests: u32,
+    /// The hosts that a correct client shakes hands with, in order, each once.
+    pub handshakes: Vec<String>,
     /// How long the exchange is planned to take at no distance; `None` when only the timeout ends it.
     pub planned: Option<Nanos>,
 }
@@ -75,58 +76,10 @@ struct Walk<'w> {
     ends: bool,
     requests: u32,
     resolved: Vec<String>,
+    handshakes: Vec<String>,
 }
 
 impl Web {
-    /// The URLs that the web lists, in order; made-up hosts without end in sight, `[[host]]` entries once or by share.
-    pub fn urls(&self) -> impl Iterator<Item = String> + '_ {
-        let hosts = self.model.urls.hosts;
-        let entries = self
-            .model
-            .hosts
-            .iter()
-            .filter(move |_| hosts == 0)
-            .map(|entry| self.listed(entry));
-        entries.chain((0..hosts).map(|index| self.drawn_url(index)))
-    }
-
-    fn listed(&self, entry: &crate::model::HostEntry) -> String {
-        entry
-            .url
-            .clone()
-            .unwrap_or_else(|| self.url_of(&entry.name))
-    }
-
-    fn url_of(&self, host: &str) -> String {
-        format!(
-            "{}://{host}{}",
-            self.model.urls.scheme.name(),
-            self.model.urls.path
-        )
-    }
-
-    fn drawn_url(&self, index: u64) -> String {
-        let mut shares = self
-            .model
-            .hosts
-            .iter()
-            .filter_map(|entry| Some((entry, entry.share?)))
-            .peekable();
-        if shares.peek().is_some() {
-            let draws = self
-                .key
-                .draws(crate::draw::Kind::Listing, "", &index.to_string());
-            let mut place = draws.share(1);
-            for (entry, share) in shares {
-                if place < share.0 {
-                    return self.listed(entry);
-                }
-                place -= share.0;
-            }
-        }
-        self.url_of(&name::name(&self.key, index))
-    }
-
     /// What a correct client with this timeout reports for `url`, a line of a URL list.
     #[must_use]
     pub fn expect(&self, url: &str, timeout: Nanos) -> Expectation {
@@ -138,6 +91,7 @@ impl Web {
                 arrives: false,
                 request_url: None,
                 requests: 0,
+                handshakes: Vec::new(),
                 planned: Some(Nanos::ZERO),
             };
         };
@@ -149,6 +103,7 @@ impl Web {
             ends: true,
             requests: 0,
             resolved: Vec::new(),
+            handshakes: Vec::new(),
         };
         let outcome = walk.run(first);
         Expectation {
@@ -156,6 +111,7 @@ impl Web {
             arrives: walk.requests > 0,
             request_url,
             requests: walk.requests,
+            handshakes: walk.handshakes,
             planned: walk.ends.then_some(walk.planned),
         }
     }
@@ -209,6 +165,9 @@ impl Walk<'_> {
         }
         if url.port().is_some_and(|port| port != scheme.port()) {
             return error(Fault::Refused.name());
+        }
+        if scheme == Scheme::Https && !self.handshakes.contains(&host_text) {
+            self.handshakes.push(host_text.clone());
         }
         if let Some(fault) =
             fault.filter(|fault| fault.layer() == Layer::Handshake && scheme == Scheme::Https)

@@ -20,6 +20,7 @@ mod draw;
 mod expect;
 mod fault;
 mod fixed_path;
+mod listing;
 mod log_normal;
 mod model;
 mod name;

@@ -1,0 +1,238 @@
+//! What a model must not say, beyond what its types forbid.
+
+use std::collections::BTreeSet;
+
+use super::{Model, ModelError, Share, Sigma};
+use crate::draw::BILLION;
+use crate::fault::Layer;
+use crate::name::MOST_HOSTS;
+use crate::site::Scheme;
+
+impl Model {
+    pub(super) fn check(&self) -> Result<(), ModelError> {
+        let faults = self.faults.values().copied();
+        let homes = &self.redirects;
+        whole("[faults]", faults)?;
+        whole("[statuses]", self.statuses.values().copied())?;
+        whole("[content.codings]", self.content.codings.values().copied())?;
+        whole(
+            "[redirects]",
+            [homes.www, homes.landing, homes.chain, homes.https_to_http],
+        )?;
+        whole(
+            "the shares of [[host]]",
+            self.hosts.iter().filter_map(|host| host.share),
+        )?;
+        for status in self.statuses.keys() {
+            if !status
+                .parse::<u16>()
+                .is_ok_and(|status| (200..600).contains(&status))
+            {
+                return Err(meaning(format!(
+                    "[statuses] {status}: must be a final status, 200 to 599"
+                )));
+            }
+        }
+        if self.urls.hosts > MOST_HOSTS {
+            return Err(meaning(format!(
+                "[urls] hosts = {}: at most {MOST_HOSTS}",
+                self.urls.hosts
+            )));
+        }
+        if !self.urls.path.starts_with('/') {
+            return Err(meaning(format!(
+                "[urls] path = {:?}: must begin with /",
+                self.urls.path
+            )));
+        }
+        if !(3..=8).contains(&self.content.compression_ratio) {
+            return Err(meaning(
+                "[content] compression_ratio: must be 3 to 8".to_owned(),
+            ));
+        }
+        if self.content.error_divisor == 0 || self.timeout_ms == 0 {
+            return Err(meaning(
+                "error_divisor, timeout_ms: must be above 0".to_owned(),
+            ));
+        }
+        self.check_delays()?;
+        self.check_hosts()
+    }
+
+    /// The longest honest exchange: two names, three redirects, one answer.
+    fn check_delays(&self) -> Result<(), ModelError> {
+        let sections = [
+            ("[names] delay", &self.names.delay, 2),
+            ("[redirects] delay", &self.redirects.delay, 3),
+            ("[server] delay", &self.server.delay, 1),
+        ];
+        let mut longest_ms = 0_u64;
+        for (section, delay, times) in sections {
+            let most_ms = match (delay.most_ms, delay.median_ms, delay.sigma) {
+                (Some(most_ms), ..) => most_ms,
+                (None, median_ms, Sigma(0)) => median_ms,
+                (None, ..) => {
+                    return Err(meaning(format!(
+                        "{section}: needs most_ms, the bound of its tail"
+                    )));
+                }
+            };
+            longest_ms = longest_ms.saturating_add(most_ms.saturating_mul(times));
+        }
+        if longest_ms > self.timeout_ms / 10 * 6 {
+            return Err(meaning(format!(
+                "the delays add up to {longest_ms} ms at worst (two names, three redirects, one answer): \
+                 more than 60 % of timeout_ms = {}",
+                self.timeout_ms
+            )));
+        }
+        Ok(())
+    }
+
+    fn check_hosts(&self) -> Result<(), ModelError> {
+        let mut names = BTreeSet::new();
+        for host in &self.hosts {
+            let name = &host.name;
+            let lower = name.bytes().all(|byte| {
+                byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-_".contains(&byte)
+            });
+            if name.is_empty() || !lower {
+                return Err(meaning(format!(
+                    "[[host]] {name:?}: must be a host name in lower case"
+                )));
+            }
+            if !names.insert(name) {
+                return Err(meaning(format!("[[host]] {name}: named twice")));
+            }
+            if host
+                .redirect_status
+                .is_some_and(|status| !(300..400).contains(&status))
+            {
+                return Err(meaning(format!(
+                    "[[host]] {name}: redirect_status must be 300 to 399"
+                )));
+            }
+            if host
+                .status
+                .is_some_and(|status| !(200..600).contains(&status))
+            {
+                return Err(meaning(format!(
+                    "[[host]] {name}: status must be 200 to 599"
+                )));
+            }
+            if host
+                .interim
+                .is_some_and(|status| !(100..200).contains(&status) || status == 101)
+            {
+                return Err(meaning(format!(
+                    "[[host]] {name}: interim must be 100 to 199, not 101"
+                )));
+            }
+            let handshake = host
+                .fault
+                .is_some_and(|fault| fault.layer() == Layer::Handshake);
+            let plain = host
+                .url
+                .as_deref()
+                .map_or(self.urls.scheme == Scheme::Http, |url| {
+                    url.starts_with("http:")
+                });
+            if handshake && plain {
+                return Err(meaning(format!(
+                    "[[host]] {name}: a fault of TLS on a plain URL never shows"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn meaning(message: String) -> ModelError {
+    ModelError::Meaning(message)
+}
+
+fn whole(what: &str, shares: impl IntoIterator<Item = Share>) -> Result<(), ModelError> {
+    let sum: u64 = shares.into_iter().map(|share| share.0).sum();
+    if sum > BILLION {
+        return Err(meaning(format!("{what}: the shares add up to more than 1")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Model::from_toml(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn bad_models_are_refused_with_one_line() {
+        let cases = [
+            (
+                "name = 'x'\nseed = 1\nsede = 2\n",
+                "line 3: unknown field `sede`",
+            ),
+            (
+                "name = 'x'\nseed = 1\n[faults]\nstall_teapot = 0.1\n",
+                "line 4: unknown variant `stall_teapot`",
+            ),
+            (
+                "name = 'x'\nseed = 1\n[http]\nhttp2 = 'all'\n",
+                "line 4: invalid type: string",
+            ),
+            (
+                "name = 'x'\nseed = 1\n[http]\nhttp2 = -1\n",
+                "line 4: -1: expected a number from 0 to 1",
+            ),
+            ("name = 'x'\n", "missing field `seed`"),
+            (
+                "name = 'x'\nseed = 1\n[faults]\nnxdomain = 0.6\nrefused = 0.6\n",
+                "[faults]: the shares add up",
+            ),
+            (
+                "name = 'x'\nseed = 1\n[statuses]\nteapot = 0.6\n",
+                "[statuses] teapot: must be a final status",
+            ),
+            (
+                "name = 'x'\nseed = 1\n[[host]]\nname = 'a.test'\n[[host]]\nname = 'a.test'\n",
+                "a.test: named twice",
+            ),
+            (
+                "name = 'x'\nseed = 1\n[[host]]\nname = 'A.test'\n",
+                "must be a host name in lower case",
+            ),
+            (
+                "name = 'x'\nseed = 1\n[[host]]\nname = 'a.test'\ninterim = 101\n",
+                "interim must be",
+            ),
+            (
+                "name = 'x'\nseed = 1\n[server.delay]\nmedian_ms = 9\nsigma = 0.5\n",
+                "[server] delay: needs most_ms",
+            ),
+            (
+                "name = 'x'\nseed = 1\n[server.delay]\nmedian_ms = 9000\n",
+                "more than 60 % of timeout_ms = 5000",
+            ),
+            (
+                "name = 'x'\nseed = 1\n[urls]\nscheme = 'http'\n[[host]]\nname = 'a.test'\nfault = 'self_signed'\n",
+                "a fault of TLS on a plain URL never shows",
+            ),
+        ];
+        for (text, expected) in cases {
+            let message = error(text);
+            assert!(message.contains(expected), "{message:?} lacks {expected:?}");
+            assert!(
+                !message.contains('\n'),
+                "{message:?} has more than one line"
+            );
+        }
+    }
+
+    #[test]
+    fn a_minimal_model_has_no_fault() {
+        let model = Model::from_toml("name = 'quiet'\nseed = 1\n").unwrap();
+        assert!(model.faults.is_empty() && model.statuses.is_empty() && model.hosts.is_empty());
+    }
+}
