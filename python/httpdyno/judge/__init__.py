@@ -1,0 +1,34 @@
+"""What was measured, judged: a verdict for every sample, an outcome and a validity for every trial."""
+
+from httpdyno.judge.crawl import summarise_crawl
+from httpdyno.judge.lines import Lines, read_lines
+from httpdyno.judge.outcome import Ending, ending_from_report, outcome_of
+from httpdyno.judge.reference import Reference, expectations_unknown, read_arrivals, read_expectations
+from httpdyno.judge.row import CRAWL_COLUMNS, crawl_notes, crawl_row
+from httpdyno.judge.trial import JudgedTrial, Remains, judge_crawl, trial_not_run
+from httpdyno.judge.validity import correctness
+from httpdyno.judge.verdict import Judged, judge_samples, latest_allowed_ns
+
+__all__ = [
+    "CRAWL_COLUMNS",
+    "Ending",
+    "Judged",
+    "JudgedTrial",
+    "Lines",
+    "Reference",
+    "Remains",
+    "correctness",
+    "crawl_notes",
+    "crawl_row",
+    "ending_from_report",
+    "expectations_unknown",
+    "judge_crawl",
+    "judge_samples",
+    "latest_allowed_ns",
+    "outcome_of",
+    "read_arrivals",
+    "read_expectations",
+    "read_lines",
+    "summarise_crawl",
+    "trial_not_run",
+]

@@ -1,0 +1,76 @@
+"""Whether the origin saw a request of a URL within the stretch of time that the client claims for it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["CLOCK_SLACK_NS", "DONE_SLACK_NS", "BoolArray", "Claims", "Int64Array", "Requests", "seen_within"]
+
+CLOCK_SLACK_NS: Final = 1_000_000
+"""Reading a clock and rounding what it says: 1 ms at either end, beside the precision of the start time itself."""
+DONE_SLACK_NS: Final = 100_000_000
+"""The origin stamps the end after its write has returned; on a busy CPU the client may have read it all before that."""
+
+Int64Array = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """Stretches of time in which a client says that it fetched a URL, each shape (n,).
+
+    A group is a number from 0 that stands for a URL; -1 stands for none, and is never seen.
+    """
+
+    group: Int64Array
+    begin_ns: Int64Array
+    end_ns: Int64Array
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """Requests that the origin saw, each shape (m,): ``done_ns`` is ``at_ns`` where an answer was never finished."""
+
+    group: Int64Array
+    at_ns: Int64Array
+    done_ns: Int64Array
+
+
+def seen_within(claims: Claims, requests: Requests) -> BoolArray:
+    """Tell for each claimed stretch whether one request of its group lies within it.
+
+    A request lies within when it arrived no earlier than ``begin_ns`` and no later than ``end_ns``, and was answered no
+    later than ``DONE_SLACK_NS`` after ``end_ns``. The cost is that of sorting, also when all requests are of one group.
+
+    Returns
+    -------
+    BoolArray
+        Shape (n,).
+    """
+    count = len(requests.at_ns)
+    if count == 0:
+        return np.zeros(len(claims.group), dtype=np.bool_)
+    # Times are replaced by their ranks, so that group and time fit into one sortable number without overflow.
+    stride = count + 1
+    times = np.sort(requests.at_ns)
+    key = requests.group * stride + np.searchsorted(times, requests.at_ns)
+    order = np.argsort(key, kind="stable")
+    key, group = key[order], requests.group[order]
+    last = np.maximum(requests.at_ns, requests.done_ns - DONE_SLACK_NS)[order]
+    first_candidate = np.searchsorted(key, claims.group * stride + np.searchsorted(times, claims.begin_ns))
+    inside = first_candidate < count
+    candidate = np.where(inside, first_candidate, 0)
+    inside &= group[candidate] == claims.group
+    return inside & (_earliest_from_here_on(group, last)[candidate] <= claims.end_ns)
+
+
+def _earliest_from_here_on(group: Int64Array, last: Int64Array) -> Int64Array:
+    """Smallest ``last`` among the requests of the same group from each one on; groups are contiguous and ascending."""
+    ranked = np.sort(last)
+    stride = len(last) + 1
+    # Backwards, every group's numbers are below those of the group before: the running minimum starts anew by itself.
+    smallest = np.minimum.accumulate((group * stride + np.searchsorted(ranked, last))[::-1])[::-1]
+    earliest: Int64Array = ranked[smallest - group * stride]
+    return earliest

@@ -1,0 +1,96 @@
+"""A crawl in figures: the seeds' own definitions, and right answers a second."""
+
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from httpdyno.judge.outcome import Ending
+from httpdyno.model import CrawlSummary, Verdict
+from httpdyno.stats import summarise_durations
+
+__all__ = ["MANY", "summarise_crawl"]
+
+MANY: Final = 4
+"""A list is exhausted at a moment that says something when it is this many times as long as requests are in flight."""
+_COARSE_NS: Final = 10_000_000
+
+
+def summarise_crawl(samples: pl.DataFrame, ending: Ending, *, urls_given: int, concurrency: int) -> CrawlSummary:
+    """Put the samples of a trial into figures.
+
+    ``time_ns`` is from exec to the end of the last line (start plus duration, at most the end of the process); to the
+    end of the process where start times are coarser than 10 ms. The share and the rate of 2xx, and the mean length of
+    their content, are the seeds': over all lines, for each second of ``time_ns``, over 2xx.
+
+    ``right_per_s`` counts the right answers that had ended when the last URL was started, for each second from exec to
+    that moment: one 5 s stall at the end then does not decide a 9 s trial. It counts all right answers for each second
+    of ``time_ns`` where there is no such moment: the deadline came first, or the list is shorter than four times the
+    concurrency, so that the end is most of the trial.
+
+    Parameters
+    ----------
+    samples : pl.DataFrame
+        As ``judge_samples`` gives them.
+    urls_given : int
+        Length of the list.
+    concurrency : int
+        What the client was told.
+    """
+    printed = samples.filter(pl.col("line").is_not_null())
+    durations = summarise_durations(printed["duration_ns"].to_numpy()) if len(printed) else None
+    if durations is None:
+        return CrawlSummary()
+    classes = dict(printed.group_by(pl.col("status") // 100).len().iter_rows())
+    ok = classes.get(2, 0)
+    time_ns = _time_ns(printed, ending)
+    exhausted_ns, right_per_s = _right_rate(samples, ending, time_ns, long=urls_given >= MANY * concurrency)
+    lengths = printed.filter(pl.col("status") // 100 == 2)["body_length"].drop_nulls()  # noqa: PLR2004  # 2xx
+    return CrawlSummary(
+        urls=len(printed),
+        time_ns=time_ns,
+        exhausted_ns=exhausted_ns,
+        mean_ns=durations.mean_ns,
+        max_ns=durations.max_ns,
+        p50_ns=durations.p50_ns,
+        p99_ns=durations.p99_ns,
+        ok_per_s=ok * 1e9 / time_ns if time_ns else None,
+        ok_share=ok / len(printed),
+        mean_body_length=float(np.mean(lengths.to_numpy())) if len(lengths) else None,
+        right_per_s=right_per_s,
+        status_2xx=ok,
+        status_3xx=classes.get(3, 0),
+        status_4xx=classes.get(4, 0),
+        status_5xx=classes.get(5, 0),
+        exceptions=classes.get(None, 0) + classes.get(1, 0),
+    )
+
+
+def _time_ns(printed: pl.DataFrame, ending: Ending) -> int | None:
+    """From exec to the client's last line."""
+    if ending.started_at_ns is None or ending.ended_at_ns is None:
+        return None
+    wall_ns = ending.ended_at_ns - ending.started_at_ns
+    if int(printed["precision_ns"].to_numpy().min()) > _COARSE_NS:
+        return wall_ns
+    last_ns = int((printed["start_ns"] + printed["duration_ns"]).to_numpy().max())
+    return min(max(last_ns - ending.started_at_ns, 0), wall_ns)
+
+
+def _right_rate(
+    samples: pl.DataFrame, ending: Ending, time_ns: int | None, *, long: bool
+) -> tuple[int | None, float | None]:
+    """When the list was exhausted, and right answers a second until then."""
+    right = samples.filter(pl.col("verdict") == Verdict.RIGHT.value)
+    started_at_ns = ending.started_at_ns
+    if started_at_ns is None or not time_ns:
+        return None, None
+    overall = len(right) * 1e9 / time_ns
+    if ending.cut_short and samples["line"].null_count():
+        return None, overall
+    last_start = int(samples["start_ns"].drop_nulls().to_numpy().max())
+    exhausted_ns = min(max(last_start - started_at_ns, 0), time_ns)
+    if not long or exhausted_ns == 0:
+        return exhausted_ns, overall
+    ended = int(((right["start_ns"] + right["duration_ns"]) <= last_start).sum())
+    return exhausted_ns, ended * 1e9 / exhausted_ns

@@ -1,0 +1,152 @@
+"""How a trial as a whole ended, in one word and one line."""
+
+import signal as signals
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from httpdyno.judge.lines import Lines
+from httpdyno.judge.verdict import Judged
+from httpdyno.model import Outcome
+
+__all__ = ["Ending", "ending_from_report", "outcome_of"]
+
+_STDERR_LINES: Final = 3
+_STDERR_LENGTH: Final = 200
+_SILENT_TIMEOUTS: Final = 2
+_SILENT_AT_LEAST_NS: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the process of a subject ended, as the engine saw it.
+
+    Attributes
+    ----------
+    kind : str
+        ``exited``, ``signaled``, ``deadline``, ``interrupted`` or ``failed_to_start``.
+    reason : str | None
+        What the engine says about it.
+    exit_code, signal : int | None
+        One of them, when the subject ran.
+    started_at_ns, ended_at_ns : int | None
+        Since the Unix epoch.
+    out_of_memory : bool
+        Whether the kernel killed it for its memory.
+    stderr : str
+        The end of what the subject wrote to its standard error.
+    """
+
+    kind: str
+    reason: str | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    started_at_ns: int | None = None
+    ended_at_ns: int | None = None
+    out_of_memory: bool = False
+    stderr: str = ""
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether the process was stopped before it was done by itself."""
+        return self.kind in {"deadline", "interrupted"}
+
+    @property
+    def killed(self) -> bool:
+        """Whether its last line may lack its end."""
+        return self.kind != "exited"
+
+
+def ending_from_report(report: Mapping[str, Any], stderr: str = "") -> Ending:
+    """Take how a process ended from the engine's report, version 1."""
+    subject = report.get("subject") or {}
+    return Ending(
+        kind=str(report.get("outcome")),
+        reason=report.get("reason"),
+        exit_code=subject.get("exit_code"),
+        signal=subject.get("signal"),
+        started_at_ns=subject.get("started_at_ns"),
+        ended_at_ns=subject.get("ended_at_ns"),
+        out_of_memory=bool(subject.get("out_of_memory")),
+        stderr=stderr,
+    )
+
+
+def outcome_of(ending: Ending, lines: Lines, judged: Judged, *, timeout_ns: int) -> tuple[Outcome, str | None]:
+    """Name how a trial ended, and why in one line; None when it is ``ok``.
+
+    The first that applies: ``interrupted``, ``crashed``, ``hung``, ``garbage``, ``foreign``, ``duplicate``,
+    ``missing``. A deadline alone is no failure: a client that was still at work when it came has URLs that were
+    ``not_reached``. It hung when it had printed nothing for two timeouts, nothing at all, or everything and did not
+    exit.
+    """
+    if ending.kind == "interrupted":
+        return Outcome.INTERRUPTED, ending.reason or "stopped before it was done"
+    if ending.kind == "deadline":
+        silence = _hung(ending, judged, timeout_ns=timeout_ns)
+        if silence:
+            return Outcome.HUNG, silence
+    elif ending.kind != "exited" or ending.exit_code != 0:
+        return Outcome.CRASHED, _crash(ending)
+    return _from_output(lines, judged, cut_short=ending.cut_short)
+
+
+def _from_output(lines: Lines, judged: Judged, *, cut_short: bool) -> tuple[Outcome, str | None]:
+    missing = 0 if cut_short else judged.missing
+    faults = (
+        (Outcome.GARBAGE, lines.garbage, "line", "that cannot be read", lines.garbage_examples),
+        (Outcome.FOREIGN, judged.foreign, "line", "of a URL that was not given", judged.foreign_examples),
+        (Outcome.DUPLICATE, judged.duplicates, "line", "more than the URL was given", judged.duplicate_examples),
+        (Outcome.MISSING, missing, "URL", "forgotten, though it exited with 0", judged.missing_examples),
+    )
+    for outcome, count, noun, what, examples in faults:
+        if count:
+            return outcome, f"{_count(count, noun)} {what}, such as {', '.join(map(repr, examples))}"
+    return Outcome.OK, None
+
+
+def _hung(ending: Ending, judged: Judged, *, timeout_ns: int) -> str | None:
+    if ending.started_at_ns is None or ending.ended_at_ns is None:
+        return "the deadline came before it started"
+    if judged.missing == 0:
+        return "printed every URL, but did not exit before the deadline"
+    ends = judged.samples.select(judged.samples["start_ns"] + judged.samples["duration_ns"]).to_series()
+    last = ends.max()
+    if not isinstance(last, int):
+        return f"printed nothing in {_seconds(ending.ended_at_ns - ending.started_at_ns)}"
+    silent_ns = ending.ended_at_ns - last
+    if silent_ns > _SILENT_TIMEOUTS * timeout_ns + _SILENT_AT_LEAST_NS:
+        return (
+            f"printed nothing in the {_seconds(silent_ns)} before the deadline; {_count(judged.missing, 'URL')} missing"
+        )
+    return None
+
+
+def _crash(ending: Ending) -> str:
+    if ending.kind == "failed_to_start":
+        return f"could not be started: {ending.reason or 'no reason given'}"
+    if ending.out_of_memory:
+        what = "killed by the kernel: out of memory"
+    elif ending.signal is not None:
+        what = f"killed by {_signal_name(ending.signal)}"
+    elif ending.exit_code is not None:
+        what = f"exited with {ending.exit_code}"
+    else:
+        what = ending.reason or "ended for a reason the engine does not give"
+    last = [line.strip() for line in ending.stderr.splitlines() if line.strip()][-_STDERR_LINES:]
+    return f"{what}: {' / '.join(last)[-_STDERR_LENGTH:]}" if last else what
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signals.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _seconds(duration_ns: int) -> str:
+    return f"{duration_ns / 1e9:.1f} s"
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

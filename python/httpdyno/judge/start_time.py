@@ -1,0 +1,104 @@
+"""Start times as clients print them: ISO 8601 in the forms that the standard libraries of languages write."""
+
+from collections.abc import Callable
+from typing import Final
+
+import polars as pl
+
+__all__ = ["read_start_times"]
+
+_SECONDS_LENGTH: Final = len("2024-10-21T12:34:56")
+_DIGITS: Final = "0123456789"
+_OFFSET: Final = r"^\s?([+-])([01][0-9]|2[0-3])(?::?([0-5][0-9]))?$"
+_ZONE_NAME: Final = r"\s?\[[A-Za-z0-9_+/:.-]*\]$"
+_NANOSECOND_DIGITS: Final = 9
+
+
+def read_start_times(texts: pl.Series) -> pl.DataFrame:
+    """Read start times, whole columns at a time.
+
+    Understood are ``2024-10-21T12:34:56`` with a ``T``, ``t`` or space in the middle; seconds or a fraction that are
+    left out (some libraries drop them when they are zero); ``Z``, ``z``, ``+02:00``, ``+0200``, ``+02`` or no offset,
+    which means UTC; a zone name in brackets after the offset, which is ignored.
+
+    Parameters
+    ----------
+    texts : pl.Series
+        Strings, shape (n,).
+
+    Returns
+    -------
+    pl.DataFrame
+        ``start_ns`` (int64, since the Unix epoch) and ``precision_ns`` (int64, what the last digit stands for: 1e9 when
+        there is no fraction), shape (n,). Both are null where the text is no such time or is not within 1970 to 2199.
+    """
+    text = pl.col("text")
+    rest = pl.col("rest")
+    split = (
+        pl.DataFrame({"text": texts})
+        .with_columns(_with_seconds(texts))
+        .select(seconds=text.str.slice(0, _SECONDS_LENGTH), rest=text.str.slice(_SECONDS_LENGTH))
+        .with_columns(
+            zone=pl.when(rest.str.starts_with(".")).then(rest.str.strip_chars_start("." + _DIGITS)).otherwise(rest)
+        )
+        .with_columns(digits=rest.str.slice(1, rest.str.len_bytes() - pl.col("zone").str.len_bytes() - 1))
+    )
+    whole = _map_distinct(split["seconds"], _whole_seconds_ns)
+    offset = _map_distinct(split["zone"], _offset_ns)
+    fraction = _fractions(split)
+    return pl.DataFrame({"whole": whole, "offset": offset, "fraction": fraction["fraction_ns"]}).select(
+        start_ns=pl.col("whole") + pl.col("fraction") - pl.col("offset"),
+        precision_ns=pl.when(pl.sum_horizontal("whole", "offset", "fraction", ignore_nulls=False).is_not_null()).then(
+            fraction["precision_ns"]
+        ),
+    )
+
+
+def _with_seconds(texts: pl.Series) -> pl.Series:
+    """Add the seconds that some libraries leave out when they are zero; nearly always there is nothing to do."""
+    without = texts.str.slice(_SECONDS_LENGTH - 3, 1) != ":"
+    if not without.fill_null(False).any():
+        return texts.alias("text")
+    padded = texts.str.replace(r"^([0-9-]{10}[Tt ][0-9]{2}:[0-9]{2})([Zz+\[ -]|$)", "$1:00$2")
+    return padded.zip_with(without.fill_null(False), texts).alias("text")
+
+
+def _map_distinct(texts: pl.Series, read: Callable[[pl.Series], pl.Series]) -> pl.Series:
+    """Read each distinct text once: a crawl has few distinct seconds, and fewer offsets."""
+    distinct = texts.unique()
+    known = pl.DataFrame({"text": distinct, "value": read(distinct)})
+    return pl.DataFrame({"text": texts}).join(known, on="text", how="left", maintain_order="left", nulls_equal=True)[
+        "value"
+    ]
+
+
+def _whole_seconds_ns(texts: pl.Series) -> pl.Series:
+    # The shape is checked first: the datetime parser by itself takes a year of any length and a signed number.
+    shaped = texts.str.contains(
+        r"^(?:19[7-9][0-9]|20[0-9]{2}|21[0-9]{2})-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}$"
+    )
+    normal = texts.str.replace("[Tt]", " ").set(~shaped.fill_null(False), None)
+    return normal.str.to_datetime("%Y-%m-%d %H:%M:%S", time_unit="ns", strict=False).cast(pl.Int64)
+
+
+def _offset_ns(texts: pl.Series) -> pl.Series:
+    text = pl.col("text")
+    bare = text.str.replace(_ZONE_NAME, "")
+    parts = bare.str.extract_groups(_OFFSET).struct
+    minutes = parts.field("2").cast(pl.Int64) * 60 + parts.field("3").cast(pl.Int64).fill_null(0)
+    signed = pl.when(parts.field("1") == "-").then(-minutes).otherwise(minutes)
+    utc = bare.str.strip_chars_start(" ").str.to_lowercase().is_in(["z", "utc", ""])
+    return pl.DataFrame({"text": texts}).select(value=pl.when(utc).then(0).otherwise(signed * 60_000_000_000))["value"]
+
+
+def _fractions(split: pl.DataFrame) -> pl.DataFrame:
+    """Nanoseconds of the digits after the point, and what the last of them stands for."""
+    digits = pl.col("digits").str.slice(0, _NANOSECOND_DIGITS)
+    length = digits.str.len_bytes().cast(pl.Int64)
+    plain = pl.col("digits").str.contains(".", literal=True).not_()
+    padded = digits.str.pad_end(_NANOSECOND_DIGITS, "0").cast(pl.Int64, strict=False)
+    absent = ~pl.col("rest").str.starts_with(".")
+    return split.select(
+        fraction_ns=pl.when(absent).then(0).when(plain & (length > 0)).then(padded),
+        precision_ns=pl.when(absent).then(10**9).otherwise(pl.lit(10, dtype=pl.Int64).pow(_NANOSECOND_DIGITS - length)),
+    )
