@@ -12,13 +12,13 @@ from httpdyno.subjects.definition import SUBJECT_FILE, read_subject
 
 __all__ = ["Catalogue", "builtin_folder", "read_catalogue"]
 
-_PACKAGE: Final = Path(__file__).resolve().parent.parent
+_BUILTIN: Final = Path(__file__).resolve().parent.parent / "data" / "subjects"
+"""Files in a wheel, a link to ``subjects/`` in a checkout."""
 
 
 def builtin_folder() -> Path:
-    """Give the folder of the subjects that come with httpdyno: the checkout's, else the wheel's."""
-    checkout = _PACKAGE.parent.parent / "subjects"
-    return checkout if checkout.is_dir() else _PACKAGE / "data" / "subjects"
+    """Give the folder of the subjects that come with httpdyno."""
+    return _BUILTIN.resolve()
 
 
 @dataclass(frozen=True, slots=True)
