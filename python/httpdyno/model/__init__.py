@@ -3,7 +3,7 @@
 from httpdyno.model.chart import Axis, Chart, ChartKind, Series
 from httpdyno.model.condition import Condition, Link, TrialPlan, Workload
 from httpdyno.model.counters import Count, Counters, CpuTime, MemoryPoint, ThroughputPoint, counters_from_report
-from httpdyno.model.record import RECORD_VERSION, Field, flatten, schema
+from httpdyno.model.record import RECORD_VERSION, Field, flatten, restore, schema
 from httpdyno.model.sample import Sample
 from httpdyno.model.subject import Capabilities, KnownFailure, Need, Subject, SubjectKind
 from httpdyno.model.table import Cell, Column, ColumnKind, Note, Table
@@ -49,5 +49,6 @@ __all__ = [
     "format_size",
     "parse_duration_ns",
     "parse_size_bytes",
+    "restore",
     "schema",
 ]

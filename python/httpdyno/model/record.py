@@ -1,16 +1,18 @@
 """The description of a record's column: from an annotated dataclass to a flat schema."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-__all__ = ["RECORD_VERSION", "Embedded", "Field", "Recorded", "ScalarType", "flatten", "schema"]
+__all__ = ["RECORD_VERSION", "Embedded", "Field", "Recorded", "ScalarType", "flatten", "restore", "schema"]
 
 RECORD_VERSION: Final = 1
 """Version of the columns below; a reader knows this one and those before it."""
 
 ScalarType = Literal["boolean", "int16", "int32", "int64", "float64", "text", "category"]
+_Record = TypeVar("_Record")
 _NUMBERS: Final[dict[type, ScalarType]] = {bool: "boolean", int: "int64", float: "float64", str: "text"}
 
 
@@ -84,6 +86,37 @@ def flatten(record: object) -> dict[str, Any]:
         else:
             values[item.name] = str(value) if isinstance(value, StrEnum) else value
     return values
+
+
+def restore(record: type[_Record], values: Mapping[str, Any]) -> _Record:
+    """Make a record from the values of its columns: the inverse of ``flatten``.
+
+    An embedded record all of whose values are null is None where the field allows it. A column that is absent is null.
+
+    Raises
+    ------
+    TypeError
+        If a value is missing that the record cannot do without.
+    ValueError
+        If a category is not one of those that the record knows.
+    """
+    hints = get_type_hints(record, include_extras=True)
+    return record(**{name: _restored(name, *_annotation(record, name, hint), values) for name, hint in hints.items()})
+
+
+def _restored(name: str, type_: object, mark: Recorded | Embedded, values: Mapping[str, Any]) -> object:
+    inner, nullable = _without_none(type_)
+    if isinstance(mark, Embedded):
+        own = {field.name: values.get(mark.prefix + field.name) for field in schema(inner)}
+        return None if nullable and all(value is None for value in own.values()) else restore(inner, own)
+    value = values.get(name)
+    if value is None:
+        if not nullable:
+            raise TypeError(f"{name} is missing")
+        return None
+    if get_origin(inner) is tuple:
+        return tuple(restore(get_args(inner)[0], entry) for entry in value)
+    return inner(value) if isinstance(inner, type) and issubclass(inner, StrEnum) else value
 
 
 def _annotation(record: type[Any], name: str, hint: object) -> tuple[Any, Recorded | Embedded]:

@@ -1,0 +1,51 @@
+"""The reference page of the records, generated from the types that define them."""
+
+from typing import Any, Final
+
+from httpdyno.model.record import RECORD_VERSION, Field, schema
+from httpdyno.model.sample import Sample
+from httpdyno.model.trial import Trial
+
+__all__ = ["records_page"]
+
+_INTRODUCTION: Final = """# Records
+
+What a run leaves in its folder under `runs/`: version {version} of the records. This page is generated
+from the types in `httpdyno.model`.
+
+- `manifest.json`: what was run, where, with what, and whether the run is `complete` or `partial`.
+- `trials.parquet`: one row for each trial.
+- `samples.parquet`: one row for each line of a client, and one for each URL that the deadline left without a line.
+- `parts/`: a run that was killed keeps its finished trials here, one pair of files for each.
+
+What is not known is null. Units stand in the names: `_ns`, `_bytes`, `_per_s`. Times since the Unix epoch are UTC.
+Lines that cannot be read, or that belong to no URL that was given, are counted in the trial and are no samples.
+"""
+
+
+def records_page() -> str:
+    """Write ``docs/reference/records.md``."""
+    parts = [
+        _INTRODUCTION.format(version=RECORD_VERSION),
+        *_section("trials.parquet", Trial),
+        *_section("samples.parquet", Sample),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _section(title: str, record: type[Any]) -> list[str]:
+    head = [f"## {title}", "", "| column | type | null | meaning |", "| --- | --- | --- | --- |"]
+    return [*head, *(_line(field) for field in schema(record)), ""]
+
+
+def _line(field: Field) -> str:
+    meaning = f"{field.description}, {field.unit}" if field.unit and field.unit != "1/s" else field.description
+    return f"| `{field.name}` | {_type(field)} | {'yes' if field.nullable else 'no'} | {meaning} |"
+
+
+def _type(field: Field) -> str:
+    if field.members:
+        return "list of (" + ", ".join(f"`{member.name}` {member.type}" for member in field.members) + ")"
+    if field.categories:
+        return "one of " + ", ".join(f"`{category}`" for category in field.categories)
+    return str(field.type)

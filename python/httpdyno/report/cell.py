@@ -1,0 +1,82 @@
+"""Cells as people read them; text from a subject can do nothing to a terminal."""
+
+from collections.abc import Callable
+from typing import Final
+
+from httpdyno.model import Cell, Column, ColumnKind, Note, Table, format_size
+
+__all__ = ["cell_text", "note_lines", "right_aligned", "without_controls"]
+
+_WHOLE_FROM: Final = 100
+_CONTROLS: Final = {
+    code: f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"  # noqa: PLR2004  # as Python writes them
+    # C0, DEL and C1 steer a terminal; the others turn the direction of a line or break it.
+    for code in (
+        *range(0x20),
+        *range(0x7F, 0xA0),
+        0x061C,
+        *range(0x200B, 0x2010),
+        *range(0x2028, 0x202F),
+        *range(0x2066, 0x206A),
+        0xFEFF,
+    )
+}
+
+
+def without_controls(text: str) -> str:
+    r"""Make control characters and those that turn the direction of writing visible, as ``\x1b`` or ``\u202e``.
+
+    Half a surrogate pair, which no output can encode, becomes a question mark.
+    """
+    return text.translate(_CONTROLS).encode("utf-8", errors="replace").decode("utf-8")
+
+
+def cell_text(cell: Cell, column: Column, *, absent: str = "") -> str:
+    """Write a cell for people: sizes with their unit, milliseconds with a decimal below 100, shares as the seeds do."""
+    if cell is None:
+        return absent
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, str):
+        return without_controls(cell)
+    if column.kind in _NUMBERS:
+        return _NUMBERS[column.kind](cell)
+    return f"{cell:.0f}" if isinstance(cell, float) else str(cell)
+
+
+def _duration_text(milliseconds: float) -> str:
+    return f"{milliseconds:.0f}" if abs(milliseconds) >= _WHOLE_FROM else f"{milliseconds:.1f}".removesuffix(".0")
+
+
+def _decimal_text(number: float) -> str:
+    return f"{number:.2f}".rstrip("0").rstrip(".")
+
+
+_NUMBERS: Final[dict[ColumnKind, Callable[[float], str]]] = {
+    ColumnKind.SIZE: format_size,
+    ColumnKind.DURATION: _duration_text,
+    ColumnKind.DECIMAL: _decimal_text,
+}
+
+
+def right_aligned(column: Column) -> bool:
+    """Tell whether the column's cells stand at the right, as numbers do."""
+    return column.kind not in {ColumnKind.TEXT, ColumnKind.BOOLEAN}
+
+
+def note_lines(table: Table) -> list[str]:
+    """Write the notes for people, each with the name of the row that it explains."""
+    return [f"{_row_name(table, note)}{without_controls(note.text)}" for note in table.notes]
+
+
+def _row_name(table: Table, note: Note) -> str:
+    """Name a row by its first texts that are shown: language and method."""
+    if note.row is None:
+        return ""
+    row = table.rows[note.row]
+    named = [
+        cell_text(cell, column)
+        for column, cell in zip(table.columns, row, strict=True)
+        if column.shown and column.kind is ColumnKind.TEXT and cell
+    ]
+    return f"{' '.join(named[:2])}: " if named else ""

@@ -1,0 +1,22 @@
+"""Runs on disk: written whole or marked partial, and read back."""
+
+from httpdyno.store.columns import polars_schema
+from httpdyno.store.manifest import GitState, Machine, Manifest, SubjectVersion, WebIdentity
+from httpdyno.store.reader import Run, open_run
+from httpdyno.store.surroundings import describe_git, describe_machine, lockfile_digests
+from httpdyno.store.writer import RunWriter
+
+__all__ = [
+    "GitState",
+    "Machine",
+    "Manifest",
+    "Run",
+    "RunWriter",
+    "SubjectVersion",
+    "WebIdentity",
+    "describe_git",
+    "describe_machine",
+    "lockfile_digests",
+    "open_run",
+    "polars_schema",
+]

@@ -1,0 +1,31 @@
+"""The columns of a record as polars types."""
+
+from typing import Any, Final
+
+import polars as pl
+
+from httpdyno.model import Field, schema
+
+__all__ = ["polars_schema"]
+
+_SCALARS: Final[dict[str, pl.DataType]] = {
+    "boolean": pl.Boolean(),
+    "int16": pl.Int16(),
+    "int32": pl.Int32(),
+    "int64": pl.Int64(),
+    "float64": pl.Float64(),
+    "text": pl.String(),
+}
+
+
+def polars_schema(record: type[Any]) -> dict[str, pl.DataType]:
+    """Give the columns of ``model.Trial`` or ``model.Sample`` with their types, in order."""
+    return {field.name: _type(field) for field in schema(record)}
+
+
+def _type(field: Field) -> pl.DataType:
+    if field.members:
+        return pl.List(pl.Struct({member.name: _type(member) for member in field.members}))
+    if field.type == "category":
+        return pl.Enum(field.categories)
+    return _SCALARS[str(field.type)]

@@ -1,0 +1,110 @@
+"""Reads a run back, also one that was killed, and refuses with one clear line what is none."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from httpdyno.errors import UnreadableRun
+from httpdyno.model import Sample, Trial, restore
+from httpdyno.store.columns import polars_schema
+from httpdyno.store.layout import MANIFEST, PARTS, SAMPLES, TRIALS, sample_part, trial_part
+from httpdyno.store.manifest import Manifest, manifest_from_json
+
+__all__ = ["Run", "open_run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run on disk.
+
+    Attributes
+    ----------
+    folder : Path
+        Where it lies.
+    manifest : Manifest
+        What was run; ``manifest.state`` is ``complete`` or ``partial``.
+    trials : pl.DataFrame
+        The columns of ``model.Trial``.
+    """
+
+    folder: Path
+    manifest: Manifest
+    trials: pl.DataFrame
+
+    def records(self) -> tuple[Trial, ...]:
+        """Give the trials as records, in the order of their numbers.
+
+        Raises
+        ------
+        UnreadableRun
+            If a trial lacks a value that no trial can be without.
+        """
+        try:
+            return tuple(restore(Trial, row) for row in self.trials.sort("trial").iter_rows(named=True))
+        except (TypeError, ValueError) as error:
+            raise UnreadableRun(f"{self.folder}: {TRIALS} is damaged: {error}") from error
+
+    def samples(self) -> pl.LazyFrame:
+        """Give the samples of all trials, with the columns of ``model.Sample``; read when collected.
+
+        Raises
+        ------
+        UnreadableRun
+            If the files cannot be read or lack a column.
+        """
+        finished = (self.folder / TRIALS).exists()
+        files = [self.folder / SAMPLES] if finished else _parts(self.folder, self.trials["trial"].to_list())
+        return _scan(self.folder, files, Sample)
+
+
+def open_run(folder: Path) -> Run:
+    """Open the folder of a run, complete or partial, of this record version or an earlier one.
+
+    Raises
+    ------
+    UnreadableRun
+        If the folder is no run, is damaged, or was written by a newer version.
+    """
+    try:
+        text = (folder / MANIFEST).read_bytes()
+    except FileNotFoundError as error:
+        what = "is no run of httpdyno: it has no manifest.json" if folder.is_dir() else "does not exist"
+        raise UnreadableRun(f"{folder} {what}") from error
+    except OSError as error:
+        raise UnreadableRun(f"{folder}: manifest.json cannot be read: {error.strerror}") from error
+    manifest = manifest_from_json(text, where=str(folder))
+    merged = folder / TRIALS
+    if manifest.state == "complete" or merged.exists():
+        files = [merged]
+    else:
+        files = sorted((folder / PARTS).glob(trial_part("*")))
+    try:
+        return Run(folder, manifest, _scan(folder, files, Trial).collect())
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise _damaged(folder, error) from error
+
+
+def _parts(folder: Path, trials: list[int]) -> list[Path]:
+    return [folder / PARTS / sample_part(trial) for trial in sorted(trials)]
+
+
+def _scan(folder: Path, files: list[Path], record: type[Any]) -> pl.LazyFrame:
+    columns = polars_schema(record)
+    if not files:
+        return pl.LazyFrame(schema=columns)
+    try:
+        frame = pl.scan_parquet(files)
+        known = frame.collect_schema().names()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise _damaged(folder, error) from error
+    absent = [name for name in columns if name not in known]
+    if absent:
+        raise UnreadableRun(f"{folder}: {files[0].name} is damaged: it has no column {absent[0]}")
+    return frame.select(pl.col(name).cast(type_) for name, type_ in columns.items())
+
+
+def _damaged(folder: Path, error: Exception) -> UnreadableRun:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).partition("\n")[0]
+    return UnreadableRun(f"{folder}: the run is damaged: {reason}")
