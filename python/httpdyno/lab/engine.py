@@ -1,49 +1,23 @@
-"""The engine's program: where it is, and what it is asked beside trials."""
+"""What the engine is asked beside trials: expectations, URLs, facts of this machine."""
 
 import json
-import os
 import subprocess
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any
 
 from httpdyno.errors import EngineFailed, InvalidValue
+from httpdyno.lab.location import ENGINE_NAME
 
-__all__ = ["ENGINE_VARIABLE", "Engine", "engine_refusal", "find_engine"]
-
-ENGINE_VARIABLE: Final = "HTTPDYNO_ENGINE"
-_NAME: Final = "httpdyno-engine"
-_CHECKOUT: Final = Path(__file__).resolve().parents[3]
-
-
-def find_engine(environment: Mapping[str, str] | None = None) -> Path:
-    """Find the engine: ``$HTTPDYNO_ENGINE``, else beside this Python, else in the checkout's target folder.
-
-    Raises
-    ------
-    EngineFailed
-        If there is none, or the variable names something that cannot be run.
-    """
-    variables = os.environ if environment is None else environment
-    if named := variables.get(ENGINE_VARIABLE):
-        if os.access(named, os.X_OK) and Path(named).is_file():
-            return Path(named).absolute()
-        raise EngineFailed(f"{ENGINE_VARIABLE}={named} is no program that can be run; unset it to use the usual one")
-    places = (Path(sys.executable).parent / _NAME, _CHECKOUT / "target" / "release" / _NAME)
-    for place in places:
-        if place.is_file() and os.access(place, os.X_OK):
-            return place
-    looked = " and ".join(str(place) for place in places)
-    raise EngineFailed(f"the engine is missing (looked for {looked}); build it with: make setup")
+__all__ = ["Engine", "engine_refusal"]
 
 
 def engine_refusal(stderr: str, status: int) -> str:
     """Give the one line in which the engine says why it refuses."""
-    own = [line for line in stderr.splitlines() if line.startswith(f"{_NAME}:")]
+    own = [line for line in stderr.splitlines() if line.startswith(f"{ENGINE_NAME}:")]
     if own:
-        return own[-1].removeprefix(f"{_NAME}:").strip()
+        return own[-1].removeprefix(f"{ENGINE_NAME}:").strip()
     last = stderr.strip().splitlines()[-1:] or ["it says nothing"]
     return f"ended with exit status {status}: {last[0].strip()}"
 

@@ -1,0 +1,67 @@
+"""``httpdyno bench``: crawl the same URLs with several clients and compare them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from httpdyno.cli.options import (
+    Concurrency,
+    Cpus,
+    Duration,
+    Format,
+    Limit,
+    Memory,
+    OutputFolder,
+    Repeat,
+    Seed,
+    SubjectFolders,
+    Timeout,
+    Urls,
+    UserAgent,
+    Web,
+)
+
+__all__ = ["bench"]
+
+
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(metavar="SUBJECT", help="Default: every client.")] = None,
+    urls: Urls = None,
+    limit: Limit = None,
+    concurrency: Concurrency = None,
+    duration: Duration = "600",
+    timeout: Timeout = "5",
+    user_agent: UserAgent = "",
+    web: Web = "top-sites",
+    seed: Seed = 1,
+    repeat: Repeat = 1,
+    cpus: Cpus = None,
+    memory: Memory = None,
+    format: Format = "table",  # noqa: A002
+    out: OutputFolder = Path("runs"),
+    subjects: SubjectFolders = None,
+) -> None:
+    """Crawl the same URLs with each client, interleaved, and print the table."""
+    from httpdyno.cli.display import Display
+    from httpdyno.cli.output import check_format, close_run, print_table
+    from httpdyno.cli.session import CrawlOptions, make_crawl, make_place, open_urls
+    from httpdyno.cli.terminal import messages
+    from httpdyno.experiments.measure import measure
+    from httpdyno.lab.interruption import Interruption
+    from httpdyno.model import SubjectKind
+    from httpdyno.subjects.catalogue import read_catalogue
+
+    check_format(format)
+    catalogue = read_catalogue(subjects or ())
+    chosen = catalogue.select(names) if names else catalogue.of_kind(SubjectKind.CLIENT)
+    options = CrawlOptions(web, seed, timeout, duration, user_agent, concurrency, memory, repeat)
+    place = make_place(cpus, out)
+    with (
+        Interruption() as interruption,
+        open_urls(place, options, urls=urls, limit=limit) as prepared,
+        Display(messages()) as display,
+    ):
+        measured = measure(make_crawl(options, prepared), chosen, prepared.file, place, display, interruption)
+    print_table(measured.table, format)
+    close_run(measured, invalid=() if names else tuple(catalogue.invalid.values()))

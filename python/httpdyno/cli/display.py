@@ -1,0 +1,165 @@
+"""Progress on stderr: builds, then trials. Bars on a terminal; otherwise one line for each of them."""
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TaskID, TextColumn
+from rich.text import Text
+
+from httpdyno.cli.result_lines import ResultLines
+from httpdyno.cli.terminal import tell
+from httpdyno.lab.progress import Progress as TrialProgress
+from httpdyno.model import Outcome, Trial, TrialPlan
+from httpdyno.report.cell import without_controls
+from httpdyno.subjects.builder import BuildEvent, BuildState
+
+__all__ = ["Display", "Spectator"]
+
+_UNDER_WAY = frozenset({BuildState.BUILDING, BuildState.WAITING})
+_WORDS = {
+    BuildState.BUILDING: "building",
+    BuildState.WAITING: "waiting for another run that builds it",
+    BuildState.BUILT: "built",
+    BuildState.UNAVAILABLE: "unavailable",
+    BuildState.FAILED: "build failed",
+}
+
+
+class _Figures(ProgressColumn):
+    """Requests done, requests a second, time left."""
+
+    def render(self, task: Task) -> Text:
+        """Write the figures of a task that has any."""
+        news = task.fields.get("news")
+        if not isinstance(news, TrialProgress):
+            return Text("")
+        if news.phase == "preparing":
+            return Text("preparing the web", style="dim")
+        expected = "" if news.requests_expected is None else f" of {news.requests_expected:,}"
+        parts = [f"{news.requests:,}{expected} requests"]
+        if news.requests_per_s is not None:
+            parts.append(f"{news.requests_per_s:,.0f}/s")
+        if news.left_s is not None and news.share and news.share < 1:
+            parts.append(f"{news.left_s:.0f} s left")
+        return Text(", ".join(parts))
+
+
+class Display:
+    """Shows what a run is doing; takes its news from builds, from the plan and from the engine's progress only."""
+
+    def __init__(self, console: Console, *, quiet: bool = False) -> None:
+        """Take the console to draw on.
+
+        Parameters
+        ----------
+        console : Console
+            On stderr. When it is no terminal, one line is written for each build that was needed and each trial.
+        quiet : bool
+            Draw no bars: something else is written to the same terminal meanwhile.
+        """
+        self._bars = console.is_terminal and not quiet
+        self._quiet = quiet
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=30),
+            _Figures(),
+            console=console,
+            transient=True,
+            disable=not self._bars,
+            # The bars share CPUs with the engine: they are drawn no more often than there is news.
+            refresh_per_second=4,
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._trial: TaskID | None = None
+        self._planned = 0
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def build(self, event: BuildEvent) -> None:
+        """Take news of a build."""
+        name = event.subject.id
+        word = _WORDS.get(event.state)
+        if word is None:
+            return
+        if not self._bars:
+            if event.state is not BuildState.UNAVAILABLE and not self._quiet:
+                tell(f"{name}: {word}")
+            return
+        if event.state in _UNDER_WAY:
+            task = self._tasks.setdefault(name, self._progress.add_task(name, total=None))
+            self._progress.update(task, description=f"{name}: {word}")
+        elif name in self._tasks:
+            self._progress.remove_task(self._tasks.pop(name))
+
+    def planned(self, trials: int) -> None:
+        """Take the number of trials that the run consists of."""
+        self._planned = trials
+
+    def trial_begins(self, plan: TrialPlan) -> None:
+        """Take the trial that begins."""
+        self._end_bar()
+        self._trial = self._progress.add_task(f"{self._place(plan.number)} {plan.subject.id}", total=None)
+
+    def progress(self, progress: TrialProgress) -> None:
+        """Take news of the trial that is under way."""
+        if self._trial is not None:
+            self._progress.update(
+                self._trial,
+                total=progress.requests_expected,
+                completed=min(progress.requests, progress.requests_expected or progress.requests),
+                news=progress,
+            )
+
+    def output(self, piece: bytes) -> None:
+        """Leave the subject's output alone: progress comes from the engine."""
+
+    def trial_ends(self, trial: Trial) -> None:
+        """Take what became of a trial."""
+        self._end_bar()
+        if self._bars and trial.outcome is Outcome.OK:
+            return
+        if not self._quiet or trial.outcome is not Outcome.OK:
+            tell(f"{self._place(trial.trial)} {trial.subject}: {_ending(trial)}")
+
+    def _place(self, number: int) -> str:
+        return f"trial {number + 1} of {self._planned}:"
+
+    def _end_bar(self) -> None:
+        if self._trial is not None:
+            self._progress.remove_task(self._trial)
+            self._trial = None
+
+
+class Spectator:
+    """Shows the lines of the subject, and leaves everything else to the display."""
+
+    def __init__(self, display: Display, lines: ResultLines | None) -> None:
+        """Take the display, and where lines go; None: nowhere."""
+        self._display = display
+        self._lines = lines
+        self.build = display.build
+        self.planned = display.planned
+        self.trial_begins = display.trial_begins
+        self.trial_ends = display.trial_ends
+        self.progress = display.progress
+
+    def output(self, piece: bytes) -> None:
+        """Print what the subject has printed."""
+        if self._lines:
+            self._lines.feed(piece)
+
+
+def _ending(trial: Trial) -> str:
+    if trial.outcome is not Outcome.OK or trial.summary is None:
+        return without_controls(f"{trial.outcome}: {trial.reason}" if trial.reason else str(trial.outcome))
+    time_s = (trial.summary.time_ns or 0) / 1e9
+    return f"{trial.summary.urls:,} URLs in {time_s:.1f} s"

@@ -1,0 +1,77 @@
+"""Options that several verbs share, with the environment variables that do the same."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "Concurrency",
+    "Cpus",
+    "Duration",
+    "Format",
+    "Limit",
+    "Memory",
+    "OutputFolder",
+    "Repeat",
+    "Seed",
+    "SubjectFolders",
+    "Timeout",
+    "Urls",
+    "UserAgent",
+    "Web",
+]
+
+Urls = Annotated[
+    str | None,
+    typer.Option("--urls", metavar="FILE|-", help="URLs or bare domains, one a line; - reads standard input."),
+]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        "--limit", min=1, envvar="LIMIT", help="How many URLs. Default: all of a list, the first 2,000 of a web."
+    ),
+]
+Concurrency = Annotated[
+    int | None,
+    typer.Option(
+        "--concurrency", min=1, envvar="CONCURRENCY", help="Requests in flight at once. Default: each subject's own."
+    ),
+]
+Duration = Annotated[
+    str, typer.Option("--duration", envvar="DURATION", help="Deadline of a trial: seconds, or with a unit (10m).")
+]
+Timeout = Annotated[
+    str,
+    typer.Option(
+        "--timeout", envvar="REQUEST_TIMEOUT", help="What a client gives one URL: seconds, or with a unit (800ms)."
+    ),
+]
+UserAgent = Annotated[
+    str, typer.Option("--user-agent", envvar="USER_AGENT", help="User agent to send. Default: each client's own.")
+]
+Web = Annotated[
+    str, typer.Option("--web", metavar="WEB", help="top-sites, plain, contract, or the TOML file of a web model.")
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the web and of the order of trials.")]
+Repeat = Annotated[int, typer.Option("--repeat", min=1, help="How often each subject runs, interleaved.")]
+Cpus = Annotated[
+    str | None,
+    typer.Option(
+        "--cpus", metavar="SUBJECT[:ENGINE]", help="CPUs of the subject and of the engine, such as 1:0 or 2-3:0,1."
+    ),
+]
+Memory = Annotated[
+    str | None, typer.Option("--memory", metavar="SIZE", help="Memory limit of the subject, such as 2GiB.")
+]
+Format = Annotated[
+    str,
+    typer.Option("--format", envvar="FORMAT", metavar="FORMAT", help="table, plain, json or csv."),
+]
+OutputFolder = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="Folder in which the folder of the run is made.")
+]
+SubjectFolders = Annotated[
+    list[Path] | None,
+    typer.Option("--subjects", metavar="DIR", help="Folder of further subjects; may be given several times."),
+]

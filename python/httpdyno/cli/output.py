@@ -1,0 +1,91 @@
+"""What a verb leaves on stdout and stderr at its end: the table, where the run is, what could not be built."""
+
+import sys
+from collections.abc import Iterable, Sequence
+
+import typer
+
+from httpdyno.cli.terminal import results, tell
+from httpdyno.errors import HttpdynoError, Interrupted, NothingMeasured, UnknownName
+from httpdyno.experiments.measure import Measured
+from httpdyno.model import Subject, Table
+from httpdyno.report import Surface, format_names, render
+from httpdyno.report.cell import without_controls
+from httpdyno.subjects.builder import BuildOutcome, log_tail
+from httpdyno.subjects.probe import ProbeResult
+
+__all__ = ["check_format", "close_run", "explain_builds", "print_probe", "print_table"]
+
+
+def check_format(name: str) -> None:
+    """Refuse a format that no report has, before anything is measured.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such format.
+    """
+    known = format_names()
+    if name not in known:
+        raise UnknownName(f"--format: {name!r} is not known; known are: {', '.join(known)}")
+
+
+def print_table(table: Table, format_name: str) -> None:
+    """Write a table to stdout."""
+    sys.stdout.write(render(table, format_name, Surface.of(sys.stdout)))
+    sys.stdout.flush()
+
+
+def close_run(measured: Measured, invalid: Iterable[HttpdynoError] = ()) -> None:
+    """Say on stderr where the run is and what is missing in it; set the exit code.
+
+    Raises
+    ------
+    typer.Exit
+        With 3 when nothing could be measured, 130 when the run was interrupted.
+    """
+    explain_builds(measured.builds.values(), complete=False)
+    for error in invalid:
+        tell(error.line)
+    if measured.folder:
+        state = "" if measured.whole else " (partial)"
+        tell(f"run: {measured.folder}{state}")
+    if not measured.whole:
+        raise typer.Exit(Interrupted.exit_code)
+    if not measured.anything:
+        raise typer.Exit(NothingMeasured.exit_code)
+
+
+def explain_builds(outcomes: Iterable[BuildOutcome], *, complete: bool) -> None:
+    """Say which subjects could not be built, with the last lines of the log of those that failed.
+
+    Parameters
+    ----------
+    outcomes : iterable of BuildOutcome
+        What became of the builds.
+    complete : bool
+        Whether each of them was asked for by name: then one that failed is the command's failure.
+
+    Raises
+    ------
+    typer.Exit
+        With 3 when nothing was built, or ``complete`` and one of them was not.
+    """
+    outcomes = list(outcomes)
+    failed = [outcome for outcome in outcomes if outcome.error]
+    for outcome in failed:
+        if outcome.error:
+            tell(outcome.error.line)
+        for line in log_tail(outcome.log) if outcome.log else ():
+            tell(f"  {line}")
+    if failed and (complete or len(failed) == len(outcomes)):
+        raise typer.Exit(NothingMeasured.exit_code)
+
+
+def print_probe(subject: Subject, probed: Sequence[ProbeResult]) -> bool:
+    """Print what a probe found; return whether every claim holds."""
+    console = results()
+    for result in probed:
+        console.out("ok      " if result.honest else "FAILED  ", style="green" if result.honest else "red", end="")
+        console.out(without_controls(f"{subject.id}: {result}"))
+    return all(result.honest for result in probed)

@@ -1,0 +1,99 @@
+"""From the options of a verb to what an experiment takes: URLs, workload, place."""
+
+import os
+import stat
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from httpdyno.errors import InvalidValue
+from httpdyno.experiments.crawl import Crawl
+from httpdyno.experiments.measure import Place
+from httpdyno.experiments.url_source import STANDARD_INPUT, UrlFile, urls_of_list, urls_of_web
+from httpdyno.lab.engine import Engine
+from httpdyno.lab.location import find_engine
+from httpdyno.lab.room import Machine
+from httpdyno.model import Workload, parse_duration_ns, parse_size_bytes
+from httpdyno.subjects.cache import cache_folder
+
+__all__ = ["CrawlOptions", "make_crawl", "make_place", "open_urls", "piped_urls"]
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlOptions:
+    """The options of ``bench`` and ``try`` as they were typed."""
+
+    web: str
+    seed: int
+    timeout: str
+    duration: str
+    user_agent: str
+    concurrency: int | None
+    memory: str | None
+    repeat: int = 1
+
+
+def make_crawl(options: CrawlOptions, urls: UrlFile) -> Crawl:
+    """Make the crawl that the options describe.
+
+    Raises
+    ------
+    InvalidValue
+        If one of them cannot be read; the message names it.
+    """
+    timeout_ns = parse_duration_ns(options.timeout, name="--timeout")
+    return Crawl(
+        workload=Workload(urls=urls.file.path, timeout_s=timeout_ns / 1e9, user_agent=options.user_agent),
+        web=options.web,
+        seed=options.seed,
+        concurrency=options.concurrency,
+        deadline_s=parse_duration_ns(options.duration, name="--duration") / 1e9,
+        memory_bytes=None if options.memory is None else parse_size_bytes(options.memory, name="--memory"),
+        repeat=options.repeat,
+    )
+
+
+def make_place(cpus: str | None, runs: Path | None) -> Place:
+    """Find the engine and the cache; read ``--cpus SUBJECT[:ENGINE]``.
+
+    Raises
+    ------
+    EngineFailed
+        If there is no engine.
+    InvalidValue
+        If ``cpus`` has an empty part.
+    """
+    subject, _, engine = (cpus or "").partition(":")
+    if cpus is not None and (not subject or cpus.endswith(":")):
+        raise InvalidValue(f"--cpus: {cpus!r} is not understood; write it like 1:0 or 2-3:0,1")
+    return Place(
+        engine=Engine(find_engine()),
+        machine=Machine(subject or None, engine or None),
+        cache=cache_folder(),
+        runs=runs,
+        command=("httpdyno", *sys.argv[1:]),
+    )
+
+
+def open_urls(place: Place, options: CrawlOptions, *, urls: str | None, limit: int | None) -> UrlFile:
+    """Get the list ready: from a file, from standard input, or from the web itself.
+
+    Raises
+    ------
+    UsageError
+        If the list cannot be read or is empty.
+    InvalidValue
+        If there is no such web.
+    """
+    if urls is not None:
+        return urls_of_list(urls, limit=limit)
+    return urls_of_web(place.engine, web=options.web, seed=options.seed, limit=limit)
+
+
+def piped_urls(urls: str | None, limit: int | None) -> str | None:
+    """Take standard input as the list when something is piped in, and neither a list nor a number of URLs is given."""
+    if urls is not None or limit is not None or sys.stdin is None or sys.stdin.closed:
+        return urls
+    mode = os.fstat(sys.stdin.fileno()).st_mode
+    # A terminal and /dev/null are character devices: nobody means them as a list.
+    return None if stat.S_ISCHR(mode) else STANDARD_INPUT

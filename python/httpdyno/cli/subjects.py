@@ -1,0 +1,71 @@
+"""``httpdyno subjects``: list them, build them, put their claims to the test."""
+
+from typing import Annotated
+
+import typer
+
+from httpdyno.cli.options import Cpus, Format, SubjectFolders
+
+__all__ = ["app"]
+
+app = typer.Typer(help="List, build and probe the subjects.", no_args_is_help=True)
+Names = Annotated[list[str] | None, typer.Argument(metavar="SUBJECT", help="Default: all of them.")]
+
+
+@app.command("list")
+def list_subjects(format: Format = "table", subjects: SubjectFolders = None) -> None:  # noqa: A002
+    """List every subject with its state, and what is missing where it is unavailable."""
+    from httpdyno.cli.output import check_format, print_table
+    from httpdyno.subjects.cache import cache_folder
+    from httpdyno.subjects.catalogue import read_catalogue
+    from httpdyno.subjects.listing import subjects_table
+
+    check_format(format)
+    print_table(subjects_table(read_catalogue(subjects or ()), cache_folder()), format)
+
+
+@app.command()
+def build(names: Names = None, subjects: SubjectFolders = None) -> None:
+    """Build what is not built yet; a subject that cannot be built does not stop the others."""
+    from httpdyno.cli.display import Display
+    from httpdyno.cli.output import explain_builds
+    from httpdyno.cli.terminal import messages
+    from httpdyno.lab.interruption import Interruption
+    from httpdyno.subjects.builder import build_subjects
+    from httpdyno.subjects.cache import cache_folder
+    from httpdyno.subjects.catalogue import read_catalogue
+
+    catalogue = read_catalogue(subjects or ())
+    chosen = catalogue.select(names or sorted(catalogue.subjects))
+    with Interruption() as interruption, Display(messages()) as display:
+        outcomes = build_subjects(chosen, cache_folder(), tell=display.build, stop=lambda: interruption.requested)
+    explain_builds(outcomes.values(), complete=bool(names))
+
+
+@app.command()
+def probe(names: Names = None, cpus: Cpus = None, subjects: SubjectFolders = None) -> None:
+    """Put the claims of clients to the test in the room; exit code 1 when one does not hold."""
+    from httpdyno.cli.display import Display
+    from httpdyno.cli.output import explain_builds, print_probe
+    from httpdyno.cli.session import make_place
+    from httpdyno.cli.terminal import messages
+    from httpdyno.lab.interruption import Interruption
+    from httpdyno.lab.prober import probe_subject
+    from httpdyno.model import SubjectKind
+    from httpdyno.subjects.builder import build_subjects
+    from httpdyno.subjects.catalogue import read_catalogue
+
+    catalogue = read_catalogue(subjects or ())
+    chosen = catalogue.select(names) if names else catalogue.of_kind(SubjectKind.CLIENT)
+    place = make_place(cpus, None)
+    honest = True
+    with Interruption() as interruption:
+        with Display(messages()) as display:
+            outcomes = build_subjects(chosen, place.cache, tell=display.build, stop=lambda: interruption.requested)
+        for outcome in outcomes.values():
+            if outcome.build:
+                results = probe_subject(place.engine, outcome.subject, outcome, place.machine, interruption)
+                honest = print_probe(outcome.subject, results) and honest
+    explain_builds(outcomes.values(), complete=bool(names))
+    if not honest:
+        raise typer.Exit(1)

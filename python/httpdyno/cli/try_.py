@@ -1,0 +1,71 @@
+"""``httpdyno try``: run one client, show each URL as it completes, then the figures."""
+
+from typing import Annotated
+
+import typer
+
+from httpdyno.cli.options import (
+    Concurrency,
+    Cpus,
+    Duration,
+    Format,
+    Limit,
+    Memory,
+    Seed,
+    SubjectFolders,
+    Timeout,
+    Urls,
+    UserAgent,
+    Web,
+)
+
+__all__ = ["try_subject"]
+
+
+def try_subject(
+    name: Annotated[str, typer.Argument(metavar="SUBJECT", help="A client, such as go-net-http.")],
+    urls: Urls = None,
+    limit: Limit = None,
+    concurrency: Concurrency = None,
+    duration: Duration = "600",
+    timeout: Timeout = "5",
+    user_agent: UserAgent = "",
+    web: Web = "top-sites",
+    seed: Seed = 1,
+    cpus: Cpus = None,
+    memory: Memory = None,
+    format: Format = "table",  # noqa: A002
+    subjects: SubjectFolders = None,
+) -> None:
+    """Run one client and print a line for each URL as it completes, then the figures.
+
+    URLs come from --urls, else from a pipe, else from the web. With --format plain the client's own lines are printed
+    and nothing else.
+    """
+    from httpdyno.cli.display import Display, Spectator
+    from httpdyno.cli.output import check_format, close_run, print_table
+    from httpdyno.cli.result_lines import ResultLines
+    from httpdyno.cli.session import CrawlOptions, make_crawl, make_place, open_urls, piped_urls
+    from httpdyno.cli.terminal import messages, results
+    from httpdyno.experiments.measure import measure
+    from httpdyno.lab.interruption import Interruption
+    from httpdyno.subjects.catalogue import read_catalogue
+
+    check_format(format)
+    chosen = read_catalogue(subjects or ()).select([name])
+    options = CrawlOptions(web, seed, timeout, duration, user_agent, concurrency, memory)
+    place = make_place(cpus, None)
+    # Machine-readable figures must not be mixed with lines.
+    lines = ResultLines(results(), raw=format == "plain") if format in {"plain", "table"} else None
+    with (
+        Interruption() as interruption,
+        open_urls(place, options, urls=piped_urls(urls, limit), limit=limit) as prepared,
+        Display(messages(), quiet=True) as display,
+    ):
+        audience = Spectator(display, lines)
+        measured = measure(make_crawl(options, prepared), chosen, prepared.file, place, audience, interruption)
+        if lines:
+            lines.finish()
+    if format != "plain":
+        print_table(measured.table, format)
+    close_run(measured)

@@ -1,0 +1,1 @@
+"""Experiments: what is asked of subjects, in which conditions, and the table that answers it."""

@@ -1,0 +1,48 @@
+"""The runs of a folder, as a table."""
+
+from pathlib import Path
+from typing import Final
+
+from httpdyno.errors import UnreadableRun
+from httpdyno.model import Cell, Column, ColumnKind, Note, Table
+from httpdyno.store import Run, open_run
+from httpdyno.store.files import storing
+
+__all__ = ["RUN_COLUMNS", "runs_table"]
+
+RUN_COLUMNS: Final = (
+    Column("run", description="name of the run's folder"),
+    Column("experiment"),
+    Column("state", description="complete, or partial when it was stopped"),
+    Column("trials", ColumnKind.INTEGER, description="trials that were finished"),
+    Column("planned", ColumnKind.INTEGER, description="trials that were planned"),
+    Column("command", description="how it was started"),
+)
+
+
+def runs_table(folder: Path) -> Table:
+    """List the runs of a folder, the newest first; what is no run is named under the table.
+
+    A folder that does not exist has no runs.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    notes: list[Note] = []
+    for path in _folders(folder):
+        try:
+            rows.append(_row(open_run(path)))
+        except UnreadableRun as error:
+            notes.append(Note(error.line))
+    return Table(RUN_COLUMNS, tuple(rows), notes=tuple(notes))
+
+
+def _folders(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    with storing(folder):
+        return sorted((path for path in folder.iterdir() if path.is_dir()), reverse=True)
+
+
+def _row(run: Run) -> tuple[Cell, ...]:
+    manifest = run.manifest
+    command = " ".join(manifest.command)
+    return (run.folder.name, manifest.experiment, manifest.state, len(run.trials), manifest.trials_planned, command)

@@ -1,0 +1,53 @@
+"""The order of trials: seeded random blocks, in each of which every subject runs once under one condition."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from httpdyno.errors import InvalidValue
+from httpdyno.model import Condition, Subject, TrialPlan
+
+__all__ = ["schedule"]
+
+
+def schedule(
+    subjects: Sequence[Subject], conditions: Iterable[Condition], *, repeat: int, seed: int
+) -> tuple[TrialPlan, ...]:
+    """Interleave the trials of all subjects.
+
+    Drift of the machine (heat, neighbours) then falls on all subjects alike, and what is compared within a block was
+    measured within minutes.
+
+    Parameters
+    ----------
+    subjects : sequence of Subject
+        Who runs.
+    conditions : iterable of Condition
+        The experiment's grid.
+    repeat : int
+        How many blocks for each condition, 1 or more.
+    seed : int
+        Decides the order within each block, the same on every machine.
+
+    Returns
+    -------
+    tuple of TrialPlan
+        ``repeat`` x conditions x subjects, numbered from 0 in the order in which they run.
+
+    Raises
+    ------
+    InvalidValue
+        If ``repeat`` is below 1.
+    """
+    if repeat < 1:
+        raise InvalidValue(f"repeat must be 1 or more, not {repeat}")
+    grid = list(conditions)
+    plans: list[TrialPlan] = []
+    for block, condition in enumerate(grid * repeat):
+        for position, subject in enumerate(_shuffled(subjects, block, seed)):
+            plans.append(TrialPlan(len(plans), block, position, subject, condition))
+    return tuple(plans)
+
+
+def _shuffled(subjects: Iterable[Subject], block: int, seed: int) -> list[Subject]:
+    # Sorted by a hash instead of drawn from `random`, whose sequence is not promised from one Python to the next.
+    return sorted(subjects, key=lambda subject: hashlib.sha256(f"{seed}/{block}/{subject.id}".encode()).digest())

@@ -1,0 +1,42 @@
+"""The URL list of a crawl: URLs or bare domains, one a line, from a file or a pipe."""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+__all__ = ["read_url_list"]
+
+_SCHEME: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://")
+_BLANK: Final = re.compile(rb"\s")
+
+
+def read_url_list(lines: Iterable[bytes], limit: int | None = None) -> Iterator[bytes]:
+    """Give the URLs of a list, in its order, duplicates kept.
+
+    A bare domain, with or without a port or a path, becomes ``https://``. Empty lines are skipped, and so are those
+    that begin with ``#``. Anything else is handed on as it stands, also what is no URL: a client has to report that,
+    and a list of ten million lines must not be lost for one of them.
+
+    Parameters
+    ----------
+    lines : iterable of bytes
+        With or without line ends.
+    limit : int, optional
+        How many URLs at most; None: all.
+
+    Yields
+    ------
+    bytes
+        Without line end.
+    """
+    yield from islice(_urls(lines), limit)
+
+
+def _urls(lines: Iterable[bytes]) -> Iterator[bytes]:
+    for line in lines:
+        text = line.removeprefix(b"\xef\xbb\xbf").strip()
+        if not text or text.startswith(b"#"):
+            continue
+        bare = not _SCHEME.match(text) and not _BLANK.search(text)
+        yield b"https://" + text if bare else text

@@ -1,0 +1,98 @@
+"""Where the URLs of a crawl come from: a web, a file or standard input, copied into one file for all trials."""
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from httpdyno.errors import UsageError
+from httpdyno.experiments.url_list import read_url_list
+from httpdyno.lab.engine import Engine
+from httpdyno.lab.scratch import ScratchFile
+from httpdyno.subjects.cache import storage_errors
+
+__all__ = ["DEFAULT_WEB_LIMIT", "STANDARD_INPUT", "UrlFile", "urls_of_list", "urls_of_web"]
+
+STANDARD_INPUT: Final = "-"
+DEFAULT_WEB_LIMIT: Final = 2000
+"""A web has no end: this is how many of its URLs are taken unless another number is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class UrlFile:
+    """A file with one URL a line, and how many there are."""
+
+    file: ScratchFile
+    count: int
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.file.close()
+
+
+def urls_of_web(engine: Engine, *, web: str, seed: int, limit: int | None) -> UrlFile:
+    """Take the first URLs of a web.
+
+    Raises
+    ------
+    InvalidValue
+        If there is no such web.
+    """
+    file = ScratchFile()
+    try:
+        engine.urls(web=web, seed=seed, limit=limit or DEFAULT_WEB_LIMIT, into=file.file)
+        with file.path.open("rb") as lines:
+            return UrlFile(file, sum(1 for _ in lines))
+    except BaseException:
+        file.close()
+        raise
+
+
+def urls_of_list(source: str, *, limit: int | None) -> UrlFile:
+    """Take the URLs of a list.
+
+    Parameters
+    ----------
+    source : str
+        A file, or ``-`` for standard input.
+    limit : int, optional
+        How many at most; None: all.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read, or there is no URL in it.
+    StorageFailed
+        If there is no room for the prepared list.
+    """
+    try:
+        if source == STANDARD_INPUT:
+            urls = _written(sys.stdin.buffer, limit)
+        else:
+            with Path(source).open("rb") as lines:
+                urls = _written(lines, limit)
+    except OSError as error:
+        raise UsageError(f"--urls {source}: cannot be read: {error.strerror}") from error
+    if urls.count == 0:
+        urls.file.close()
+        name = "standard input" if source == STANDARD_INPUT else source
+        raise UsageError(f"there is no URL in {name}; give one URL or domain a line")
+    return urls
+
+
+def _written(lines: Iterable[bytes], limit: int | None) -> UrlFile:
+    file = ScratchFile()
+    count = 0
+    for url in read_url_list(lines, limit):
+        with storage_errors("preparing the list of URLs"):
+            file.file.write(url + b"\n")
+        count += 1
+    with storage_errors("preparing the list of URLs"):
+        file.file.flush()
+    return UrlFile(file, count)

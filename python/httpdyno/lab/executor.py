@@ -1,0 +1,104 @@
+"""Runs the trials of a plan in rooms on this machine, each judged as soon as it has ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import polars as pl
+
+from httpdyno.judge import JudgedTrial, Reference, Remains, judge_crawl, read_arrivals, read_expectations, trial_not_run
+from httpdyno.lab.engine import Engine
+from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.room import Command, Machine
+from httpdyno.lab.scratch import ScratchFile
+from httpdyno.lab.trial import Evidence, Observer, run_trial
+from httpdyno.model import Condition, Outcome, TrialPlan
+from httpdyno.subjects.build import Build
+from httpdyno.subjects.builder import BuildOutcome
+
+__all__ = ["Executor", "RoomExecutor"]
+
+_STDERR_KEPT_BYTES = 8192
+
+
+class Executor(Protocol):
+    """Whoever can run a trial: the rooms of this machine, or a test double that makes results up."""
+
+    def run(self, plan: TrialPlan) -> JudgedTrial:
+        """Run one trial and judge it.
+
+        Raises
+        ------
+        Interrupted
+            If it was stopped half-way: what it measured is lost.
+        """
+
+
+@dataclass(slots=True)
+class RoomExecutor:
+    """Runs trials in rooms; must be used in the main thread (``run_trial`` says why)."""
+
+    engine: Engine
+    builds: Mapping[str, BuildOutcome]
+    """What became of the builds, by the id of the subject."""
+    urls: ScratchFile
+    """The list that every subject is given."""
+    machine: Machine
+    interruption: Interruption
+    observer: Observer | None = None
+    _expectations: dict[Condition, pl.DataFrame] = field(default_factory=dict)
+
+    def run(self, plan: TrialPlan) -> JudgedTrial:
+        """Run one trial and judge it; a subject without a build gives a trial that says why.
+
+        Raises
+        ------
+        Interrupted
+            If it was stopped half-way.
+        EngineFailed
+            If the engine refuses or fails.
+        StorageFailed
+            If there is no room for the files of the trial.
+        """
+        outcome = self.builds[plan.subject.id]
+        if outcome.build is None:
+            reason = outcome.error.line if outcome.error else "it was not built"
+            return JudgedTrial(trial_not_run(plan, Outcome.UNAVAILABLE, reason), pl.DataFrame())
+        expectations = self._expected(plan.condition)
+        command = _command(plan, outcome.build)
+        with run_trial(
+            self.engine.path, plan.condition, self.machine, command, self.urls, self.interruption, self.observer
+        ) as evidence:
+            return _judge(plan, evidence, expectations, outcome.build.version)
+
+    def _expected(self, condition: Condition) -> pl.DataFrame:
+        """Ask the engine once for each condition what the web serves, and keep the answer."""
+        if condition not in self._expectations:
+            with ScratchFile() as file:
+                self.engine.expect(
+                    web=condition.web,
+                    seed=condition.seed,
+                    timeout_s=condition.workload.timeout_s,
+                    urls=self.urls.path,
+                    into=file.file,
+                )
+                self._expectations[condition] = read_expectations(file.path)
+        return self._expectations[condition]
+
+
+def _command(plan: TrialPlan, build: Build) -> Command:
+    workload = plan.condition.workload
+    return Command(
+        argv=build.argv,
+        folder=build.folder,
+        environment={**workload.environment(plan.concurrency), **build.environment},
+        trust_files=build.trust_files,
+    )
+
+
+def _judge(plan: TrialPlan, evidence: Evidence, expectations: pl.DataFrame, version: str | None) -> JudgedTrial:
+    with evidence.stdout.path.open("rb") as output:
+        remains = Remains(evidence.report, output, evidence.stderr.read_text(_STDERR_KEPT_BYTES))
+        return judge_crawl(
+            plan, remains, Reference(expectations, read_arrivals(evidence.arrivals.path)), version=version
+        )

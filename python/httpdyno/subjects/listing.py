@@ -1,0 +1,44 @@
+"""The table of subjects: what each is, and whether it can be measured here."""
+
+from pathlib import Path
+from typing import Final
+
+from httpdyno.model import Cell, Column, Subject, Table
+from httpdyno.subjects.build import find_build
+from httpdyno.subjects.catalogue import Catalogue
+from httpdyno.subjects.needs import check_needs
+
+__all__ = ["LISTING_COLUMNS", "subjects_table"]
+
+LISTING_COLUMNS: Final = (
+    Column("id", description="name of the subject's folder"),
+    Column("kind", description="client, tool or server"),
+    Column("language"),
+    Column("method", description="library or program"),
+    Column("version", description="of the library, once it is built"),
+    Column("state", description="available or unavailable"),
+    Column("reason", description="why it is unavailable"),
+)
+
+
+def subjects_table(catalogue: Catalogue, cache: Path) -> Table:
+    """List every subject by its id, also those whose folder has a mistake."""
+    rows = {name: _row(subject, cache) for name, subject in catalogue.subjects.items()}
+    rows |= {
+        name: (name, None, None, None, None, "unavailable", error.line) for name, error in catalogue.invalid.items()
+    }
+    return Table(LISTING_COLUMNS, tuple(rows[name] for name in sorted(rows)))
+
+
+def _row(subject: Subject, cache: Path) -> tuple[Cell, ...]:
+    misses = check_needs(subject)
+    build = None if misses else find_build(subject, cache)
+    return (
+        subject.id,
+        str(subject.kind),
+        subject.language,
+        subject.method,
+        build.version if build else None,
+        "unavailable" if misses else "available",
+        "; ".join(str(miss) for miss in misses) or None,
+    )
