@@ -215,6 +215,26 @@ impl Model {
         Ok(model)
     }
 
+    /// What gzip makes of the web's text, so many to 1: the argument of [`crate::text`].
+    #[must_use]
+    pub fn compression_ratio(&self) -> u32 {
+        self.content.compression_ratio
+    }
+
+    /// The content codings that pages of the web are served in, identity among them.
+    #[must_use]
+    pub fn codings(&self) -> BTreeSet<Coding> {
+        let of_hosts = self.hosts.iter().filter_map(|host| host.coding);
+        let preferred = self.content.codings.keys().copied().chain(of_hosts);
+        let mut codings: BTreeSet<Coding> = preferred.collect();
+        if codings.iter().any(|&coding| coding != Coding::Identity) {
+            // What a request gets that does not accept the preferred one.
+            codings.insert(Coding::Gzip);
+        }
+        codings.insert(Coding::Identity);
+        codings
+    }
+
     /// One text for one meaning: what the digest is made of.
     pub(crate) fn canonical(&self) -> String {
         serde_json::to_string(self).expect("a model has string keys only")
