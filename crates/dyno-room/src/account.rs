@@ -126,10 +126,8 @@ pub struct Pressure {
 pub struct PeerAccount {
     /// Program and arguments (invalid UTF-8 replaced).
     pub argv: Vec<String>,
-    /// Its exit code, when it ended by itself before the subject did.
+    /// As a shell has it (128 + N when signal N ended it); absent when it ran until the room ended it.
     pub exit_code: Option<i32>,
-    /// The signal that ended it; 9 when the room did.
-    pub signal: Option<i32>,
     /// Processor time of its whole tree.
     #[serde(flatten)]
     pub cpu: CpuTime,

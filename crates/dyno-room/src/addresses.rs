@@ -53,13 +53,13 @@ pub const SUBJECT_V4: Prefix = Prefix::v4(198, 18, 0, 2, 30);
 pub const SUBJECT_V6: Prefix = Prefix::v6([0x2001, 2, 0], 2, 64);
 
 /// The peer's end of the link to the hosts that refuse.
-pub(crate) const REFUSER_GATEWAY_V4: Prefix = Prefix::v4(198, 18, 0, 5, 30);
+pub(crate) const CLOSED_GATEWAY_V4: Prefix = Prefix::v4(198, 18, 0, 5, 30);
 /// The peer's end of the link to the hosts that refuse, IPv6.
-pub(crate) const REFUSER_GATEWAY_V6: Prefix = Prefix::v6([0x2001, 2, 1], 1, 64);
+pub(crate) const CLOSED_GATEWAY_V6: Prefix = Prefix::v6([0x2001, 2, 1], 1, 64);
 /// The other end of that link.
-pub(crate) const REFUSER_V4: Prefix = Prefix::v4(198, 18, 0, 6, 30);
+pub(crate) const CLOSED_HOST_V4: Prefix = Prefix::v4(198, 18, 0, 6, 30);
 /// The other end of that link, IPv6.
-pub(crate) const REFUSER_V6: Prefix = Prefix::v6([0x2001, 2, 1], 2, 64);
+pub(crate) const CLOSED_HOST_V6: Prefix = Prefix::v6([0x2001, 2, 1], 2, 64);
 /// Everywhere, IPv4.
 pub(crate) const DEFAULT_V4: Prefix = Prefix::v4(0, 0, 0, 0, 0);
 /// Everywhere, IPv6.

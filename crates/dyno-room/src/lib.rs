@@ -23,11 +23,34 @@
 
 mod account;
 pub mod addresses;
+mod capabilities;
+mod channel;
+mod control_group;
 mod cpu;
+mod der;
+mod environment;
 mod error;
 mod facts;
+mod files;
+mod init;
+mod java_keystore;
+mod leftovers;
+mod machine_window;
+mod memory;
+mod mounts;
+mod namespaces;
+mod netlink;
+mod network;
 mod options;
+mod peer;
+mod process;
+mod program;
+mod protocol;
 mod room;
+mod running;
+mod signals;
+mod subject;
+mod subject_hash;
 
 pub use account::{
     Accounting, CpuAccount, CpuRole, CpuTime, Ending, Outcome, PeerAccount, Pressure,
@@ -37,4 +60,5 @@ pub use cpu::CpuSet;
 pub use error::{Result, RoomError};
 pub use facts::{Fact, Fitness, Value, facts};
 pub use options::{Authority, Environment, Furnishing, PeerOptions, RoomOptions, SubjectOptions};
-pub use room::{Room, Running, Stopper};
+pub use room::Room;
+pub use running::{Running, Stopper};

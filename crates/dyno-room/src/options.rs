@@ -5,6 +5,8 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::cpu::CpuSet;
 
 /// The room itself: settled before anything runs in it.
@@ -32,7 +34,7 @@ impl Default for RoomOptions {
 }
 
 /// A certificate authority that the subject is to trust, and no other.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Authority {
     /// The certificate as PEM text.
     pub pem: String,
@@ -41,7 +43,7 @@ pub struct Authority {
 }
 
 /// What is laid over the subject's view of the file system.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Furnishing {
     /// The room's own authorities; empty leaves the machine's trust as it is.
     pub authorities: Vec<Authority>,

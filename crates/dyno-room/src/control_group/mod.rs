@@ -1,0 +1,214 @@
+//! The subject's control group: who accounts for its processor time and bounds its memory.
+
+mod hierarchy;
+mod name;
+mod v1;
+mod v2;
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+pub(crate) use hierarchy::{Hierarchies, Hierarchy};
+pub(crate) use name::GroupName;
+
+use crate::account::{Accounting, CpuTime};
+use crate::cpu::CpuSet;
+
+/// How often, and how long apart, a folder is tried to be removed while the kernel still buries its processes.
+const REMOVAL_ATTEMPTS: u32 = 200;
+const REMOVAL_PAUSE: Duration = Duration::from_millis(5);
+
+/// What a control group is to do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wishes<'a> {
+    pub(crate) cpus: &'a CpuSet,
+    pub(crate) memory_limit_bytes: Option<u64>,
+}
+
+/// A folder or several (version 1 has one a controller), removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct ControlGroup {
+    accounting: Accounting,
+    folders: Vec<PathBuf>,
+    /// Where `cpu` figures are read.
+    cpu_folder: Option<PathBuf>,
+    /// Where out-of-memory kills are counted, when the limit is enforced.
+    memory_folder: Option<PathBuf>,
+    memory_reason: Option<String>,
+    entries: Vec<OwnedFd>,
+}
+
+impl ControlGroup {
+    /// The best that this machine gives this user: version 2 with memory, version 1, version 2 without, else none.
+    pub(crate) fn create(wishes: Wishes) -> Self {
+        let hierarchies = Hierarchies::of_this_process();
+        let name = GroupName::own().to_string();
+        let mut group = Self::none("no control group can be created here");
+        let mut problems = Vec::new();
+        for attempt in [
+            v2::create as fn(&Hierarchies, &str, Wishes) -> io::Result<ControlGroup>,
+            v1::create,
+        ] {
+            match attempt(&hierarchies, &name, wishes) {
+                Ok(found) if found.memory_folder.is_some() || group.folders.is_empty() => {
+                    group = found;
+                }
+                Ok(_) => {}
+                Err(error) => problems.push(error.to_string()),
+            }
+            if group.memory_folder.is_some() {
+                break;
+            }
+        }
+        if group.folders.is_empty() && !problems.is_empty() {
+            group.memory_reason = Some(problems.join("; "));
+        }
+        if wishes.memory_limit_bytes.is_none() {
+            group.memory_reason = None;
+        }
+        group
+    }
+
+    fn none(reason: &str) -> Self {
+        Self {
+            accounting: Accounting::Rusage,
+            folders: Vec::new(),
+            cpu_folder: None,
+            memory_folder: None,
+            memory_reason: Some(reason.to_owned()),
+            entries: Vec::new(),
+        }
+    }
+
+    /// Who accounts.
+    pub(crate) fn accounting(&self) -> Accounting {
+        self.accounting
+    }
+
+    /// Who enforces the memory limit, or why nobody does.
+    pub(crate) fn memory_limit(&self) -> (Option<Accounting>, Option<&str>) {
+        match &self.memory_folder {
+            Some(_) if self.memory_reason.is_none() => (Some(self.accounting), None),
+            _ => (None, self.memory_reason.as_deref()),
+        }
+    }
+
+    /// The files through which a process enters.
+    pub(crate) fn take_entries(&mut self) -> Vec<OwnedFd> {
+        std::mem::take(&mut self.entries)
+    }
+
+    /// The processor time of all that ever ran in the group; `None` where it does not account.
+    pub(crate) fn cpu_time(&self) -> Option<CpuTime> {
+        let folder = self.cpu_folder.as_deref()?;
+        match self.accounting {
+            Accounting::CgroupV1 => v1::cpu_time(folder),
+            Accounting::CgroupV2 => v2::cpu_time(folder),
+            Accounting::Rusage => None,
+        }
+    }
+
+    /// Whether the kernel killed a process of the group for want of memory.
+    pub(crate) fn out_of_memory(&self) -> bool {
+        let Some(folder) = self.memory_folder.as_deref() else {
+            return false;
+        };
+        let file = match self.accounting {
+            Accounting::CgroupV1 => "memory.oom_control",
+            _ => "memory.events",
+        };
+        keyed_number(&folder.join(file), "oom_kill").is_some_and(|kills| kills > 0)
+    }
+
+    /// Removes the folders; waits a little while the kernel still buries what ran in them.
+    pub(crate) fn remove(&mut self) {
+        self.entries.clear();
+        for folder in self.folders.drain(..) {
+            remove_folder(&folder);
+        }
+    }
+}
+
+impl Drop for ControlGroup {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// Removes one folder and the groups that the subject made in it; true when it is gone.
+pub(crate) fn remove_folder(folder: &Path) -> bool {
+    for _ in 0..REMOVAL_ATTEMPTS {
+        match remove_tree(folder) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => sleep(REMOVAL_PAUSE),
+            Err(error) => return error.kind() == io::ErrorKind::NotFound,
+            Ok(()) => return true,
+        }
+    }
+    false
+}
+
+/// Removes a folder and the groups in it, or says why not.
+pub(crate) fn remove_tree(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            remove_tree(&entry.path())?;
+        }
+    }
+    fs::remove_dir(folder)
+}
+
+/// Makes a folder, and removes it again where it cannot be set up.
+fn create_folder(folder: &Path, set_up: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    fs::create_dir(folder).map_err(|error| in_folder(folder, &error))?;
+    set_up().inspect_err(|_| {
+        remove_folder(folder);
+    })
+}
+
+fn in_folder(folder: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", folder.display()))
+}
+
+fn write_setting(folder: &Path, file: &str, value: &str) -> io::Result<()> {
+    fs::write(folder.join(file), value).map_err(|error| in_folder(&folder.join(file), &error))
+}
+
+fn open_entry(folder: &Path) -> io::Result<OwnedFd> {
+    let file = folder.join("cgroup.procs");
+    let opened = fs::OpenOptions::new().write(true).open(&file);
+    Ok(opened.map_err(|error| in_folder(&file, &error))?.into())
+}
+
+fn number(path: &Path) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+fn keyed_number(path: &Path, key: &str) -> Option<u64> {
+    find_keyed(&fs::read_to_string(path).ok()?, key)
+}
+
+/// The number behind a key in lines of `key number`.
+fn find_keyed(text: &str, key: &str) -> Option<u64> {
+    text.lines()
+        .filter_map(|line| line.split_once(' '))
+        .find(|(found, _)| *found == key)
+        .and_then(|(_, number)| number.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keyed_numbers_are_found_by_their_whole_key() {
+        let text = "low 0\noom 2\noom_kill 3\noom_group_kill 4\n";
+        assert_eq!(find_keyed(text, "oom_kill"), Some(3));
+        assert_eq!(find_keyed(text, "oom"), Some(2));
+        assert_eq!(find_keyed(text, "kill"), None);
+    }
+}

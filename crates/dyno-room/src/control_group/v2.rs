@@ -1,0 +1,113 @@
+//! Control groups, version 2: one folder for everything.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::hierarchy::{Hierarchies, Hierarchy};
+use super::{ControlGroup, Wishes, create_folder, keyed_number, open_entry, write_setting};
+use crate::account::{Accounting, CpuTime};
+
+const NANOSECONDS_PER_MICROSECOND: u64 = 1_000;
+
+/// Makes a group where memory can be bounded, else one that accounts for processor time only.
+pub(super) fn create(
+    hierarchies: &Hierarchies,
+    name: &str,
+    wishes: Wishes,
+) -> io::Result<ControlGroup> {
+    let hierarchy = hierarchies.v2().ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::NotFound,
+            "control groups version 2 are not mounted",
+        )
+    })?;
+    let parent = best_parent(hierarchy)?;
+    let folder = parent.join(name);
+    let mut memory_reason = None;
+    let mut entry = None;
+    create_folder(&folder, || {
+        if has(&folder, "cpuset") {
+            // The subject is pinned anyway; this keeps it from moving itself.
+            let _ = write_setting(&folder, "cpuset.cpus", &wishes.cpus.to_string());
+        }
+        memory_reason = bound_memory(&folder, wishes);
+        entry = Some(open_entry(&folder)?);
+        Ok(())
+    })?;
+    Ok(ControlGroup {
+        accounting: Accounting::CgroupV2,
+        cpu_folder: Some(folder.clone()),
+        memory_folder: memory_reason.is_none().then(|| folder.clone()),
+        memory_reason,
+        folders: vec![folder],
+        entries: entry.into_iter().collect(),
+    })
+}
+
+/// The first parent whose groups have the memory controller, else the first that this user may write to.
+fn best_parent(hierarchy: &Hierarchy) -> io::Result<&Path> {
+    let offer = |parent: &&Path| {
+        // Refused where the parent has processes of its own; the next candidate may do better.
+        let _ = fs::write(parent.join("cgroup.subtree_control"), "+memory");
+        let _ = fs::write(parent.join("cgroup.subtree_control"), "+cpuset");
+        enabled(parent, "memory")
+    };
+    let mut writable = hierarchy
+        .parents()
+        .filter(|parent| is_writable(parent))
+        .peekable();
+    let first = writable.peek().copied();
+    writable.find(offer).or(first).ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            format!(
+                "{} may not be written to by this user",
+                hierarchy.own.display()
+            ),
+        )
+    })
+}
+
+fn is_writable(folder: &Path) -> bool {
+    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+fn enabled(parent: &Path, controller: &str) -> bool {
+    lists(&parent.join("cgroup.subtree_control"), controller)
+}
+
+fn has(folder: &Path, controller: &str) -> bool {
+    lists(&folder.join("cgroup.controllers"), controller)
+}
+
+fn lists(file: &Path, controller: &str) -> bool {
+    fs::read_to_string(file)
+        .is_ok_and(|text| text.split_whitespace().any(|found| found == controller))
+}
+
+/// Why memory is not bounded, if it is not.
+fn bound_memory(folder: &Path, wishes: Wishes) -> Option<String> {
+    if !has(folder, "memory") {
+        return Some(format!(
+            "the memory controller is not enabled for groups in {}",
+            folder.parent().unwrap_or(folder).display()
+        ));
+    }
+    let limit = wishes.memory_limit_bytes?;
+    // Without this, one thread of a subject would die and the rest would hang on.
+    let _ = write_setting(folder, "memory.oom.group", "1");
+    let _ = write_setting(folder, "memory.swap.max", "0");
+    write_setting(folder, "memory.max", &limit.to_string())
+        .err()
+        .map(|error| error.to_string())
+}
+
+/// The processor time of all that ever ran in the group.
+pub(super) fn cpu_time(folder: &Path) -> Option<CpuTime> {
+    let file = folder.join("cpu.stat");
+    Some(CpuTime {
+        cpu_user_ns: keyed_number(&file, "user_usec")? * NANOSECONDS_PER_MICROSECOND,
+        cpu_system_ns: keyed_number(&file, "system_usec")? * NANOSECONDS_PER_MICROSECOND,
+    })
+}

@@ -1,0 +1,160 @@
+//! The variables that a program in the room sees.
+
+use std::ffi::{OsStr, OsString};
+
+use crate::files::{BUNDLE, CERTIFICATES, HOME, TEMPORARY};
+use crate::options::Environment;
+
+/// Where programs are searched when the caller has no `PATH`.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// What makes runtimes trust the room's authority, and what keeps them from calling home.
+const ROOM: &[(&str, &str)] = &[
+    ("SSL_CERT_FILE", BUNDLE),
+    ("SSL_CERT_DIR", CERTIFICATES),
+    ("REQUESTS_CA_BUNDLE", BUNDLE),
+    ("CURL_CA_BUNDLE", BUNDLE),
+    ("NODE_EXTRA_CA_CERTS", BUNDLE),
+    ("DENO_TLS_CA_STORE", "system"),
+    ("DENO_NO_UPDATE_CHECK", "1"),
+    ("DOTNET_CLI_TELEMETRY_OPTOUT", "1"),
+];
+
+/// Further variables of trust, proxies (in either case) and name lookup that a machine may have set: they would mask failures.
+const REMOVED: &[&str] = &[
+    "AWS_CA_BUNDLE",
+    "CARGO_HTTP_CAINFO",
+    "DENO_CERT",
+    "GIT_SSL_CAINFO",
+    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+    "NIX_SSL_CERT_FILE",
+    "PIP_CERT",
+    "HOSTALIASES",
+    "LOCALDOMAIN",
+    "RES_OPTIONS",
+];
+const REMOVED_SUFFIX: &str = "_PROXY";
+
+/// The variables of a program, from the caller's own.
+///
+/// `trusts_authorities` says whether the room has an authority of its own; without one the variables of trust stay away.
+pub(crate) fn variables(
+    environment: &Environment,
+    caller: impl Iterator<Item = (OsString, OsString)>,
+    trusts_authorities: bool,
+) -> Vec<(OsString, OsString)> {
+    let mut variables: Vec<(OsString, OsString)> = Vec::new();
+    let mut set = |name: &OsStr, value: &OsStr| {
+        variables.retain(|(existing, _)| existing != name);
+        variables.push((name.to_owned(), value.to_owned()));
+    };
+    let own = match environment {
+        Environment::Clean(own) => {
+            let path = caller
+                .filter(|(name, _)| name == "PATH")
+                .map(|(_, value)| value)
+                .next()
+                .unwrap_or_else(|| DEFAULT_PATH.into());
+            set(OsStr::new("PATH"), &path);
+            for (name, value) in [
+                ("HOME", HOME),
+                ("TMPDIR", TEMPORARY),
+                ("LANG", "C.UTF-8"),
+                ("TZ", "UTC"),
+            ] {
+                set(OsStr::new(name), OsStr::new(value));
+            }
+            own
+        }
+        Environment::Inherited(own) => {
+            caller
+                .filter(|(name, _)| !is_removed(name))
+                .for_each(|(name, value)| set(&name, &value));
+            own
+        }
+    };
+    for (name, value) in ROOM {
+        if trusts_authorities || !value.starts_with('/') {
+            set(OsStr::new(name), OsStr::new(value));
+        }
+    }
+    for (name, value) in own {
+        set(name, value);
+    }
+    variables
+}
+
+fn is_removed(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_ascii_uppercase();
+    name.ends_with(REMOVED_SUFFIX)
+        || REMOVED.contains(&name.as_str())
+        || ROOM.iter().any(|(known, _)| *known == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(list: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+        list.iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect()
+    }
+
+    fn value<'a>(variables: &'a [(OsString, OsString)], name: &str) -> Option<&'a str> {
+        let mut found = variables.iter().filter(|(known, _)| known == name);
+        let value = found.next().and_then(|(_, value)| value.to_str());
+        assert!(found.next().is_none(), "{name} is there twice");
+        value
+    }
+
+    #[test]
+    fn a_clean_environment_lets_nothing_through_but_the_path() {
+        let caller = pairs(&[("PATH", "/opt/bin"), ("SECRET", "x"), ("https_proxy", "y")]);
+        let own = Environment::Clean(pairs(&[("CONCURRENCY", "5"), ("TZ", "Asia/Tokyo")]));
+        let found = variables(&own, caller.into_iter(), true);
+        for (name, expected) in [
+            ("PATH", Some("/opt/bin")),
+            ("SECRET", None),
+            ("https_proxy", None),
+            ("CONCURRENCY", Some("5")),
+            ("TZ", Some("Asia/Tokyo")),
+            ("LANG", Some("C.UTF-8")),
+            ("SSL_CERT_FILE", Some(BUNDLE)),
+        ] {
+            assert_eq!(value(&found, name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_inherited_environment_loses_proxies_and_trust() {
+        let caller = pairs(&[
+            ("EDITOR", "vi"),
+            ("HTTPS_PROXY", "a"),
+            ("no_proxy", "b"),
+            ("Pip_Cert", "c"),
+            ("RES_OPTIONS", "d"),
+            ("CURL_CA_BUNDLE", "/home/me/ca.pem"),
+        ]);
+        let found = variables(&Environment::Inherited(vec![]), caller.into_iter(), true);
+        for (name, expected) in [
+            ("EDITOR", Some("vi")),
+            ("HTTPS_PROXY", None),
+            ("no_proxy", None),
+            ("Pip_Cert", None),
+            ("RES_OPTIONS", None),
+            ("CURL_CA_BUNDLE", Some(BUNDLE)),
+            ("HOME", None),
+        ] {
+            assert_eq!(value(&found, name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn without_an_authority_no_variable_points_to_one() {
+        let found = variables(&Environment::Clean(vec![]), std::iter::empty(), false);
+        assert_eq!(value(&found, "SSL_CERT_FILE"), None);
+        assert_eq!(value(&found, "PATH"), Some(DEFAULT_PATH));
+        assert_eq!(value(&found, "DENO_NO_UPDATE_CHECK"), Some("1"));
+    }
+}

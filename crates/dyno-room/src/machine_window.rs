@@ -1,0 +1,189 @@
+//! What the machine did between two moments: its CPUs, and the pressure on it.
+
+use std::fs;
+
+use crate::account::{CpuAccount, CpuRole, CpuTime, Pressure};
+use crate::cpu::CpuSet;
+use crate::process::own_cpu_time;
+use crate::protocol::Instants;
+
+const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
+
+/// Counters of the machine and of this process at one moment.
+#[derive(Debug, Clone)]
+pub(crate) struct MachineSnapshot {
+    at: Instants,
+    stat: String,
+    pressure: Option<Pressure>,
+    engine: CpuTime,
+}
+
+impl MachineSnapshot {
+    /// Now.
+    pub(crate) fn take() -> Self {
+        Self {
+            at: Instants::now(),
+            stat: fs::read_to_string("/proc/stat").unwrap_or_default(),
+            pressure: read_pressure(),
+            engine: own_cpu_time(),
+        }
+    }
+
+    /// What the CPUs of these sets did since an earlier moment.
+    pub(crate) fn cpus_since(
+        &self,
+        earlier: &Self,
+        engine: &CpuSet,
+        subject: &CpuSet,
+    ) -> Vec<CpuAccount> {
+        let tick_ns = NANOSECONDS_PER_SECOND / rustix::param::clock_ticks_per_second().max(1);
+        let window_ns = self.at.monotonic_ns.saturating_sub(earlier.at.monotonic_ns);
+        let roles = |cpu| match (engine.contains(cpu), subject.contains(cpu)) {
+            (true, true) => Some(CpuRole::Both),
+            (true, false) => Some(CpuRole::Engine),
+            (false, true) => Some(CpuRole::Subject),
+            (false, false) => None,
+        };
+        parse_stat(&self.stat)
+            .filter_map(|(cpu, now)| {
+                let (_, before) = parse_stat(&earlier.stat).find(|(found, _)| *found == cpu)?;
+                Some(CpuAccount {
+                    cpu,
+                    role: roles(cpu)?,
+                    busy_ns: now.busy.saturating_sub(before.busy) * tick_ns,
+                    steal_ns: now.steal.saturating_sub(before.steal) * tick_ns,
+                    window_ns,
+                })
+            })
+            .collect()
+    }
+
+    /// The pressure since an earlier moment.
+    pub(crate) fn pressure_since(&self, earlier: &Self) -> Option<Pressure> {
+        let (now, before) = (self.pressure?, earlier.pressure?);
+        Some(Pressure {
+            cpu_some_us: now.cpu_some_us.saturating_sub(before.cpu_some_us),
+            memory_some_us: now.memory_some_us.saturating_sub(before.memory_some_us),
+            io_some_us: now.io_some_us.saturating_sub(before.io_some_us),
+        })
+    }
+
+    /// This process's processor time since an earlier moment.
+    pub(crate) fn engine_since(&self, earlier: &Self) -> CpuTime {
+        CpuTime {
+            cpu_user_ns: self
+                .engine
+                .cpu_user_ns
+                .saturating_sub(earlier.engine.cpu_user_ns),
+            cpu_system_ns: self
+                .engine
+                .cpu_system_ns
+                .saturating_sub(earlier.engine.cpu_system_ns),
+        }
+    }
+}
+
+/// Ticks of one CPU since boot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ticks {
+    busy: u64,
+    steal: u64,
+}
+
+/// The lines `cpuN user nice system idle iowait irq softirq steal ...` of `/proc/stat`.
+fn parse_stat(text: &str) -> impl Iterator<Item = (usize, Ticks)> + '_ {
+    text.lines().filter_map(|line| {
+        let mut fields = line.split_ascii_whitespace();
+        let cpu = fields.next()?.strip_prefix("cpu")?.parse().ok()?;
+        let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
+        match ticks[..] {
+            [user, nice, system, _idle, _iowait, irq, softirq, steal, ..] => Some((
+                cpu,
+                Ticks {
+                    busy: user + nice + system + irq + softirq,
+                    steal,
+                },
+            )),
+            _ => None,
+        }
+    })
+}
+
+/// Reads the pressure files; `None` where the kernel has none or has them switched off.
+fn read_pressure() -> Option<Pressure> {
+    let some = |resource| {
+        parse_some_total(&fs::read_to_string(format!("/proc/pressure/{resource}")).ok()?)
+    };
+    Some(Pressure {
+        cpu_some_us: some("cpu")?,
+        memory_some_us: some("memory")?,
+        io_some_us: some("io")?,
+    })
+}
+
+/// The `total` of the line `some`.
+fn parse_some_total(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    line.split(' ')
+        .find_map(|field| field.strip_prefix("total="))?
+        .trim()
+        .parse()
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAT: &str = "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 10 1 20 1000 5 2 3 7 0 0\ncpu1 1 0 2 1000 5 0 0 0 0 0\nintr 5 0\n";
+
+    fn snapshot(stat: &str, at_ns: u64) -> MachineSnapshot {
+        MachineSnapshot {
+            at: Instants {
+                unix_ns: 0,
+                monotonic_ns: at_ns,
+            },
+            stat: stat.to_owned(),
+            pressure: None,
+            engine: CpuTime::default(),
+        }
+    }
+
+    #[test]
+    fn busy_is_all_but_idle_waiting_and_stolen() {
+        let found: Vec<_> = parse_stat(STAT).collect();
+        assert_eq!(found[0], (0, Ticks { busy: 36, steal: 7 }));
+        assert_eq!(found[1], (1, Ticks { busy: 3, steal: 0 }));
+        assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn a_window_is_the_difference_of_its_ends() {
+        let later = STAT
+            .replace("cpu0 10", "cpu0 15")
+            .replace(" 7 0 0", " 9 0 0");
+        let tick_ns = NANOSECONDS_PER_SECOND / rustix::param::clock_ticks_per_second();
+        let accounts = snapshot(&later, 500).cpus_since(
+            &snapshot(STAT, 100),
+            &CpuSet::from([0]),
+            &CpuSet::from([0, 7]),
+        );
+        assert_eq!(
+            accounts,
+            [CpuAccount {
+                cpu: 0,
+                role: CpuRole::Both,
+                busy_ns: 5 * tick_ns,
+                steal_ns: 2 * tick_ns,
+                window_ns: 400,
+            }]
+        );
+    }
+
+    #[test]
+    fn pressure_is_the_total_of_some() {
+        let text = "some avg10=0.00 avg60=1.00 avg300=0.00 total=123\nfull avg10=0.00 avg60=0 avg300=0 total=9\n";
+        assert_eq!(parse_some_total(text), Some(123));
+        assert_eq!(parse_some_total("full total=9\n"), None);
+    }
+}

@@ -1,0 +1,89 @@
+//! Links, addresses and routes of a network namespace, set over a netlink socket without any outside program.
+
+mod message;
+mod requests;
+
+use std::io;
+
+use rustix::fd::OwnedFd;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
+};
+
+pub(crate) use message::Message;
+pub(crate) use requests::{
+    Device, LinkCounters, VethEnd, add_address, add_neighbour, add_route, add_veth, bring_up,
+};
+pub(crate) use requests::{Hop, Table};
+
+use crate::error::{Result, Step};
+
+/// A netlink socket; it belongs for ever to the network namespace it was opened in.
+#[derive(Debug)]
+pub(crate) struct Netlink {
+    socket: OwnedFd,
+    sequence: u32,
+}
+
+impl Netlink {
+    /// Opens a socket in the calling thread's network namespace.
+    pub(crate) fn open() -> Result<Self> {
+        let socket = socket_with(
+            AddressFamily::NETLINK,
+            SocketType::RAW,
+            SocketFlags::CLOEXEC,
+            None, // NETLINK_ROUTE is number 0,
+        )
+        .step(|| "opening a netlink socket".to_owned())?;
+        Ok(Self {
+            socket,
+            sequence: 0,
+        })
+    }
+
+    /// Sends one request and waits until the kernel has carried it out.
+    pub(crate) fn execute(
+        &mut self,
+        step: impl Fn() -> String,
+        message: &mut Message,
+    ) -> Result<()> {
+        self.exchange(message).map(drop).step(step)
+    }
+
+    /// The traffic counters of one device of this namespace.
+    pub(crate) fn counters(&mut self, device: Device) -> Result<LinkCounters> {
+        let step = || format!("reading the counters of link {}", device.0);
+        let reply = self
+            .exchange(&mut requests::get_link(device))
+            .step(step)?
+            .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
+            .step(step)?;
+        LinkCounters::parse(&reply)
+            .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+            .step(step)
+    }
+
+    fn exchange(&mut self, message: &mut Message) -> io::Result<Option<Vec<u8>>> {
+        self.sequence += 1;
+        send(
+            &self.socket,
+            message.seal(self.sequence),
+            SendFlags::empty(),
+        )?;
+        let mut reply = None;
+        let mut buffer = vec![0_u8; 16 * 1024];
+        loop {
+            let (length, _) = recv(&self.socket, &mut buffer[..], RecvFlags::empty())?;
+            for part in message::split(&buffer[..length]) {
+                if part.sequence != self.sequence {
+                    continue;
+                }
+                match part.acknowledgement() {
+                    Some(0) => return Ok(reply),
+                    Some(error) => return Err(io::Error::from_raw_os_error(-error)),
+                    None => reply = Some(part.body.to_vec()),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The netlink requests that a room needs, and the one reply it reads.
+
+use std::net::IpAddr;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use super::message::{Message, attributes};
+use crate::addresses::Prefix;
+
+// Kernel names, linux/if_link.h, linux/if_addr.h, linux/veth.h, linux/neighbour.h.
+const IFLA_INFO_KIND: u16 = 1;
+const IFLA_INFO_DATA: u16 = 2;
+const VETH_INFO_PEER: u16 = 1;
+const IFLA_STATS64: u16 = 23;
+const NUD_PERMANENT: u16 = 0x80;
+const INTERFACE_UP: u32 = libc::IFF_UP as u32;
+const INTERFACE_MESSAGE_BYTES: usize = 16;
+const CREATE: i32 = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+
+/// A network device, by its index in its namespace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Device(pub(crate) i32);
+
+impl Device {
+    /// The loopback device has index 1 in every namespace.
+    pub(crate) const LOOPBACK: Self = Self(1);
+}
+
+/// A routing table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Table {
+    /// Looked up first; holds what is local. More specific prefixes of any kind win here as anywhere.
+    Local,
+    /// The usual one.
+    Main,
+}
+
+/// Where a route leads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Hop {
+    /// Every address of the prefix is this machine's.
+    Local,
+    /// Dropped without a word.
+    Blackhole,
+    /// Refused to the sender at once.
+    Unreachable,
+    /// Through a neighbour on a device.
+    Via(IpAddr, Device),
+}
+
+/// One end of a veth pair.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct VethEnd<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) device: Device,
+    pub(crate) hardware_address: [u8; 6],
+}
+
+impl VethEnd<'_> {
+    fn describe(&self, message: &mut Message) {
+        message
+            .attribute(libc::IFLA_IFNAME, format!("{}\0", self.name).as_bytes())
+            .attribute(libc::IFLA_ADDRESS, &self.hardware_address);
+    }
+}
+
+/// `struct ifinfomsg`.
+fn interface_message(device: Device, flags: u32) -> [u8; INTERFACE_MESSAGE_BYTES] {
+    let mut body = [0; INTERFACE_MESSAGE_BYTES];
+    body[4..8].copy_from_slice(&device.0.to_ne_bytes());
+    body[8..12].copy_from_slice(&flags.to_ne_bytes());
+    body[12..16].copy_from_slice(&flags.to_ne_bytes());
+    body
+}
+
+fn family(address: IpAddr) -> u8 {
+    let family = if address.is_ipv4() {
+        libc::AF_INET
+    } else {
+        libc::AF_INET6
+    };
+    u8::try_from(family).expect("address families are small")
+}
+
+fn octets(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
+    }
+}
+
+/// Creates a veth pair: `near` in this namespace, `far` in the one that `namespace` refers to.
+pub(crate) fn add_veth(near: VethEnd, far: VethEnd, namespace: BorrowedFd) -> Message {
+    let mut message = Message::new(
+        libc::RTM_NEWLINK,
+        CREATE,
+        &interface_message(near.device, 0),
+    );
+    near.describe(&mut message);
+    message.nested(libc::IFLA_LINKINFO, |info| {
+        info.attribute(IFLA_INFO_KIND, b"veth\0");
+        info.nested(IFLA_INFO_DATA, |data| {
+            data.nested(VETH_INFO_PEER, |peer| {
+                peer.raw(&interface_message(far.device, 0));
+                far.describe(peer);
+                peer.attribute(libc::IFLA_NET_NS_FD, &namespace.as_raw_fd().to_ne_bytes());
+            });
+        });
+    });
+    message
+}
+
+/// Brings a device up.
+pub(crate) fn bring_up(device: Device) -> Message {
+    Message::new(
+        libc::RTM_NEWLINK,
+        0,
+        &interface_message(device, INTERFACE_UP),
+    )
+}
+
+/// Gives a device an address, without duplicate address detection.
+pub(crate) fn add_address(device: Device, prefix: Prefix) -> Message {
+    let mut body = [0; 8];
+    body[0] = family(prefix.address);
+    body[1] = prefix.bits;
+    body[2] = u8::try_from(libc::IFA_F_NODAD).expect("the flag is small");
+    body[4..8].copy_from_slice(&device.0.to_ne_bytes());
+    let mut message = Message::new(libc::RTM_NEWADDR, CREATE, &body);
+    let address = octets(prefix.address);
+    message
+        .attribute(libc::IFA_LOCAL, &address)
+        .attribute(libc::IFA_ADDRESS, &address);
+    message
+}
+
+/// Tells the hardware address of a neighbour, so that nobody ever has to ask.
+pub(crate) fn add_neighbour(device: Device, address: IpAddr, hardware_address: [u8; 6]) -> Message {
+    let mut body = [0; 12];
+    body[0] = family(address);
+    body[4..8].copy_from_slice(&device.0.to_ne_bytes());
+    body[8..10].copy_from_slice(&NUD_PERMANENT.to_ne_bytes());
+    let mut message = Message::new(libc::RTM_NEWNEIGH, CREATE, &body);
+    message
+        .attribute(libc::NDA_DST, &octets(address))
+        .attribute(libc::NDA_LLADDR, &hardware_address);
+    message
+}
+
+/// Adds a route.
+pub(crate) fn add_route(table: Table, prefix: Prefix, hop: Hop) -> Message {
+    let (kind, scope) = match hop {
+        Hop::Local => (libc::RTN_LOCAL, libc::RT_SCOPE_HOST),
+        Hop::Blackhole => (libc::RTN_BLACKHOLE, libc::RT_SCOPE_UNIVERSE),
+        Hop::Unreachable => (libc::RTN_UNREACHABLE, libc::RT_SCOPE_UNIVERSE),
+        Hop::Via(..) => (libc::RTN_UNICAST, libc::RT_SCOPE_UNIVERSE),
+    };
+    let table = match table {
+        Table::Local => libc::RT_TABLE_LOCAL,
+        Table::Main => libc::RT_TABLE_MAIN,
+    };
+    let mut body = [0; 12];
+    body[0] = family(prefix.address);
+    body[1] = prefix.bits;
+    body[4] = table;
+    body[5] = libc::RTPROT_STATIC;
+    body[6] = scope;
+    body[7] = kind;
+    let mut message = Message::new(libc::RTM_NEWROUTE, CREATE, &body);
+    if prefix.bits > 0 {
+        message.attribute(libc::RTA_DST, &octets(prefix.address));
+    }
+    match hop {
+        Hop::Local => {
+            message.attribute(libc::RTA_OIF, &Device::LOOPBACK.0.to_ne_bytes());
+        }
+        Hop::Via(gateway, device) => {
+            message
+                .attribute(libc::RTA_GATEWAY, &octets(gateway))
+                .attribute(libc::RTA_OIF, &device.0.to_ne_bytes());
+        }
+        Hop::Blackhole | Hop::Unreachable => {}
+    }
+    message
+}
+
+/// Asks for everything about a device.
+pub(super) fn get_link(device: Device) -> Message {
+    Message::new(libc::RTM_GETLINK, 0, &interface_message(device, 0))
+}
+
+/// What went through a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LinkCounters {
+    pub(crate) received_packets: u64,
+    pub(crate) sent_packets: u64,
+    pub(crate) received_bytes: u64,
+    pub(crate) sent_bytes: u64,
+}
+
+impl LinkCounters {
+    /// Reads `struct rtnl_link_stats64` out of the body of a link message.
+    pub(super) fn parse(body: &[u8]) -> Option<Self> {
+        let (_, statistics) = attributes(body.get(INTERFACE_MESSAGE_BYTES..)?)
+            .find(|(kind, _)| *kind == IFLA_STATS64)?;
+        let mut numbers = statistics
+            .chunks_exact(8)
+            .filter_map(|chunk| chunk.first_chunk().copied().map(u64::from_ne_bytes));
+        Some(Self {
+            received_packets: numbers.next()?,
+            sent_packets: numbers.next()?,
+            received_bytes: numbers.next()?,
+            sent_bytes: numbers.next()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::addresses::{CLOSED_V4, DEFAULT_V6, WEB_V6};
+
+    fn body(message: &mut Message) -> Vec<u8> {
+        message.seal(1)[16..].to_vec()
+    }
+
+    #[test]
+    fn a_local_route_names_the_loopback_device() {
+        let bytes = body(&mut add_route(Table::Local, WEB_V6, Hop::Local));
+        assert_eq!(bytes[..8], [10, 32, 0, 0, 255, 4, 254, 2]);
+        let found: Vec<_> = attributes(&bytes[12..]).collect();
+        assert_eq!(found[0].1.len(), 16);
+        assert_eq!(found[1], (libc::RTA_OIF, &1_i32.to_ne_bytes()[..]));
+    }
+
+    #[test]
+    fn a_route_through_a_gateway_names_both() {
+        let hop = Hop::Via([198, 18, 0, 6].into(), Device(3));
+        let bytes = body(&mut add_route(Table::Local, CLOSED_V4, hop));
+        assert_eq!(bytes[..8], [2, 16, 0, 0, 255, 4, 0, 1]);
+        let found: Vec<_> = attributes(&bytes[12..]).collect();
+        assert_eq!(found[0], (libc::RTA_DST, &[10, 67, 0, 0][..]));
+        assert_eq!(found[1], (libc::RTA_GATEWAY, &[198, 18, 0, 6][..]));
+        assert_eq!(found[2], (libc::RTA_OIF, &3_i32.to_ne_bytes()[..]));
+    }
+
+    #[test]
+    fn a_default_route_has_no_destination() {
+        let bytes = body(&mut add_route(Table::Main, DEFAULT_V6, Hop::Unreachable));
+        assert_eq!(bytes[..8], [10, 0, 0, 0, 254, 4, 0, 7]);
+        assert_eq!(attributes(&bytes[12..]).count(), 0);
+    }
+
+    #[test]
+    fn counters_come_in_the_kernels_order() {
+        let mut message = get_link(Device(2));
+        let numbers: Vec<u8> = [1_u64, 2, 3, 4, 5]
+            .iter()
+            .flat_map(|n| n.to_ne_bytes())
+            .collect();
+        message.attribute(IFLA_STATS64, &numbers);
+        let counters = LinkCounters::parse(&body(&mut message)).unwrap();
+        assert_eq!((counters.received_packets, counters.sent_packets), (1, 2));
+        assert_eq!((counters.received_bytes, counters.sent_bytes), (3, 4));
+        assert_eq!(LinkCounters::parse(&[0; 8]), None);
+    }
+}

@@ -1,0 +1,197 @@
+//! Executing a program in the room: everything between the fork and the exec.
+
+use std::fs;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::capabilities::drop_capabilities;
+use crate::error::{Result, RoomError, Step};
+use crate::protocol::{Instants, Program};
+
+/// The bytes of the moment of the exec on the line to the parent: two numbers of eight.
+const MOMENT_BYTES: usize = 16;
+
+/// Standard input, output and error of a program.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    pub(crate) input: OwnedFd,
+    pub(crate) output: OwnedFd,
+    pub(crate) error: OwnedFd,
+}
+
+impl Streams {
+    /// From descriptors in the order of their numbers.
+    pub(crate) fn from_descriptors(descriptors: Vec<OwnedFd>) -> Result<Self> {
+        let [input, output, error] = descriptors.try_into().map_err(|found: Vec<OwnedFd>| {
+            RoomError::Init(format!(
+                "a program needs three standard streams, {} came",
+                found.len()
+            ))
+        })?;
+        Ok(Self {
+            input,
+            output,
+            error,
+        })
+    }
+}
+
+/// Where a parent learns when its child executes a program, or why it cannot.
+#[derive(Debug)]
+pub(crate) struct LaunchWatch(PipeReader);
+
+/// Where the child tells it; closed by the exec.
+#[derive(Debug)]
+pub(crate) struct LaunchReport(PipeWriter);
+
+/// Both ends for one launch.
+pub(crate) fn launch() -> Result<(LaunchWatch, LaunchReport)> {
+    let (reader, writer) = io::pipe().step(|| "making a pipe for a program's start".to_owned())?;
+    Ok((LaunchWatch(reader), LaunchReport(writer)))
+}
+
+impl LaunchWatch {
+    /// Waits for the exec: the moment just before it, or why it failed.
+    pub(crate) fn wait(mut self) -> Result<Instants> {
+        let mut bytes = Vec::new();
+        self.0
+            .read_to_end(&mut bytes)
+            .step(|| "waiting for a program's start".to_owned())?;
+        match bytes.split_first_chunk::<MOMENT_BYTES>() {
+            Some((moment, [])) => {
+                let (unix_ns, monotonic_ns) = moment.split_at(MOMENT_BYTES / 2);
+                let number =
+                    |half: &[u8]| half.first_chunk().copied().map_or(0, u64::from_ne_bytes);
+                Ok(Instants {
+                    unix_ns: number(unix_ns),
+                    monotonic_ns: number(monotonic_ns),
+                })
+            }
+            Some((_, reason)) => Err(RoomError::Init(
+                String::from_utf8_lossy(reason).into_owned(),
+            )),
+            None => Err(RoomError::Init(
+                "the program was killed before it could be executed".to_owned(),
+            )),
+        }
+    }
+}
+
+impl LaunchReport {
+    /// Prepares, then becomes the program; where it cannot, tells why and returns.
+    pub(crate) fn execute(
+        mut self,
+        program: &Program,
+        streams: Streams,
+        prepare: impl FnOnce() -> Result<()>,
+    ) {
+        let prepared = prepare().and_then(|()| command(program, streams));
+        let now = Instants::now();
+        let moment = [now.unix_ns.to_ne_bytes(), now.monotonic_ns.to_ne_bytes()].concat();
+        // The parent reads until the pipe closes; when it is gone, so is this process.
+        let _ = self.0.write_all(&moment);
+        let failure = match prepared {
+            Ok(mut command) => reason(program, &command.exec()),
+            Err(error) => error.to_string(),
+        };
+        let _ = self.0.write_all(failure.as_bytes());
+    }
+}
+
+impl AsFd for LaunchReport {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// What every program of the room gets: limits, no capabilities, its directory, its variables, its streams.
+fn command(program: &Program, streams: Streams) -> Result<Command> {
+    let (name, arguments) = program
+        .argv
+        .split_first()
+        .ok_or_else(|| RoomError::Invalid {
+            what: "no program is named".to_owned(),
+            cure: "name one after --".to_owned(),
+        })?;
+    raise_open_files();
+    forbid_core_dumps();
+    if let Some(directory) = &program.directory {
+        std::env::set_current_dir(directory)
+            .step(|| format!("entering the working directory {}", directory.display()))?;
+    }
+    drop_capabilities().step(|| "dropping capabilities".to_owned())?;
+    let mut command = Command::new(name);
+    command
+        .args(arguments)
+        .env_clear()
+        .envs(program.variables.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::from(streams.input))
+        .stdout(Stdio::from(streams.output))
+        .stderr(Stdio::from(streams.error));
+    Ok(command)
+}
+
+fn reason(program: &Program, error: &io::Error) -> String {
+    let name = program
+        .argv
+        .first()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let advice = match error.kind() {
+        io::ErrorKind::NotFound if name.contains('/') && Path::new(&name).exists() => {
+            "; the interpreter that it names does not exist"
+        }
+        io::ErrorKind::NotFound if !name.contains('/') => "; it is in no folder of PATH",
+        io::ErrorKind::PermissionDenied => {
+            "; it is not executable, or it lies in a folder that this user may not enter"
+        }
+        _ => "",
+    };
+    format!("cannot execute {name}: {error}{advice}")
+}
+
+/// Raises the limit of open files to what is allowed at most: thousands of connections are the point.
+pub(crate) fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    // Raising to the hard limit is always allowed; a kernel that refuses leaves the old one.
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        },
+    );
+}
+
+/// A crash must not leave a file behind.
+fn forbid_core_dumps() {
+    let maximum = getrlimit(Resource::Core).maximum;
+    let _ = setrlimit(
+        Resource::Core,
+        Rlimit {
+            current: Some(0),
+            maximum,
+        },
+    );
+}
+
+/// Makes this process the first one the kernel kills when the machine runs out of memory.
+pub(crate) fn be_first_victim() {
+    // Refused only where /proc is read-only; then the kernel chooses as it always does.
+    let _ = fs::write("/proc/self/oom_score_adj", "1000");
+}
+
+/// Puts this process into a group of its own, so that it can be signalled with all it starts, and on request into the terminal's foreground.
+pub(crate) fn lead_group(terminal: Option<BorrowedFd>) -> Result<()> {
+    rustix::process::setpgid(None, None).step(|| "making a process group".to_owned())?;
+    if let Some(terminal) = terminal {
+        let own: Pid = rustix::process::getpid();
+        // SIGTTOU is blocked here, as in the engine; a terminal that refuses leaves the engine in its foreground.
+        let _ = rustix::termios::tcsetpgrp(terminal, own);
+    }
+    Ok(())
+}

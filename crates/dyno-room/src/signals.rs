@@ -1,0 +1,62 @@
+//! Signals as readable descriptors: blocked, so that they interrupt nothing, and read when it suits.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use crate::error::{Result, Step};
+
+/// What asks the engine to stop.
+pub(crate) const STOPPING: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+
+/// Blocked signals and the descriptor they can be read from.
+#[derive(Debug)]
+pub(crate) struct Signals(OwnedFd);
+
+impl Signals {
+    /// Blocks these signals in this thread, and in all it starts, and opens a descriptor for those of them that come.
+    pub(crate) fn block(signals: &[i32]) -> Result<Self> {
+        let set = block(signals).step(|| "blocking signals".to_owned())?;
+        // SAFETY: the set is a live, initialised local.
+        let descriptor =
+            unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error())
+                .step(|| "opening a signal descriptor".to_owned());
+        }
+        // SAFETY: signalfd has just made this descriptor, and nobody else knows it.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+    }
+
+    /// Takes one signal that has come, if any.
+    pub(crate) fn take(&self) -> Option<i32> {
+        let mut buffer = [0; size_of::<libc::signalfd_siginfo>()];
+        let length = rustix::io::read(&self.0, &mut buffer).ok()?;
+        // The signal's number is the structure's first field.
+        let number = buffer.get(..length)?.first_chunk()?;
+        i32::try_from(u32::from_ne_bytes(*number)).ok()
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Blocks these signals in this thread and in all it starts from now on.
+pub(crate) fn block(signals: &[i32]) -> io::Result<libc::sigset_t> {
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the pointers are to the live local set, which sigemptyset initialises before anything reads it.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for &signal in signals {
+            libc::sigaddset(set.as_mut_ptr(), signal);
+        }
+        let set = set.assume_init();
+        match libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) {
+            0 => Ok(set),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+}

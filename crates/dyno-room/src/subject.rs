@@ -1,0 +1,123 @@
+//! The subject as the room's first process sees it: started in its place, asked to end, killed.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use crate::cpu::CpuSet;
+use crate::error::{Result, Step};
+use crate::process;
+use crate::program::{Streams, be_first_victim, launch, lead_group};
+use crate::protocol::{Cause, Instants, Program};
+
+/// Where a subject runs.
+#[derive(Debug)]
+pub(crate) struct SubjectPlace {
+    /// Its network namespace.
+    pub(crate) namespace: OwnedFd,
+    /// Files of its control groups; whoever writes to one is in.
+    pub(crate) group_entries: Vec<OwnedFd>,
+    /// Its CPUs.
+    pub(crate) cpus: CpuSet,
+}
+
+impl SubjectPlace {
+    fn enter(&self) -> Result<()> {
+        for entry in &self.group_entries {
+            rustix::io::write(entry, b"0")
+                .step(|| "entering the subject's control group".to_owned())?;
+        }
+        move_into_link_name_space(self.namespace.as_fd(), Some(LinkNameSpaceType::Network))
+            .step(|| "entering the subject's network namespace".to_owned())?;
+        self.cpus.pin()?;
+        be_first_victim();
+        Ok(())
+    }
+}
+
+/// A subject that runs.
+#[derive(Debug)]
+pub(crate) struct Subject {
+    pid: Pid,
+    started: Instants,
+    /// When to ask it to end; then, when to kill it. On the monotonic clock.
+    next_instant_ns: Option<u64>,
+    cause: Cause,
+    takes_terminal: bool,
+}
+
+impl Subject {
+    /// Starts a program in this place; returns after its exec.
+    pub(crate) fn start(
+        program: &Program,
+        streams: Streams,
+        place: &SubjectPlace,
+        deadline_ns: Option<u64>,
+        takes_terminal: bool,
+    ) -> Result<Self> {
+        let (watch, report) = launch()?;
+        let pid = process::spawn(0, || {
+            let terminal = takes_terminal
+                .then(|| streams.input.as_fd().try_clone_to_owned().ok())
+                .flatten();
+            report.execute(program, streams, || {
+                lead_group(terminal.as_ref().map(AsFd::as_fd))?;
+                place.enter()
+            });
+        })
+        .step(|| "forking the subject".to_owned())?;
+        let started = watch.wait()?;
+        Ok(Self {
+            pid,
+            started,
+            next_instant_ns: deadline_ns
+                .map(|deadline| started.monotonic_ns.saturating_add(deadline)),
+            cause: Cause::Own,
+            takes_terminal,
+        })
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
+    pub(crate) fn started(&self) -> Instants {
+        self.started
+    }
+
+    pub(crate) fn cause(&self) -> Cause {
+        self.cause
+    }
+
+    /// When [`Subject::end`] is due next, on the monotonic clock.
+    pub(crate) fn next_instant_ns(&self) -> Option<u64> {
+        self.next_instant_ns
+    }
+
+    /// Asks the subject and all of its process group to end; the second time, kills them.
+    pub(crate) fn end(&mut self, cause: Cause, grace_ns: u64) {
+        if self.cause == Cause::Own {
+            self.cause = cause;
+            self.next_instant_ns = Some(Instants::now().monotonic_ns.saturating_add(grace_ns));
+            self.signal(Signal::TERM);
+            // A stopped process would not hear it.
+            self.signal(Signal::CONT);
+        } else {
+            self.next_instant_ns = None;
+            self.signal(Signal::KILL);
+        }
+    }
+
+    /// The subject was stopped. Nobody here could continue it (Ctrl-Z is for shells), so that is done at once.
+    pub(crate) fn stopped(&self) {
+        if self.takes_terminal {
+            self.signal(Signal::CONT);
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        // The group is gone when the subject is; its end is being noticed then.
+        let _ = kill_process_group(self.pid, signal);
+    }
+}

@@ -1,0 +1,154 @@
+//! A small engine for the tests: enters a room, runs a subject, writes the ending as JSON.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::net::{TcpListener, UdpSocket};
+use std::path::PathBuf;
+use std::process::exit;
+use std::time::{Duration, Instant};
+
+use dyno_room::{
+    Authority, CpuSet, Ending, Environment, Furnishing, PeerOptions, Result, Room, RoomOptions,
+    SubjectOptions,
+};
+
+/// What the tests can ask of it, in this order on its command line; `-` leaves one out.
+#[derive(Debug, Default)]
+struct Arguments {
+    report: Option<PathBuf>,
+    deadline: Option<Duration>,
+    memory_limit_bytes: Option<u64>,
+    clean: bool,
+    authority: Option<PathBuf>,
+    trust_files: Vec<PathBuf>,
+    directory: Option<PathBuf>,
+    peer: Option<String>,
+    cpu: Option<usize>,
+    pause: Option<Duration>,
+    argv: Vec<OsString>,
+}
+
+impl Arguments {
+    fn parse(arguments: &[OsString]) -> Self {
+        let mut parsed = Self::default();
+        let mut rest = arguments.iter();
+        while let Some(name) = rest.next() {
+            let name = name.to_str().expect("the tests write UTF-8");
+            if name == "--" {
+                break;
+            }
+            if name == "--clean" {
+                parsed.clean = true;
+                continue;
+            }
+            let value = rest.next().expect("every option has a value");
+            let text = value.to_str().expect("the tests write UTF-8");
+            let number = || text.parse::<u64>().expect("a number");
+            match name {
+                "--report" => parsed.report = Some(value.into()),
+                "--deadline-ms" => parsed.deadline = Some(Duration::from_millis(number())),
+                "--memory" => parsed.memory_limit_bytes = Some(number()),
+                "--authority" => parsed.authority = Some(value.into()),
+                "--trust-file" => parsed.trust_files.push(value.into()),
+                "--directory" => parsed.directory = Some(value.into()),
+                "--peer" => parsed.peer = Some(text.to_owned()),
+                "--subject-cpu" => parsed.cpu = usize::try_from(number()).ok(),
+                "--pause-ms" => parsed.pause = Some(Duration::from_millis(number())),
+                other => panic!("unknown option {other}"),
+            }
+        }
+        parsed.argv = rest.cloned().collect();
+        parsed
+    }
+}
+
+/// Plays the engine and exits.
+pub fn main(arguments: &[OsString]) -> ! {
+    let born = Instant::now();
+    let arguments = Arguments::parse(arguments);
+    match run(&arguments, born) {
+        Ok(ending) => {
+            if let Some(report) = &arguments.report {
+                let file = std::fs::File::create(report).expect("the report can be written");
+                serde_json::to_writer(file, &ending).expect("an ending is JSON");
+            }
+            exit(ending.exit_status().into());
+        }
+        Err(error) => {
+            eprintln!("engine: {error}");
+            exit(125);
+        }
+    }
+}
+
+fn run(arguments: &Arguments, born: Instant) -> Result<Ending> {
+    let cpus: Vec<usize> = CpuSet::allowed()?.iter().collect();
+    let subject_cpu = arguments.cpu.unwrap_or(cpus[cpus.len() - 1]);
+    let mut room = Room::enter(&RoomOptions {
+        engine_cpus: CpuSet::from([cpus[0]]),
+        subject_cpus: CpuSet::from([subject_cpu]),
+        memory_limit_bytes: arguments.memory_limit_bytes,
+        hostname: "subject".to_owned(),
+    })?;
+    if let Some(pause) = arguments.pause {
+        std::thread::sleep(pause);
+    }
+    let authorities = arguments.authority.iter().map(|stem| Authority {
+        pem: std::fs::read_to_string(stem.with_extension("pem")).expect("a PEM file"),
+        der: std::fs::read(stem.with_extension("der")).expect("a DER file"),
+    });
+    room.furnish(&Furnishing {
+        authorities: authorities.collect(),
+        trust_files: arguments.trust_files.clone(),
+    })?;
+    serve();
+    let environment = || match arguments.clean {
+        true => Environment::Clean(vec![]),
+        false => Environment::Inherited(vec![]),
+    };
+    if let Some(peer) = &arguments.peer {
+        room.start_peer(PeerOptions {
+            argv: ["sh", "-c", peer].map(OsString::from).to_vec(),
+            environment: environment(),
+            directory: None,
+            output: rustix::io::dup(std::io::stderr()).expect("a standard error"),
+        })?;
+    }
+    let running = room.start(SubjectOptions {
+        argv: arguments.argv.clone(),
+        environment: environment(),
+        directory: arguments.directory.clone(),
+        stdin: rustix::io::dup(std::io::stdin()).expect("a standard input"),
+        stdout: rustix::io::dup(std::io::stdout()).expect("a standard output"),
+        stderr: rustix::io::dup(std::io::stderr()).expect("a standard error"),
+        deadline: arguments.deadline,
+    })?;
+    if std::env::var_os("SHOW_START").is_some() {
+        eprintln!("exec after {:?}", born.elapsed());
+    }
+    running.wait()
+}
+
+/// An origin of sorts: greets whoever connects to port 80, on every address, and answers every name with NXDOMAIN.
+fn serve() {
+    let listener = TcpListener::bind("[::]:80").or_else(|_| TcpListener::bind("0.0.0.0:80"));
+    let listener = listener.expect("port 80 is free in a namespace of its own");
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.expect("a connection");
+            let local = connection.local_addr().expect("an address");
+            let _ = write!(connection, "{}\n", local.ip().to_canonical());
+        }
+    });
+    let names =
+        UdpSocket::bind("198.18.0.1:53").expect("port 53 is free in a namespace of its own");
+    std::thread::spawn(move || {
+        let mut buffer = [0; 512];
+        while let Ok((length, from)) = names.recv_from(&mut buffer) {
+            let answer = &mut buffer[..length];
+            answer[2] |= 0x80;
+            answer[3] = 3;
+            let _ = names.send_to(answer, from);
+        }
+    });
+}
