@@ -14,7 +14,17 @@ pub struct ConnectionOptions {
 }
 
 impl ConnectionOptions {
+    #[inline]
     pub(crate) fn add(&mut self, value: &[u8]) {
+        // Nearly every message that has the field says just this.
+        if value.eq_ignore_ascii_case(b"keep-alive") {
+            self.keep_alive = true;
+        } else {
+            self.add_list(value);
+        }
+    }
+
+    fn add_list(&mut self, value: &[u8]) {
         for option in members(value) {
             match option.len() {
                 5 => self.close |= option.eq_ignore_ascii_case(b"close"),

@@ -123,6 +123,9 @@ pub(crate) enum Line<'a> {
 /// Reads the line that starts at `at`.
 #[inline]
 pub(crate) fn line(bytes: &[u8], at: usize) -> Result<Line<'_>, Error> {
+    if let Some(b"\r\n") = bytes.get(at..at + 2) {
+        return Ok(Line::End { next: at + 2 });
+    }
     let colon = scan::token_end(bytes, at);
     match bytes.get(colon) {
         Some(b':') if colon > at => {}
@@ -164,10 +167,9 @@ pub(crate) fn line_end(
 #[cold]
 fn not_a_field(bytes: &[u8], at: usize, stop: usize) -> Result<Line<'_>, Error> {
     let problem = match bytes[stop] {
-        b'\r' | b'\n' if stop == at => {
-            return Ok(line_end(bytes, at, Problem::InvalidFieldName)?
-                .map_or(Line::Partial, |next| Line::End { next }));
-        }
+        b'\r' if stop == at && stop + 1 == bytes.len() => return Ok(Line::Partial),
+        b'\r' if stop == at => Problem::BareCarriageReturn,
+        b'\n' if stop == at => Problem::BareLineFeed,
         b' ' | b'\t' if stop == at => Problem::FoldedLine,
         b' ' | b'\t' => Problem::SpaceBeforeColon,
         b'\r' | b'\n' => Problem::MissingColon,

@@ -59,15 +59,14 @@ impl<'a> RequestHead<'a> {
 #[inline]
 pub fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parse<RequestHead<'a>>, Error> {
     let window = &bytes[..bytes.len().min(limits.head_bytes)];
-    match head(window, limits)? {
-        Some((head, bytes)) => Ok(Parse::Complete { head, bytes }),
-        None if window.len() == limits.head_bytes => Err(Error::new(
+    match head(window, limits) {
+        Ok(Parse::Partial) if window.len() == limits.head_bytes => Err(Error::new(
             limits.head_bytes,
             Problem::HeadTooLong {
                 limit: limits.head_bytes,
             },
         )),
-        None => Ok(Parse::Partial),
+        other => other,
     }
 }
 
@@ -107,19 +106,19 @@ impl Parser {
 }
 
 #[inline]
-fn head<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<(RequestHead<'a>, usize)>, Error> {
+fn head<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parse<RequestHead<'a>>, Error> {
     let start = if bytes.starts_with(b"\r\n") { 2 } else { 0 };
     let Some((method, at)) = method(bytes, start)? else {
-        return Ok(None);
+        return Ok(Parse::Partial);
     };
     let Some((target, at)) = target::parse(bytes, at, method, limits)? else {
-        return Ok(None);
+        return Ok(Parse::Partial);
     };
     let Some((version, at)) = version::parse(bytes, at + 1)? else {
-        return Ok(None);
+        return Ok(Parse::Partial);
     };
     let Some(at) = line_end(bytes, at, Problem::InvalidVersion)? else {
-        return Ok(None);
+        return Ok(Parse::Partial);
     };
     let Some(Section {
         fields,
@@ -127,10 +126,10 @@ fn head<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<(RequestHead<'a>,
         next,
     }) = section(bytes, at, limits)?
     else {
-        return Ok(None);
+        return Ok(Parse::Partial);
     };
     match signals.host {
-        Some(host) => match target::authority(host.value) {
+        Some(host) => match target::authority(bytes, host.at..host.at + host.value.len()) {
             Some(authority)
                 if !authority.host.is_empty()
                     || version == Version::Http10
@@ -152,7 +151,7 @@ fn head<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<(RequestHead<'a>,
         expects_continue: signals.expects_continue && version == Version::Http11,
         host: signals.host.map(|host| host.value),
     };
-    Ok(Some((head, next)))
+    Ok(Parse::Complete { head, bytes: next })
 }
 
 /// The method at `at`, and where the target starts.

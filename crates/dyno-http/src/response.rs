@@ -70,15 +70,14 @@ impl ResponseHead<'_> {
 #[inline]
 pub fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parse<ResponseHead<'a>>, Error> {
     let window = &bytes[..bytes.len().min(limits.head_bytes)];
-    match head(window, limits)? {
-        Some((head, bytes)) => Ok(Parse::Complete { head, bytes }),
-        None if window.len() == limits.head_bytes => Err(Error::new(
+    match head(window, limits) {
+        Ok(Parse::Partial) if window.len() == limits.head_bytes => Err(Error::new(
             limits.head_bytes,
             Problem::HeadTooLong {
                 limit: limits.head_bytes,
             },
         )),
-        None => Ok(Parse::Partial),
+        other => other,
     }
 }
 
@@ -118,16 +117,16 @@ impl Parser {
 }
 
 #[inline]
-fn head<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<(ResponseHead<'a>, usize)>, Error> {
+fn head<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parse<ResponseHead<'a>>, Error> {
     let Some((version, at)) = version::parse(bytes, 0)? else {
-        return Ok(None);
+        return Ok(Parse::Partial);
     };
     let Some((status, at)) = status(bytes, at, limits)? else {
-        return Ok(None);
+        return Ok(Parse::Partial);
     };
     let end = scan::text_end(bytes, at);
     let Some(fields_at) = line_end(bytes, end, Problem::InvalidReason)? else {
-        return Ok(None);
+        return Ok(Parse::Partial);
     };
     let Some(Section {
         fields,
@@ -135,7 +134,7 @@ fn head<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<(ResponseHead<'a>
         next,
     }) = section(bytes, fields_at, limits)?
     else {
-        return Ok(None);
+        return Ok(Parse::Partial);
     };
     let declared = signals.framing(version)?;
     let head = ResponseHead {
@@ -146,7 +145,7 @@ fn head<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<(ResponseHead<'a>
         connection: signals.connection,
         declared,
     };
-    Ok(Some((head, next)))
+    Ok(Parse::Complete { head, bytes: next })
 }
 
 /// The status code after the version that ended at `at`, and where the reason phrase starts.

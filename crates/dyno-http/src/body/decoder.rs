@@ -242,7 +242,7 @@ impl Decoder {
     #[cold]
     fn refuse(&mut self, error: Error) -> Error {
         let error = Error {
-            offset: self.taken + error.offset,
+            offset: self.taken.wrapping_add(error.offset),
             ..error
         };
         self.state = State::Refused(error);

@@ -57,8 +57,10 @@ impl Trailers {
         let before = self.bytes.len();
         self.bytes.extend_from_slice(&bytes[at..end]);
         if line_feed < bytes.len() {
+            // The error may lie before these bytes, in those of an earlier call: then the offset wraps, and wraps back when
+            // the decoder adds what it has taken before.
             self.check_line(limits).map_err(|error| Error {
-                offset: error.offset + at as u64 - before as u64,
+                offset: (error.offset + at as u64).wrapping_sub(before as u64),
                 ..error
             })?;
         }
