@@ -1,0 +1,139 @@
+//! Fetches the URLs of stdin with reqwest and prints one CSV line a URL.
+
+mod cause;
+mod settings;
+
+use std::io::Write;
+use std::process::exit;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use reqwest::{Client, Url};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::sync::Semaphore;
+
+use crate::settings::{HttpVersion, Settings};
+
+/// How long an idle connection waits for the next URL of its host. A crawl rarely returns to a host, and reqwest's
+/// 90 seconds would keep the connections of tens of thousands of them.
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(1);
+
+#[tokio::main]
+async fn main() {
+    if std::env::args().any(|argument| argument == "--version") {
+        println!("{}", env!("REQWEST_VERSION"));
+        return;
+    }
+    let settings = Settings::from_environment().unwrap_or_else(|message| {
+        eprintln!("rust-reqwest: {message}");
+        exit(127);
+    });
+    // An open connection is a descriptor, and the usual soft limit is 1024. Where it cannot be raised, it stays.
+    let _ = rlimit::increase_nofile_limit(u64::MAX);
+    if let Err(error) = crawl(settings).await {
+        eprintln!("rust-reqwest: {error}");
+        exit(1);
+    }
+    // Returning would wait for name lookups that nobody needs any more: they block a thread until the resolver gives up.
+    exit(0);
+}
+
+async fn crawl(settings: Settings) -> Result<(), Box<dyn std::error::Error>> {
+    let client = client(&settings)?;
+    let slots = Arc::new(Semaphore::new(settings.concurrency));
+    let mut lines = BufReader::new(tokio::io::stdin()).split(b'\n');
+    while let Some(mut line) = lines.next_segment().await? {
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+        if line.is_empty() {
+            continue;
+        }
+        let slot = Arc::clone(&slots).acquire_owned().await?;
+        let client = client.clone();
+        tokio::spawn(async move {
+            let row = row(&client, line, settings.check_json).await;
+            // One write a row, so that rows never mix. A reader that went away ends the crawl.
+            if std::io::stdout().lock().write_all(&row).is_err() {
+                exit(1);
+            }
+            drop(slot);
+        });
+    }
+    let all = u32::try_from(settings.concurrency)?;
+    drop(slots.acquire_many(all).await?);
+    Ok(())
+}
+
+fn client(settings: &Settings) -> reqwest::Result<Client> {
+    let mut builder = Client::builder()
+        .timeout(settings.request_timeout)
+        .pool_idle_timeout(POOL_IDLE_TIMEOUT);
+    if let Some(user_agent) = &settings.user_agent {
+        builder = builder.user_agent(user_agent);
+    }
+    if !settings.keepalive {
+        builder = builder.pool_max_idle_per_host(0);
+    }
+    match settings.http_version {
+        HttpVersion::Default => {}
+        HttpVersion::Http1 => builder = builder.http1_only(),
+        HttpVersion::Http2 => builder = builder.http2_prior_knowledge(),
+    }
+    builder.build()
+}
+
+/// Fetches one URL: `url,code,start_time,duration,body_length` and a line feed. The URL is printed as it was given.
+async fn row(client: &Client, line: Vec<u8>, check_json: bool) -> Vec<u8> {
+    let start_time = humantime::format_rfc3339_micros(SystemTime::now());
+    let start = Instant::now();
+    let (code, body_length) = match parse(&line) {
+        Some(url) => fetch(client, url, check_json)
+            .await
+            .unwrap_or_else(|error| (cause::name(&error), 0)),
+        None => ("InvalidURL".to_owned(), 0),
+    };
+    let duration_ms = start.elapsed().as_secs_f64() * 1e3;
+    let mut row = line;
+    row.extend(format!(",{code},{start_time},{duration_ms:.3},{body_length}\n").into_bytes());
+    row
+}
+
+/// The URL of a line; none if it is not an absolute http or https URL. `Url` alone would mend blanks and tabs.
+fn parse(line: &[u8]) -> Option<Url> {
+    let text = std::str::from_utf8(line).ok()?.trim();
+    if text.contains(char::is_whitespace) {
+        return None;
+    }
+    let (scheme, rest) = text.split_once("://")?;
+    let known = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+    if !known || rest.starts_with(['/', '?', '#']) {
+        return None;
+    }
+    Url::parse(text).ok()
+}
+
+/// The final status and the bytes of content after decoding. The client's timeout bounds all of it.
+async fn fetch(client: &Client, url: Url, check_json: bool) -> reqwest::Result<(String, usize)> {
+    let mut response = client.get(url).send().await?;
+    let status = response.status();
+    if check_json {
+        let content = response.bytes().await?;
+        let code = if is_expected(&content) {
+            status.as_str()
+        } else {
+            "CheckFailed"
+        };
+        return Ok((code.to_owned(), content.len()));
+    }
+    let mut body_length = 0;
+    while let Some(chunk) = response.chunk().await? {
+        body_length += chunk.len();
+    }
+    Ok((status.as_str().to_owned(), body_length))
+}
+
+fn is_expected(content: &[u8]) -> bool {
+    serde_json::from_slice::<serde_json::Value>(content)
+        .is_ok_and(|document| document[0]["numbers"] == 123_123)
+}
