@@ -1,0 +1,3 @@
+module go-net-http
+
+go 1.22
