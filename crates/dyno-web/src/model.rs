@@ -1,6 +1,6 @@
 //! The model of a web: what its TOML says, checked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
