@@ -1,5 +1,6 @@
 """Progress on stderr: builds, then trials. Bars on a terminal; otherwise one line for each of them."""
 
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
@@ -12,7 +13,7 @@ from httpdyno.cli.terminal import tell
 from httpdyno.lab.progress import Progress as TrialProgress
 from httpdyno.model import Outcome, Trial, TrialPlan
 from httpdyno.report.cell import without_controls
-from httpdyno.subjects.builder import BuildEvent, BuildState
+from httpdyno.subjects.builder import BuildEvent, BuildOutcome, BuildState, log_tail
 
 __all__ = ["Display", "Spectator"]
 
@@ -21,8 +22,6 @@ _WORDS = {
     BuildState.BUILDING: "building",
     BuildState.WAITING: "waiting for another run that builds it",
     BuildState.BUILT: "built",
-    BuildState.UNAVAILABLE: "unavailable",
-    BuildState.FAILED: "build failed",
 }
 
 
@@ -88,10 +87,8 @@ class Display:
         """Take news of a build."""
         name = event.subject.id
         word = _WORDS.get(event.state)
-        if word is None:
-            return
         if not self._bars:
-            if event.state is not BuildState.UNAVAILABLE and not self._quiet:
+            if word and not self._quiet:
                 tell(f"{name}: {word}")
             return
         if event.state in _UNDER_WAY:
@@ -99,6 +96,14 @@ class Display:
             self._progress.update(task, description=f"{name}: {word}")
         elif name in self._tasks:
             self._progress.remove_task(self._tasks.pop(name))
+
+    def built(self, outcomes: Mapping[str, BuildOutcome]) -> None:
+        """Say which subjects could not be built, with the last lines of the log of those that failed."""
+        for outcome in outcomes.values():
+            if outcome.error:
+                tell(outcome.error.line)
+            for line in log_tail(outcome.log) if outcome.error and outcome.log else ():
+                tell(f"  {line}")
 
     def planned(self, trials: int) -> None:
         """Take the number of trials that the run consists of."""
@@ -125,7 +130,8 @@ class Display:
     def trial_ends(self, trial: Trial) -> None:
         """Take what became of a trial."""
         self._end_bar()
-        if self._bars and trial.outcome is Outcome.OK:
+        # Why a subject is unavailable was said when its build failed.
+        if trial.outcome is Outcome.UNAVAILABLE or (self._bars and trial.outcome is Outcome.OK):
             return
         if not self._quiet or trial.outcome is not Outcome.OK:
             tell(f"{self._place(trial.trial)} {trial.subject}: {_ending(trial)}")
@@ -147,6 +153,7 @@ class Spectator:
         self._display = display
         self._lines = lines
         self.build = display.build
+        self.built = display.built
         self.planned = display.planned
         self.trial_begins = display.trial_begins
         self.trial_ends = display.trial_ends

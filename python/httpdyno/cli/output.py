@@ -11,10 +11,10 @@ from httpdyno.experiments.measure import Measured
 from httpdyno.model import Subject, Table
 from httpdyno.report import Surface, format_names, render
 from httpdyno.report.cell import without_controls
-from httpdyno.subjects.builder import BuildOutcome, log_tail
+from httpdyno.subjects.builder import BuildOutcome
 from httpdyno.subjects.probe import ProbeResult
 
-__all__ = ["check_format", "close_run", "explain_builds", "print_probe", "print_table"]
+__all__ = ["check_format", "close_run", "print_probe", "print_table", "require_builds"]
 
 
 def check_format(name: str) -> None:
@@ -44,7 +44,6 @@ def close_run(measured: Measured, invalid: Iterable[HttpdynoError] = ()) -> None
     typer.Exit
         With 3 when nothing could be measured, 130 when the run was interrupted.
     """
-    explain_builds(measured.builds.values(), complete=False)
     for error in invalid:
         tell(error.line)
     if measured.folder:
@@ -56,29 +55,23 @@ def close_run(measured: Measured, invalid: Iterable[HttpdynoError] = ()) -> None
         raise typer.Exit(NothingMeasured.exit_code)
 
 
-def explain_builds(outcomes: Iterable[BuildOutcome], *, complete: bool) -> None:
-    """Say which subjects could not be built, with the last lines of the log of those that failed.
+def require_builds(outcomes: Iterable[BuildOutcome], *, every: bool) -> None:
+    """Set the exit code of a command that builds.
 
     Parameters
     ----------
     outcomes : iterable of BuildOutcome
         What became of the builds.
-    complete : bool
+    every : bool
         Whether each of them was asked for by name: then one that failed is the command's failure.
 
     Raises
     ------
     typer.Exit
-        With 3 when nothing was built, or ``complete`` and one of them was not.
+        With 3 when nothing was built, or ``every`` and one of them was not.
     """
-    outcomes = list(outcomes)
-    failed = [outcome for outcome in outcomes if outcome.error]
-    for outcome in failed:
-        if outcome.error:
-            tell(outcome.error.line)
-        for line in log_tail(outcome.log) if outcome.log else ():
-            tell(f"  {line}")
-    if failed and (complete or len(failed) == len(outcomes)):
+    built = [outcome.build is not None for outcome in outcomes]
+    if not (all(built) if every else any(built)):
         raise typer.Exit(NothingMeasured.exit_code)
 
 

@@ -28,7 +28,7 @@ def list_subjects(format: Format = "table", subjects: SubjectFolders = None) -> 
 def build(names: Names = None, subjects: SubjectFolders = None) -> None:
     """Build what is not built yet; a subject that cannot be built does not stop the others."""
     from httpdyno.cli.display import Display
-    from httpdyno.cli.output import explain_builds
+    from httpdyno.cli.output import require_builds
     from httpdyno.cli.terminal import messages
     from httpdyno.lab.interruption import Interruption
     from httpdyno.subjects.builder import build_subjects
@@ -39,14 +39,15 @@ def build(names: Names = None, subjects: SubjectFolders = None) -> None:
     chosen = catalogue.select(names or sorted(catalogue.subjects))
     with Interruption() as interruption, Display(messages()) as display:
         outcomes = build_subjects(chosen, cache_folder(), tell=display.build, stop=lambda: interruption.requested)
-    explain_builds(outcomes.values(), complete=bool(names))
+        display.built(outcomes)
+    require_builds(outcomes.values(), every=bool(names))
 
 
 @app.command()
 def probe(names: Names = None, cpus: Cpus = None, subjects: SubjectFolders = None) -> None:
     """Put the claims of clients to the test in the room; exit code 1 when one does not hold."""
     from httpdyno.cli.display import Display
-    from httpdyno.cli.output import explain_builds, print_probe
+    from httpdyno.cli.output import print_probe, require_builds
     from httpdyno.cli.session import make_place
     from httpdyno.cli.terminal import messages
     from httpdyno.lab.interruption import Interruption
@@ -62,10 +63,11 @@ def probe(names: Names = None, cpus: Cpus = None, subjects: SubjectFolders = Non
     with Interruption() as interruption:
         with Display(messages()) as display:
             outcomes = build_subjects(chosen, place.cache, tell=display.build, stop=lambda: interruption.requested)
+            display.built(outcomes)
         for outcome in outcomes.values():
             if outcome.build:
                 results = probe_subject(place.engine, outcome.subject, outcome, place.machine, interruption)
                 honest = print_probe(outcome.subject, results) and honest
-    explain_builds(outcomes.values(), complete=bool(names))
+    require_builds(outcomes.values(), every=bool(names))
     if not honest:
         raise typer.Exit(1)

@@ -40,6 +40,9 @@ class Audience(Observer, Protocol):
     def build(self, event: BuildEvent) -> None:
         """Take news of a build."""
 
+    def built(self, outcomes: Mapping[str, BuildOutcome]) -> None:
+        """Take what became of all builds."""
+
     def planned(self, trials: int) -> None:
         """Take the number of trials that the run consists of."""
 
@@ -73,7 +76,6 @@ class Measured:
     """Whether every planned trial was run."""
     folder: Path | None
     """Where the run lies; None when it was not kept."""
-    builds: Mapping[str, BuildOutcome]
 
     @property
     def anything(self) -> bool:
@@ -100,6 +102,7 @@ def measure(
     _check_writable(place.runs)
     plans = crawl.plan(subjects)
     builds = build_subjects(subjects, place.cache, tell=audience.build, stop=lambda: stop.requested)
+    audience.built(builds)
     executor = RoomExecutor(place.engine, builds, urls, place.machine, stop, audience)
     with ExitStack() as stack:
         writer = stack.enter_context(_Writing(_writer(crawl, builds, len(plans), place)))
@@ -111,7 +114,7 @@ def measure(
 
         trials, whole = carry_out(plans, executor, begins=audience.trial_begins, ends=keep, stop=lambda: stop.requested)
         writer.whole = whole
-    return Measured(crawl_table(trials), tuple(trials), whole, writer.folder, builds)
+    return Measured(crawl_table(trials), tuple(trials), whole, writer.folder)
 
 
 class _Writing:

@@ -79,7 +79,9 @@ def read_subject(folder: Path) -> Subject:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
         return _subject(folder, _Definition.model_validate(values))
     except ValidationError as error:
-        raise InvalidSubject(f"{path}: {_explain(error.errors()[0])}") from None
+        # A misspelt key is also a missing one: the misspelling says more.
+        details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
+        raise InvalidSubject(f"{path}: {_explain(details[0])}") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InvalidSubject(f"{path}: cannot be read: {error}") from error
     except HttpdynoError as error:

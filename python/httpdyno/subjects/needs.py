@@ -66,9 +66,9 @@ class Miss:
 
     def __str__(self) -> str:
         """One line: what is needed, what was found, what to install."""
-        wanted = " ".join(part for part in (self.need.program, self.need.version) if part)
-        found = self.found or "none"
-        return f"{self.subject}: needs {wanted}, found {found}; install it with: {install_line(self.need.program)}"
+        wanted = f"{self.need.program} {self.need.version}".rstrip(" *")
+        cure = f"install it with: {install_line(self.need.program)}"
+        return f"{self.subject}: needs {wanted}, found {self.found or 'none'}; {cure}"
 
 
 def install_line(program: str) -> str:

@@ -1,0 +1,53 @@
+"""Fixtures of all tests: subjects written on the spot, and a stand-in for the engine."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+
+MakeSubject = Callable[..., Path]
+
+ANSWERS_ALL = """
+import sys
+for line in sys.stdin:
+    print(f"{line.strip()},200,2026-11-21T10:00:00.000000+00:00,1.5,13", flush=True)
+"""
+"""A client that claims a 200 of 13 bytes for every URL, without asking anyone."""
+
+
+@pytest.fixture
+def subject_folders(tmp_path: Path) -> Path:
+    """The folder to give to ``--subjects``."""
+    folder = tmp_path / "subjects"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def make_subject(subject_folders: Path) -> MakeSubject:
+    """Write the folder of a Python client: its id, its program, and further lines for its ``subject.toml``."""
+
+    def make(name: str, program: str = ANSWERS_ALL, more: str = "", needs: str = 'python3 = ">=3.11"') -> Path:
+        folder = subject_folders / name
+        folder.mkdir()
+        (folder / "main.py").write_text(program, encoding="utf-8")
+        (folder / "subject.toml").write_text(
+            f'kind = "client"\nlanguage = "Python"\nmethod = "{name}"\nconcurrency = 3\n[needs]\n{needs}\n'
+            f'[run]\nargv = ["python3", "main.py"]\n{more}\n',
+            encoding="utf-8",
+        )
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def stand_in_engine(tmp_path: Path) -> Path:
+    """A program that takes the engine's argv and does what ``doubles/engine.py`` says."""
+    program = tmp_path / "httpdyno-engine"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {TESTS / "doubles" / "engine.py"} "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    return program

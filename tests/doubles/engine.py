@@ -1,0 +1,141 @@
+"""Stands in for the engine in tests of what calls it: same argv and files, no room, no web.
+
+`FAKE_ENGINE` names what goes wrong: `refuse`, `no-report`, `garbage-report`, `hang`, `deaf` (as `hang`, but without
+heeding SIGTERM). Every URL is expected to answer 200 with 13 bytes; `FAKE_ENGINE_LOG` gets one line a start.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+def main() -> int:
+    if log := os.environ.get("FAKE_ENGINE_LOG"):
+        with Path(log).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(sys.argv[1:]) + "\n")
+    verb = sys.argv[1]
+    if verb == "--version":
+        print("httpdyno-engine 0.0.0")
+        return 0
+    return {"urls": urls, "expect": expect, "doctor": doctor, "room": room}[verb](sys.argv[2:])
+
+
+def urls(arguments: list[str]) -> int:
+    options = parse(arguments)
+    if options.web not in {"top-sites", "plain"}:
+        print(f"httpdyno-engine: there is no web {options.web!r}", file=sys.stderr)
+        return 125
+    for number in range(options.limit or 10):
+        print(f"https://host{number}.example/")
+    return 0
+
+
+def expect(arguments: list[str]) -> int:
+    parse(arguments)
+    print("url,outcome,status,length,cause,arrives,request_url,requests,planned_ms")
+    for line in sys.stdin:
+        if url := line.strip():
+            print(f'"{url}",status,200,13,,0,"{url}",1,1.0')
+    return 0
+
+
+def doctor(_: list[str]) -> int:
+    facts = [
+        {"name": "cpus", "value": "2", "ok": True, "consequence": None, "cure": None},
+        {"name": "perf", "value": "none", "ok": False, "consequence": "no counters", "cure": "another machine"},
+    ]
+    print(json.dumps(facts))
+    return 0
+
+
+def room(arguments: list[str]) -> int:
+    options = parse(arguments)
+    wrong = os.environ.get("FAKE_ENGINE", "")
+    if wrong == "refuse":
+        print("httpdyno-engine: no user namespaces here; run as root", file=sys.stderr)
+        return 125
+    if wrong == "no-report":
+        return 0
+    if wrong == "garbage-report":
+        Path(options.report).write_text("{", encoding="utf-8")
+        return 0
+    stopped: list[int] = []
+    if wrong == "deaf":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    else:
+        signal.signal(signal.SIGTERM, lambda number, _: stopped.append(number))
+    tell(options.progress, "running", 0)
+    while wrong in {"hang", "deaf"} and not stopped:
+        time.sleep(0.01)
+    report(options, stopped)
+    tell(options.progress, "done", 10)
+    return 130 if stopped else 0
+
+
+def report(options: argparse.Namespace, stopped: list[int]) -> None:
+    began = time.time_ns()
+    status: int | None = None
+    if not stopped:
+        environment = dict(pair.split("=", 1) for pair in options.env)
+        with (
+            Path(options.stdin).open("rb") as stdin,
+            Path(options.stdout).open("wb") as stdout,
+            Path(options.stderr).open("wb") as stderr,
+        ):
+            status = subprocess.run(
+                options.argv,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                cwd=options.directory,
+                env={"PATH": os.environ["PATH"], **environment},
+                check=False,
+            ).returncode
+    Path(options.arrivals).write_text("at_ns,done_ns,connection,url,status\n", encoding="utf-8")
+    ended = time.time_ns()
+    signaled = status is not None and status < 0
+    values = {
+        "version": 1,
+        "outcome": "interrupted" if stopped else "signaled" if signaled else "exited",
+        "reason": None,
+        "subject": {
+            "exit_code": None if signaled else status,
+            "signal": -(status or 0) if signaled else None,
+            "started_at_ns": began,
+            "ended_at_ns": ended,
+            "wall_ns": ended - began,
+        },
+        "engine": {"version": "0.0.0"},
+        "origin": {"requests": 10, "reused": 0, "http_versions": {"1.1": 10}},
+    }
+    Path(options.report).write_text(json.dumps(values), encoding="utf-8")
+
+
+def tell(descriptor: int, phase: str, requests: int) -> None:
+    values = {"phase": phase, "elapsed_ns": 10**9, "requests": requests, "requests_expected": 10, "sent_bytes": 0}
+    os.write(descriptor, json.dumps(values).encode() + b"\n")
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    for name in ("web", "stdin", "stdout", "stderr", "report", "arrivals", "directory", "memory", "deadline"):
+        parser.add_argument(f"--{name}")
+    for name in ("seed", "limit", "progress"):
+        parser.add_argument(f"--{name}", type=int)
+    parser.add_argument("--timeout", type=float)
+    for name in ("subject-cpus", "engine-cpus"):
+        parser.add_argument(f"--{name}")
+    parser.add_argument("--clean-environment", action="store_true")
+    parser.add_argument("--env", action="append", default=[])
+    parser.add_argument("--trust-file", action="append", default=[])
+    parser.add_argument("argv", nargs="*")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

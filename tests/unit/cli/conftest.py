@@ -1,0 +1,37 @@
+"""The command line in this process, with a stand-in for the engine and folders of its own."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from doubles.command_line import Command, Ended
+from httpdyno.cli import main
+
+
+@pytest.fixture
+def httpdyno(
+    stand_in_engine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Command:
+    """Run `httpdyno` with arguments; its runs and its cache lie in the test's folder."""
+    monkeypatch.setenv("HTTPDYNO_ENGINE", str(stand_in_engine))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+    for name in ("LIMIT", "CONCURRENCY", "DURATION", "REQUEST_TIMEOUT", "USER_AGENT", "FORMAT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, stdin: bytes | None = None) -> Ended:
+        given = tmp_path / "stdin"
+        given.write_bytes(stdin or b"")
+        monkeypatch.setattr(sys, "argv", ["httpdyno", *arguments])
+        with (given if stdin is not None else Path("/dev/null")).open(encoding="utf-8") as file:
+            monkeypatch.setattr(sys, "stdin", file)
+            try:
+                code = main()
+            except SystemExit as error:
+                code = error.code if isinstance(error.code, int) else int(bool(error.code))
+        out, err = capfd.readouterr()
+        return Ended(code, out, err)
+
+    return run

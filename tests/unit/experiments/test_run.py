@@ -1,0 +1,81 @@
+"""Carrying out a plan, with an executor that makes results up."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from httpdyno.errors import EngineFailed, Interrupted
+from httpdyno.experiments.run import carry_out
+from httpdyno.experiments.schedule import schedule
+from httpdyno.judge import JudgedTrial, trial_not_run
+from httpdyno.model import Condition, Outcome, Subject, SubjectKind, TrialPlan, Workload
+
+SUBJECTS = [
+    Subject(id=name, kind=SubjectKind.CLIENT, language="C", method="m", folder=Path("/nowhere"), run_argv=("x",))
+    for name in ("one", "two")
+]
+PLANS = schedule(SUBJECTS, [Condition("crawl", "plain", Workload(()))], repeat=3, seed=1)
+
+
+class Pretender:
+    def __init__(self, error_at: int | None = None, error: type[Exception] = Interrupted) -> None:
+        self.error_at = error_at
+        self.error = error
+
+    def run(self, plan: TrialPlan) -> JudgedTrial:
+        if plan.number == self.error_at:
+            raise self.error("that was it")
+        return JudgedTrial(trial_not_run(plan, Outcome.OK, None), pl.DataFrame())
+
+
+def test_trials_run_in_the_order_of_the_plan_and_are_kept_at_once() -> None:
+    story: list[str] = []
+    trials, whole = carry_out(
+        PLANS,
+        Pretender(),
+        begins=lambda plan: story.append(f"begin {plan.number}"),
+        ends=lambda judged: story.append(f"keep {judged.trial.trial}"),
+        stop=lambda: False,
+    )
+    assert whole
+    assert [trial.subject for trial in trials] == [plan.subject.id for plan in PLANS]
+    assert story == [word for plan in PLANS for word in (f"begin {plan.number}", f"keep {plan.number}")]
+
+
+def test_an_interruption_keeps_what_is_finished() -> None:
+    kept: list[int] = []
+    trials, whole = carry_out(
+        PLANS,
+        Pretender(error_at=4),
+        begins=lambda _: None,
+        ends=lambda judged: kept.append(judged.trial.trial),
+        stop=lambda: False,
+    )
+    assert not whole
+    assert kept == [0, 1, 2, 3] == [trial.trial for trial in trials]
+
+
+def test_a_wish_to_stop_between_trials_begins_no_further_one() -> None:
+    begun: list[int] = []
+    trials, whole = carry_out(
+        PLANS,
+        Pretender(),
+        begins=lambda plan: begun.append(plan.number),
+        ends=lambda _: None,
+        stop=lambda: len(begun) == 2,
+    )
+    assert (len(trials), whole, begun) == (2, False, [0, 1])
+
+
+def test_an_engine_that_fails_is_not_swallowed() -> None:
+    kept: list[int] = []
+    with pytest.raises(EngineFailed):
+        carry_out(
+            PLANS,
+            Pretender(error_at=1, error=EngineFailed),
+            begins=lambda _: None,
+            ends=lambda judged: kept.append(judged.trial.trial),
+            stop=lambda: False,
+        )
+    assert kept == [0]

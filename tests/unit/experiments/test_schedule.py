@@ -1,0 +1,72 @@
+"""The order of trials."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from httpdyno.errors import InvalidValue
+from httpdyno.experiments.crawl import Crawl
+from httpdyno.experiments.schedule import schedule
+from httpdyno.model import Condition, Subject, SubjectKind, Workload
+
+CONDITION = Condition("crawl", "plain", Workload(()))
+
+
+def subjects(count: int) -> list[Subject]:
+    return [
+        Subject(
+            id=f"s{number}",
+            kind=SubjectKind.CLIENT,
+            language="C",
+            method="m",
+            folder=Path("/nowhere"),
+            run_argv=("x",),
+        )
+        for number in range(count)
+    ]
+
+
+@given(st.integers(1, 8), st.integers(1, 3), st.integers(1, 6), st.integers(0, 2**32))
+def test_every_subject_runs_once_a_block(many: int, conditions: int, repeat: int, seed: int) -> None:
+    grid = [Condition("crawl", f"web{number}", Workload(())) for number in range(conditions)]
+    plans = schedule(subjects(many), grid, repeat=repeat, seed=seed)
+    assert [plan.number for plan in plans] == list(range(many * conditions * repeat))
+    for block in range(conditions * repeat):
+        inside = [plan for plan in plans if plan.block == block]
+        assert sorted(plan.subject.id for plan in inside) == sorted(subject.id for subject in subjects(many))
+        assert [plan.position for plan in inside] == list(range(many))
+        assert {plan.condition for plan in inside} == {grid[block % conditions]}
+
+
+def test_the_seed_decides_the_order_for_ever() -> None:
+    order = [plan.subject.id for plan in schedule(subjects(4), [CONDITION], repeat=2, seed=1)]
+    assert order == [plan.subject.id for plan in schedule(subjects(4), [CONDITION], repeat=2, seed=1)]
+    assert order == ["s0", "s1", "s2", "s3", "s3", "s2", "s0", "s1"]
+
+
+def test_orders_differ_from_block_to_block_and_seed_to_seed() -> None:
+    orders = {
+        tuple(
+            plan.subject.id for plan in schedule(subjects(4), [CONDITION], repeat=50, seed=seed) if plan.block == block
+        )
+        for seed in range(5)
+        for block in range(50)
+    }
+    # 250 draws of 24 orders: a missing one would be a miracle of 1 in 1,700.
+    assert len(orders) == 24
+
+
+def test_nothing_to_repeat_is_refused() -> None:
+    with pytest.raises(InvalidValue, match="repeat must be 1 or more, not 0"):
+        schedule(subjects(1), [CONDITION], repeat=0, seed=1)
+
+
+def test_a_crawl_is_one_condition() -> None:
+    crawl = Crawl(Workload(Path("/urls")), web="plain", seed=5, concurrency=7, deadline_s=60, repeat=3)
+    plans = crawl.plan(subjects(2))
+    assert len(plans) == 6
+    assert {plan.condition for plan in plans} == {crawl.condition}
+    assert {plan.concurrency for plan in plans} == {7}
+    assert (crawl.condition.web, crawl.condition.seed, crawl.condition.deadline_s) == ("plain", 5, 60)

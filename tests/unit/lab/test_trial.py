@@ -1,0 +1,174 @@
+"""One trial, with a stand-in for the engine: what is gathered, and what becomes of engines that misbehave."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from httpdyno.errors import EngineFailed, Interrupted, InvalidValue
+from httpdyno.lab import trial
+from httpdyno.lab.engine import Engine, engine_refusal
+from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.location import find_engine
+from httpdyno.lab.progress import Progress
+from httpdyno.lab.room import Command, Machine
+from httpdyno.lab.scratch import ScratchFile
+from httpdyno.lab.trial import Evidence, run_trial
+from httpdyno.model import Condition, Workload
+
+CONDITION = Condition("crawl", "plain", Workload((), timeout_s=1), deadline_s=1)
+UPPER_CASE = ("tr", "a-z", "A-Z")
+
+
+class Witness:
+    def __init__(self) -> None:
+        self.seen: list[Progress] = []
+        self.printed = b""
+
+    def progress(self, progress: Progress) -> None:
+        self.seen.append(progress)
+
+    def output(self, piece: bytes) -> None:
+        self.printed += piece
+
+
+@pytest.fixture
+def urls() -> Iterator[ScratchFile]:
+    with ScratchFile() as file:
+        file.file.write(b"https://a.example/\n")
+        file.file.flush()
+        yield file
+
+
+def run(
+    engine: Path,
+    urls: ScratchFile,
+    argv: tuple[str, ...] = UPPER_CASE,
+    witness: Witness | None = None,
+    interruption: Interruption | None = None,
+) -> Evidence:
+    command = Command(argv, Path("/"), {"GREETING": "hello"})
+    return run_trial(engine, CONDITION, Machine(), command, urls, interruption or Interruption(), witness)
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_report_streams_and_progress_are_gathered(stand_in_engine: Path, urls: ScratchFile) -> None:
+    before = open_descriptors()
+    witness = Witness()
+    shell = ("sh", "-c", "tr a-z A-Z; echo $GREETING >&2; exit 125")
+    with run(stand_in_engine, urls, shell, witness) as evidence:
+        # 125 is what an engine that failed exits with: a subject may do so too.
+        assert evidence.report["subject"]["exit_code"] == 125
+        assert evidence.stdout.read_text() == "HTTPS://A.EXAMPLE/\n"
+        assert evidence.stderr.read_text() == "hello\n"
+        assert evidence.arrivals.read_text().startswith("at_ns,")
+    assert witness.printed == b"HTTPS://A.EXAMPLE/\n"
+    assert [progress.requests for progress in witness.seen] == [0, 10]
+    assert open_descriptors() == before
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("refuse", "the engine failed: no user namespaces here; run as root"),
+        ("no-report", "the engine failed: ended with exit status 0: it says nothing"),
+        ("garbage-report", "the engine failed: ended with exit status 0"),
+    ],
+)
+def test_an_engine_that_fails_is_one_line(
+    stand_in_engine: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch, wrong: str, said: str
+) -> None:
+    monkeypatch.setenv("FAKE_ENGINE", wrong)
+    before = open_descriptors()
+    with pytest.raises(EngineFailed) as caught:
+        run(stand_in_engine, urls)
+    assert str(caught.value).startswith(said)
+    assert open_descriptors() == before
+
+
+def test_an_engine_that_is_no_program_is_one_line(urls: ScratchFile, tmp_path: Path) -> None:
+    with pytest.raises(EngineFailed, match="cannot be started: No such file or directory"):
+        run(tmp_path / "absent", urls)
+
+
+@pytest.mark.parametrize("wrong", ["hang", "deaf"])
+def test_an_engine_that_does_not_end_is_killed(
+    stand_in_engine: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    monkeypatch.setenv("FAKE_ENGINE", wrong)
+    monkeypatch.setattr(trial, "_GRACE_S", -0.5)
+    monkeypatch.setattr(trial, "_STOP_S", 0.2)
+    with pytest.raises(EngineFailed, match=r"did not end within 0\.7 s; it was killed"):
+        run(stand_in_engine, urls)
+
+
+@pytest.mark.parametrize("wrong", ["hang", "deaf"])
+def test_a_signal_ends_the_trial(
+    stand_in_engine: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    monkeypatch.setenv("FAKE_ENGINE", wrong)
+    monkeypatch.setattr(trial, "_STOP_S", 0.3)
+    with Interruption() as interruption:
+        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM))
+        timer.start()
+        with pytest.raises(Interrupted):
+            run(stand_in_engine, urls, interruption=interruption)
+        timer.join()
+        assert interruption.requested
+
+
+def test_a_second_signal_does_not_wait(
+    stand_in_engine: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_ENGINE", "deaf")
+    monkeypatch.setattr(trial, "_STOP_S", 1000.0)
+    interruption = Interruption()
+    interruption.request()
+    interruption.request()
+    began = time.monotonic()
+    with pytest.raises(Interrupted):
+        run(stand_in_engine, urls, interruption=interruption)
+    assert time.monotonic() - began < 500
+
+
+def test_signals_are_given_back() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with Interruption() as interruption:
+        assert signal.getsignal(signal.SIGTERM) != before
+        signal.raise_signal(signal.SIGINT)
+        assert (interruption.requested, interruption.urgent) == (True, False)
+        signal.raise_signal(signal.SIGHUP)
+        assert interruption.urgent
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_the_engine_answers_questions(stand_in_engine: Path) -> None:
+    engine = Engine(stand_in_engine)
+    assert engine.version() == "0.0.0"
+    assert [fact["name"] for fact in engine.doctor()] == ["cpus", "perf"]
+    with ScratchFile() as file, ScratchFile() as expected:
+        engine.urls(web="plain", seed=1, limit=2, into=file.file)
+        assert file.read_text() == "https://host0.example/\nhttps://host1.example/\n"
+        engine.expect(web="plain", seed=1, timeout_s=5, urls=file.path, into=expected.file)
+        assert len(expected.read_text().splitlines()) == 3
+    with ScratchFile() as file, pytest.raises(InvalidValue, match="there is no web 'nowhere'"):
+        engine.urls(web="nowhere", seed=1, limit=2, into=file.file)
+
+
+def test_the_engine_is_where_the_variable_says(stand_in_engine: Path, tmp_path: Path) -> None:
+    assert find_engine({"HTTPDYNO_ENGINE": str(stand_in_engine)}) == stand_in_engine
+    with pytest.raises(EngineFailed, match="HTTPDYNO_ENGINE=.* is no program that can be run"):
+        find_engine({"HTTPDYNO_ENGINE": str(tmp_path)})
+
+
+def test_the_engine_says_why_it_refuses() -> None:
+    assert engine_refusal("noise\nhttpdyno-engine: no room: out of space\n", 125) == "no room: out of space"
+    assert engine_refusal("thread panicked\n", 101) == "ended with exit status 101: thread panicked"
+    assert engine_refusal("", -9) == "ended with exit status -9: it says nothing"

@@ -1,0 +1,204 @@
+"""Builds: made once for each state of their files, whole or not at all, and never two at once of one subject."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import MakeSubject
+from httpdyno.errors import Interrupted, StorageFailed
+from httpdyno.model import Subject
+from httpdyno.subjects.build import build_place, find_build
+from httpdyno.subjects.builder import BuildEvent, BuildState, build_subjects, log_tail
+from httpdyno.subjects.definition import read_subject
+
+BUILD = '[build]\nargv = ["sh", "build.sh"]\n[version]\nargv = ["cat", "product"]'
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def built(make_subject: MakeSubject, tmp_path: Path) -> Subject:
+    """A subject whose build counts how often it runs."""
+    folder = make_subject("counted", more=BUILD)
+    script = f"echo once >> {tmp_path}/count\necho 1.2.3 > product\nmkdir -p lib/certifi\n: > lib/certifi/cacert.pem\n"
+    (folder / "build.sh").write_text(script, encoding="utf-8")
+    return read_subject(folder)
+
+
+def times_built(tmp_path: Path) -> int:
+    return len((tmp_path / "count").read_text(encoding="utf-8").splitlines())
+
+
+def test_a_build_is_made_once(built: Subject, cache: Path, tmp_path: Path) -> None:
+    events: list[BuildEvent] = []
+    first = build_subjects([built], cache, tell=events.append)["counted"].build
+    second = build_subjects([built], cache, tell=events.append)["counted"].build
+    assert first is not None
+    assert first == second == find_build(built, cache)
+    assert first.version == "1.2.3"
+    assert first.folder.is_relative_to(cache)
+    assert first.argv == ("python3", "main.py")
+    assert [path.name for path in first.trust_files] == ["cacert.pem"]
+    assert times_built(tmp_path) == 1
+    assert [event.state for event in events] == [BuildState.BUILDING, BuildState.BUILT, BuildState.READY]
+
+
+def test_a_changed_file_is_built_again_elsewhere(built: Subject, cache: Path, tmp_path: Path) -> None:
+    first = build_subjects([built], cache)["counted"].build
+    (built.folder / "main.py").write_text("pass", encoding="utf-8")
+    assert find_build(built, cache) is None
+    second = build_subjects([built], cache)["counted"].build
+    assert first is not None
+    assert second is not None
+    assert first.folder != second.folder
+    assert times_built(tmp_path) == 2
+
+
+def test_what_a_build_left_in_the_folder_changes_nothing(built: Subject, cache: Path) -> None:
+    before = build_place(built, cache)
+    for name in (".venv", "node_modules", "target", "__pycache__"):
+        (built.folder / name).mkdir()
+        (built.folder / name / "product").write_text("x", encoding="utf-8")
+    assert build_place(built, cache) == before
+
+
+def test_the_mode_and_the_name_of_a_file_count(built: Subject, cache: Path) -> None:
+    seen = {build_place(built, cache).fingerprint}
+    (built.folder / "main.py").chmod(0o755)
+    seen.add(build_place(built, cache).fingerprint)
+    (built.folder / "main.py").rename(built.folder / "other.py")
+    seen.add(build_place(built, cache).fingerprint)
+    assert len(seen) == 3
+
+
+def test_a_failure_keeps_its_log_and_lets_the_others_go_on(
+    built: Subject, make_subject: MakeSubject, cache: Path
+) -> None:
+    folder = make_subject("broken", more='[build]\nargv = ["sh", "-c", "seq 30; echo no luck >&2; exit 3"]')
+    outcomes = build_subjects([read_subject(folder), built], cache)
+    broken = outcomes["broken"]
+    assert outcomes["counted"].build is not None
+    assert broken.build is None
+    assert broken.log is not None
+    assert f"broken: the build failed with exit status 3: no luck (all of it: {broken.log})" == str(broken.error)
+    assert log_tail(broken.log) == [*map(str, range(22, 31)), "no luck"]
+    assert find_build(read_subject(folder), cache) is None
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ('[build]\nargv = ["no-such-program"]', "failed with exit status 127"),
+        ('[version]\nargv = ["sh", "-c", "echo oh >&2; exit 1"]', "[version] failed with exit status 1, saying oh"),
+        ('[version]\nargv = ["no-such-program"]', "the command of [version] does not run"),
+        ('[version]\nargv = ["{target}/release/nothing"]', "the build left no "),
+    ],
+)
+def test_what_cannot_be_built_or_run_says_so(make_subject: MakeSubject, cache: Path, more: str, said: str) -> None:
+    outcome = build_subjects([read_subject(make_subject("bad", more=more))], cache)["bad"]
+    assert outcome.build is None
+    assert said in str(outcome.error)
+
+
+def test_a_missing_program_is_no_build(make_subject: MakeSubject, cache: Path) -> None:
+    folder = make_subject("needy", needs='no-such-program = ">=1"')
+    outcome = build_subjects([read_subject(folder)], cache)["needy"]
+    assert "needs no-such-program >=1, found none; install it with:" in str(outcome.error)
+    assert outcome.log is None
+
+
+def test_an_interruption_ends_running_builds(make_subject: MakeSubject, cache: Path, tmp_path: Path) -> None:
+    script = f"echo $$ > {tmp_path}/pid; sleep 1000 & wait"
+    folder = make_subject("slow", more=f'[build]\nargv = ["sh", "-c", "{script}"]')
+    started = tmp_path / "pid"
+    with pytest.raises(Interrupted):
+        build_subjects(
+            [read_subject(folder)],
+            cache,
+            stop=lambda: started.exists() and started.read_text(encoding="utf-8").strip() != "",
+        )
+    assert find_build(read_subject(folder), cache) is None
+    group = int(started.read_text(encoding="utf-8"))
+    wait_for(lambda: not process_group_alive(group))
+
+
+def test_a_killed_run_takes_its_builds_along(make_subject: MakeSubject, cache: Path, tmp_path: Path) -> None:
+    script = f"echo $$ > {tmp_path}/pid; sleep 1000 & wait"
+    folder = make_subject("slow", more=f'[build]\nargv = ["sh", "-c", "{script}"]')
+    program = textwrap.dedent(f"""
+        from pathlib import Path
+        from httpdyno.subjects.builder import build_subjects
+        from httpdyno.subjects.definition import read_subject
+        build_subjects([read_subject(Path({str(folder)!r}))], Path({str(cache)!r}))
+    """)
+    run = subprocess.Popen([sys.executable, "-c", program])
+    pid_file = tmp_path / "pid"
+    wait_for(lambda: pid_file.exists() and pid_file.read_text(encoding="utf-8").strip() != "")
+    run.kill()
+    run.wait()
+    group = int(pid_file.read_text(encoding="utf-8"))
+    wait_for(lambda: not process_group_alive(group))
+
+
+def test_two_runs_at_once_build_once(built: Subject, cache: Path, tmp_path: Path) -> None:
+    (built.folder / "build.sh").write_text(
+        f"sleep 0.5; echo once >> {tmp_path}/count; echo 1 > product\n", encoding="utf-8"
+    )
+    program = textwrap.dedent(f"""
+        import json
+        from pathlib import Path
+        from httpdyno.subjects.builder import build_subjects
+        from httpdyno.subjects.definition import read_subject
+        states = []
+        outcome = build_subjects(
+            [read_subject(Path({str(built.folder)!r}))],
+            Path({str(cache)!r}),
+            tell=lambda event: states.append(str(event.state)),
+        )
+        print(json.dumps([states, outcome["counted"].build is not None]))
+    """)
+    runs = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) for _ in range(2)]
+    said = sorted(json.loads(run.communicate()[0]) for run in runs)
+    assert said == [[["building", "built"], True], [["waiting", "ready"], True]]
+    assert times_built(tmp_path) == 1
+
+
+def test_a_build_that_was_cut_short_is_made_anew(built: Subject, cache: Path, tmp_path: Path) -> None:
+    build_subjects([built], cache)
+    place = build_place(built, cache)
+    (place.path / "complete.json").write_text('{"version": "1.', encoding="utf-8")
+    (place.folder / "leftover").write_text("x", encoding="utf-8")
+    assert build_subjects([built], cache)["counted"].build is not None
+    assert times_built(tmp_path) == 2
+    assert not (place.folder / "leftover").exists()
+
+
+def test_a_cache_that_cannot_be_written_is_one_line(built: Subject, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(StorageFailed, match=r"building subjects: cannot write .*file.*: Not a directory"):
+        build_subjects([built], tmp_path / "file")
+
+
+def process_group_alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_for(condition: object, seconds: float = 20.0) -> None:
+    assert callable(condition)
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)

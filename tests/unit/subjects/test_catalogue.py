@@ -1,0 +1,62 @@
+"""Which subjects are found, and what is said about those that are not."""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import MakeSubject
+from httpdyno.errors import InvalidSubject, UnknownName
+from httpdyno.model import SubjectKind
+from httpdyno.subjects.catalogue import builtin_folder, read_catalogue
+
+
+def test_the_four_clients_are_built_in() -> None:
+    catalogue = read_catalogue()
+    clients = {subject.id for subject in catalogue.of_kind(SubjectKind.CLIENT)}
+    assert {"rust-reqwest", "go-net-http", "node-fetch", "python-aiohttp"} <= clients
+    assert catalogue.invalid == {}
+    assert builtin_folder().is_dir()
+
+
+def test_further_folders_are_added(make_subject: MakeSubject, subject_folders: Path) -> None:
+    one, two = make_subject("one"), make_subject("two")
+    for extra in ([subject_folders], [one, two], [subject_folders.parent]):
+        assert {"one", "two", "go-net-http"} <= set(read_catalogue(extra).subjects)
+
+
+def test_a_folder_without_subjects_is_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSubject, match=r"there is no subject\.toml in it"):
+        read_catalogue([tmp_path])
+
+
+def test_two_subjects_of_one_id_are_a_mistake(make_subject: MakeSubject, subject_folders: Path) -> None:
+    make_subject("go-net-http")
+    with pytest.raises(InvalidSubject, match="two subjects are called 'go-net-http': .* and .*; rename"):
+        read_catalogue([subject_folders])
+
+
+def test_the_same_folder_twice_is_none(make_subject: MakeSubject, subject_folders: Path) -> None:
+    make_subject("one")
+    assert "one" in read_catalogue([subject_folders, subject_folders]).subjects
+
+
+def test_one_mistake_does_not_stop_the_others(make_subject: MakeSubject, subject_folders: Path) -> None:
+    make_subject("good")
+    make_subject("bad", more="[rnu]")
+    catalogue = read_catalogue([subject_folders])
+    assert "good" in catalogue.subjects
+    assert "bad" not in catalogue.subjects
+    with pytest.raises(InvalidSubject, match="unknown key 'rnu'; did you mean 'run'"):
+        catalogue.select(["good", "bad"])
+
+
+def test_names_are_selected_in_order_and_once() -> None:
+    chosen = read_catalogue().select(["rust-reqwest", "go-net-http", "rust-reqwest"])
+    assert [subject.id for subject in chosen] == ["rust-reqwest", "go-net-http"]
+
+
+def test_an_unknown_name_names_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="did you mean 'go-net-http'"):
+        read_catalogue().select(["go-nethttp"])
+    with pytest.raises(UnknownName, match="known are: .*rust-reqwest"):
+        read_catalogue().select(["zzz"])

@@ -1,0 +1,103 @@
+"""``subject.toml``: what is read, and what is refused in which words."""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import MakeSubject
+from httpdyno.errors import InvalidSubject
+from httpdyno.model import Capabilities, KnownFailure, Need, SubjectKind
+from httpdyno.subjects.definition import read_subject
+
+WHOLE = """
+kind = "client"
+language = "Go"
+method = "net/http"
+concurrency = 125
+[needs]
+go = ">=1.22"
+[build]
+argv = ["go", "build"]
+[run]
+argv = ["{folder}/client"]
+environment = { GOMAXPROCS = "1" }
+[capabilities]
+http = ["1.1", "2"]
+keepalive = [true, false]
+check = ["json"]
+[version]
+argv = ["go", "version"]
+[[known_failure]]
+case = "stall_tls"
+reason = "no deadline on handshakes"
+"""
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    folder = tmp_path / "go-client"
+    folder.mkdir()
+    (folder / "subject.toml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_every_key_is_read(tmp_path: Path) -> None:
+    folder = write(tmp_path, WHOLE)
+    subject = read_subject(folder)
+    assert subject.id == "go-client"
+    assert subject.kind is SubjectKind.CLIENT
+    assert (subject.language, subject.method, subject.concurrency) == ("Go", "net/http", 125)
+    assert subject.folder == folder
+    assert subject.needs == (Need("go", ">=1.22"),)
+    assert subject.build_argv == ("go", "build")
+    assert subject.run_argv == ("{folder}/client",)
+    assert subject.environment == {"GOMAXPROCS": "1"}
+    assert subject.capabilities == Capabilities(("1.1", "2"), (True, False), ("json",))
+    assert subject.version_argv == ("go", "version")
+    assert subject.known_failures == (KnownFailure("stall_tls", "no deadline on handshakes"),)
+
+
+def test_what_can_be_derived_need_not_be_written(tmp_path: Path) -> None:
+    subject = read_subject(write(tmp_path, 'kind="tool"\nlanguage="C"\nmethod="wrk"\n[run]\nargv=["wrk"]'))
+    assert (subject.concurrency, subject.needs, subject.build_argv) == (10, (), ())
+
+
+@pytest.mark.parametrize(
+    ("line", "replacement", "said"),
+    [
+        ("language", "langauge", "unknown key 'langauge'; did you mean 'language'?"),
+        ("environment", "enviroment", "unknown key 'run.enviroment'; did you mean 'environment'?"),
+        ("reason =", "raeson =", "unknown key 'known_failure.raeson'; did you mean 'reason'?"),
+        ("concurrency = 125", "colour = 1", "unknown key 'colour'; known are build, capabilities,"),
+        ("concurrency = 125", "concurrency = 0", "concurrency: input should be greater than or equal to 1, not 0"),
+        ("concurrency = 125", 'concurrency = "many"', "concurrency: input should be a valid integer, not 'many'"),
+        ('method = "net/http"\n', "", "the key 'method' is missing"),
+        ('kind = "client"', 'kind = "cleint"', "kind: input should be 'client', 'tool' or 'server', not 'cleint'"),
+        ('">=1.22"', '"1.22 or so"', "needs: '1.22 or so' is not understood"),
+        ('argv = ["{folder}/client"]', 'argv = "client"', "run.argv: input should be a valid list, not 'client'"),
+        ('argv = ["{folder}/client"]', "argv = []", "run.argv: list should have at least 1 item"),
+        ('language = "Go"', "language = Go", "cannot be read: Invalid value (at line 3, column 12)"),
+    ],
+)
+def test_mistakes_are_named_with_file_and_key(tmp_path: Path, line: str, replacement: str, said: str) -> None:
+    assert line in WHOLE
+    folder = write(tmp_path, WHOLE.replace(line, replacement))
+    with pytest.raises(InvalidSubject) as caught:
+        read_subject(folder)
+    assert str(caught.value).startswith(f"{folder / 'subject.toml'}: ")
+    assert said in str(caught.value)
+    assert "\n" not in caught.value.line
+
+
+def test_an_id_that_is_no_id_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "Go Client"
+    folder.mkdir()
+    (folder / "subject.toml").write_text(WHOLE, encoding="utf-8")
+    with pytest.raises(InvalidSubject, match="must be lower-case letters and digits"):
+        read_subject(folder)
+
+
+def test_bytes_that_are_no_text_are_refused(make_subject: MakeSubject) -> None:
+    folder = make_subject("latin")
+    (folder / "subject.toml").write_bytes(b'kind = "\xff"')
+    with pytest.raises(InvalidSubject, match="cannot be read"):
+        read_subject(folder)

@@ -1,0 +1,97 @@
+"""What a subject needs: versions, and what is said when one is missing."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from httpdyno.errors import InvalidValue
+from httpdyno.model import Need, Subject, SubjectKind
+from httpdyno.subjects.needs import ProgramVersion, check_needs, find_program, parse_constraint, satisfies, toolchain
+
+
+def subject(*needs: Need) -> Subject:
+    return Subject(
+        id="a-client",
+        kind=SubjectKind.CLIENT,
+        language="C",
+        method="m",
+        folder=Path("/nowhere"),
+        run_argv=("x",),
+        needs=needs,
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "constraint", "met"),
+    [
+        ("1.26.8", ">=1.22", True),
+        ("1.9", ">=1.22", False),
+        ("1.22", ">=1.22.0", True),
+        ("1.22.0", "==1.22", True),
+        ("3.11.7", ">=3.11,<4", True),
+        ("4.0", ">=3.11,<4", False),
+        ("20.20.2", ">20", True),
+        ("20.0", ">20", False),
+        ("2", "!=2.0", False),
+        ("2.1", "<=2", False),
+        ("1.0", "", True),
+        ("1.0", "*", True),
+        ("", "*", True),
+        ("", ">=1", False),
+    ],
+)
+def test_versions_are_compared_by_number(version: str, constraint: str, met: bool) -> None:
+    assert satisfies(version, constraint) is met
+
+
+versions = st.lists(st.integers(0, 99), min_size=1, max_size=4).map(lambda parts: ".".join(map(str, parts)))
+
+
+@given(versions, versions)
+def test_exactly_one_of_less_equal_greater_holds(one: str, other: str) -> None:
+    assert sum(satisfies(one, f"{operator}{other}") for operator in ("<", "==", ">")) == 1
+
+
+@pytest.mark.parametrize("text", ["1.22", "~=1.2", ">=", ">=1.x", ">=1.2;<2", "=>1"])
+def test_a_constraint_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(InvalidValue, match="is not understood; write it like '>=1.22'"):
+        parse_constraint(text)
+
+
+def test_a_missing_program_names_what_to_install() -> None:
+    (miss,) = check_needs(subject(Need("go", ">=1.22")), lambda _: None)
+    assert str(miss) == "a-client: needs go >=1.22, found none; install it with: apt-get install golang-go"
+
+
+def test_an_old_program_names_what_was_found() -> None:
+    found = {"go": ProgramVersion("go", Path("/bin/go"), "1.19.8"), "cc": ProgramVersion("cc", Path("/bin/cc"), "")}
+    misses = check_needs(subject(Need("go", ">=1.22"), Need("cc"), Need("cc", ">=9")), found.get)
+    assert [str(miss).split("; ")[0] for miss in misses] == [
+        "a-client: needs go >=1.22, found 1.19.8",
+        "a-client: needs cc >=9, found an unknown version",
+    ]
+
+
+def test_programs_are_found_with_their_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find_program.cache_clear()
+    for name, script in {
+        "speaks": "echo 'speaks version v12.3.4-beta'",
+        "mutters": "echo 'nothing to see'",
+        "stderr-only": "echo 'openjdk 17.0.15 2025' >&2",
+        "fails": "exit 3",
+    }.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = {name: find_program(name) for name in ("speaks", "mutters", "stderr-only", "fails", "absent")}
+    assert {name: item.version if item else None for name, item in found.items()} == {
+        "speaks": "12.3.4",
+        "mutters": "",
+        "stderr-only": "17.0.15",
+        "fails": None,
+        "absent": None,
+    }
+    assert toolchain([Need("speaks"), Need("absent")]) == {"speaks": "12.3.4"}
+    find_program.cache_clear()
