@@ -1,1 +1,61 @@
-//! (being written)
+//! The servers that play a web: DNS over UDP and TCP, HTTP/1.1 over TCP, over TLS 1.2 and 1.3.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::sync::Arc;
+//!
+//! use dyno_origin::{Authority, Options, Origin};
+//! use dyno_web::{Model, Web};
+//!
+//! let web = Arc::new(Web::new(Model::from_toml("name = 'mine'\nseed = 1")?, None));
+//! let authority = Arc::new(Authority::new()?);
+//! let origin = Origin::start(Options {
+//!     http: vec!["127.0.0.1:8080".parse()?],
+//!     cpus: vec![0],
+//!     log_arrivals: true,
+//!     ..Options::new(web.clone(), authority.clone())
+//! })?;
+//! authority.prepare(&web, &["www.example.org"]);
+//! origin.wait_prepared()?;
+//! origin.begin();
+//! // The subject runs; meanwhile:
+//! println!("{} requests", origin.snapshot().requests);
+//! let record = origin.stop();
+//! record.arrivals.write_csv(&mut std::io::stdout().lock())?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Each CPU has one thread with a runtime of its own, its own sockets (shared ports), its own counters; what they share is
+//! read-only, but for how many requests are in flight. What is answered, and when, is `dyno-web`'s: here it is put on the wire.
+#![forbid(unsafe_code)]
+
+mod arrivals;
+mod authority;
+mod connection;
+mod counters;
+mod date;
+mod dns;
+mod error;
+mod http;
+mod leaf;
+mod listen;
+mod live;
+mod origin;
+mod prepared;
+mod report;
+mod throughput;
+mod timer;
+mod tls;
+mod user_agents;
+mod wire;
+mod worker;
+
+pub use arrivals::Arrivals;
+pub use authority::Authority;
+pub use error::Error;
+pub use live::Snapshot;
+pub use origin::{Options, Origin, Record, Running};
+pub use report::{Lateness, OriginReport};
+pub use throughput::Throughput;
+pub use tls::KEY_EXCHANGE_GROUPS;

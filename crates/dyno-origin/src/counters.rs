@@ -1,0 +1,182 @@
+//! What one thread counts, and how the threads' counts become the report.
+
+use std::collections::{BTreeMap, HashSet};
+
+use dyno_web::{Coding, Fault};
+use hdrhistogram::Histogram;
+
+use crate::report::{Lateness, OriginReport};
+use crate::throughput::{Bins, Throughput};
+use crate::user_agents::UserAgents;
+
+/// Statuses have three digits.
+const STATUSES: usize = 1_000;
+
+/// The counts of one thread; nothing here is shared, so that counting is an addition.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    pub(crate) connections: u64,
+    pub(crate) handshakes_full: u64,
+    pub(crate) handshakes_resumed: u64,
+    pub(crate) handshakes_failed: u64,
+    pub(crate) tls_1_2: u64,
+    pub(crate) tls_1_3: u64,
+    pub(crate) http_1_0: u64,
+    pub(crate) http_1_1: u64,
+    pub(crate) requests: u64,
+    pub(crate) reused: u64,
+    pub(crate) dns_queries: u64,
+    /// Fingerprints of (name, type).
+    pub(crate) dns_seen: HashSet<u128>,
+    pub(crate) user_agents: UserAgents,
+    pub(crate) bins: Bins,
+    statuses: Box<[u64; STATUSES]>,
+    codings: [u64; 4],
+    faults: Vec<u64>,
+    lateness: Histogram<u64>,
+}
+
+impl Counters {
+    pub(crate) fn new() -> Self {
+        Self {
+            connections: 0,
+            handshakes_full: 0,
+            handshakes_resumed: 0,
+            handshakes_failed: 0,
+            tls_1_2: 0,
+            tls_1_3: 0,
+            http_1_0: 0,
+            http_1_1: 0,
+            requests: 0,
+            reused: 0,
+            dns_queries: 0,
+            dns_seen: HashSet::new(),
+            user_agents: UserAgents::default(),
+            bins: Bins::default(),
+            statuses: Box::new([0; STATUSES]),
+            codings: [0; 4],
+            faults: vec![0; Fault::ALL.len()],
+            lateness: new_lateness(),
+        }
+    }
+
+    pub(crate) fn status(&mut self, status: u16) {
+        self.statuses[usize::from(status).min(STATUSES - 1)] += 1;
+    }
+
+    pub(crate) fn coding(&mut self, coding: Coding) {
+        self.codings[coding as usize] += 1;
+    }
+
+    pub(crate) fn fault(&mut self, fault: Fault) {
+        self.faults[fault as usize] += 1;
+    }
+
+    pub(crate) fn lateness(&mut self, late_ns: u64) {
+        self.lateness.saturating_record(late_ns);
+    }
+}
+
+/// From nanoseconds to minutes, with three digits: 0.1 % of any value.
+fn new_lateness() -> Histogram<u64> {
+    Histogram::new_with_max(600_000_000_000, 3).expect("bounds and digits are in range")
+}
+
+/// The counters of all threads together, but for what only the whole knows.
+pub(crate) fn merge(threads: Vec<Counters>) -> (OriginReport, Throughput) {
+    let sum = |count: fn(&Counters) -> u64| threads.iter().map(count).sum::<u64>();
+    let dns_queries = sum(|thread| thread.dns_queries);
+    let dns_distinct: HashSet<u128> = threads.iter().flat_map(|thread| &thread.dns_seen).copied().collect();
+    let mut lateness = new_lateness();
+    for thread in &threads {
+        lateness.add(&thread.lateness).expect("both have the same bounds");
+    }
+    let report = OriginReport {
+        connections: sum(|thread| thread.connections),
+        handshakes_full: sum(|thread| thread.handshakes_full),
+        handshakes_resumed: sum(|thread| thread.handshakes_resumed),
+        handshakes_failed: sum(|thread| thread.handshakes_failed),
+        tls_versions: present([("1.2", sum(|thread| thread.tls_1_2)), ("1.3", sum(|thread| thread.tls_1_3))]),
+        http_versions: present([("1.0", sum(|thread| thread.http_1_0)), ("1.1", sum(|thread| thread.http_1_1))]),
+        requests: sum(|thread| thread.requests),
+        reused: sum(|thread| thread.reused),
+        dns_queries,
+        dns_repeated: dns_queries - dns_distinct.len() as u64,
+        statuses: statuses(&threads),
+        codings: present(CODINGS.map(|coding| (coding.name(), coded(&threads, coding)))),
+        faults: present(Fault::ALL.iter().map(|&fault| (fault.name(), struck(&threads, fault)))),
+        lateness_ns: Lateness {
+            count: lateness.len(),
+            p50: lateness.value_at_quantile(0.5),
+            p99: lateness.value_at_quantile(0.99),
+            max: lateness.max(),
+        },
+        ..OriginReport::default()
+    };
+    let throughput = Bins::merge(threads.iter().map(|thread| &thread.bins));
+    let user_agents = UserAgents::merge(threads.into_iter().map(|thread| thread.user_agents));
+    let user_agents = user_agents.into_iter().collect();
+    (OriginReport { user_agents, ..report }, throughput)
+}
+
+const CODINGS: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Br, Coding::Zstd];
+
+/// Those that occurred.
+fn present(counts: impl IntoIterator<Item = (&'static str, u64)>) -> BTreeMap<&'static str, u64> {
+    counts.into_iter().filter(|(_, count)| *count > 0).collect()
+}
+
+fn statuses(threads: &[Counters]) -> BTreeMap<String, u64> {
+    (0..STATUSES)
+        .map(|status| (status, threads.iter().map(|thread| thread.statuses[status]).sum::<u64>()))
+        .filter(|(_, count)| *count > 0)
+        .map(|(status, count)| (status.to_string(), count))
+        .collect()
+}
+
+fn coded(threads: &[Counters], coding: Coding) -> u64 {
+    threads.iter().map(|thread| thread.codings[coding as usize]).sum()
+}
+
+fn struck(threads: &[Counters], fault: Fault) -> u64 {
+    threads.iter().map(|thread| thread.faults[fault as usize]).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_add_up_and_what_never_occurred_is_absent() {
+        let (mut first, mut second) = (Counters::new(), Counters::new());
+        first.status(200);
+        second.status(200);
+        second.status(404);
+        first.coding(Coding::Br);
+        second.fault(Fault::ShortChunked);
+        (first.http_1_1, second.http_1_1) = (2, 3);
+        (first.dns_queries, second.dns_queries) = (2, 1);
+        first.dns_seen.extend([1, 2]);
+        second.dns_seen.insert(1);
+        first.lateness(1_000);
+        second.lateness(5_000_000);
+        let (report, _) = merge(vec![first, second]);
+        assert_eq!(report.statuses, [("200".to_owned(), 2), ("404".to_owned(), 1)].into());
+        assert_eq!(report.codings, [("br", 1)].into());
+        assert_eq!(report.faults, [("short_chunked", 1)].into());
+        assert_eq!(report.http_versions, [("1.1", 5)].into());
+        assert_eq!((report.dns_queries, report.dns_repeated), (3, 1));
+        assert_eq!(report.lateness_ns.count, 2);
+        assert!(report.lateness_ns.max >= 5_000_000 && report.lateness_ns.p50 < 1_010);
+    }
+
+    #[test]
+    fn every_fault_and_coding_has_its_own_place() {
+        for (place, fault) in Fault::ALL.iter().enumerate() {
+            assert_eq!(*fault as usize, place);
+        }
+        for (place, coding) in CODINGS.into_iter().enumerate() {
+            assert_eq!(coding as usize, place);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The answer to one query: what the web says of the name, as a DNS message.
+
+use std::time::{Duration, Instant};
+
+use dyno_web::{Fault, Resolution, Resolved};
+use hickory_proto::op::{Edns, Message, MessageType, OpCode, Query, ResponseCode};
+use hickory_proto::rr::rdata::{A, AAAA, SOA};
+use hickory_proto::rr::{DNSClass, Name, RData, Record, RecordType};
+
+use crate::worker::Worker;
+
+/// How long an address may be kept, in seconds: longer than a trial.
+const TIME_TO_LIVE_S: u32 = 3_600;
+/// The payload that every path carries without fragments (DNS flag day 2020).
+const PAYLOAD_BYTES: u16 = 1_232;
+/// The length of a message's header.
+const HEADER_BYTES: usize = 12;
+
+/// An answer, with the moment to send it.
+pub(super) struct Reply {
+    pub(super) message: Vec<u8>,
+    pub(super) moment: Instant,
+}
+
+/// Answers a message; `None` for what is no query at all.
+pub(super) fn reply(worker: &Worker, bytes: &[u8]) -> Option<Reply> {
+    let now = Instant::now();
+    let at_once = |message: &Message| {
+        let message = message.to_vec().ok()?;
+        Some(Reply { message, moment: now })
+    };
+    let Ok(query) = Message::from_vec(bytes) else {
+        let id = u16::from_be_bytes([*bytes.first()?, *bytes.get(1)?]);
+        // An answer to an answer would be answered, for ever.
+        let is_query = bytes.len() >= HEADER_BYTES && bytes[2] & 0x80 == 0;
+        return is_query.then(|| at_once(&Message::error_msg(id, OpCode::Query, ResponseCode::FormErr)))?;
+    };
+    if query.metadata.message_type != MessageType::Query {
+        return None;
+    }
+    let (code, question) = match query.queries.as_slice() {
+        _ if query.metadata.op_code != OpCode::Query => (ResponseCode::NotImp, None),
+        _ if query.edns.as_ref().is_some_and(|edns| edns.version() > 0) => (ResponseCode::BADVERS, None),
+        [question] if question.query_class() == DNSClass::IN => (ResponseCode::NoError, Some(question)),
+        [_] => (ResponseCode::Refused, None),
+        _ => (ResponseCode::FormErr, None),
+    };
+    let mut answer = empty_answer(&query, code);
+    let Some(question) = question else {
+        return at_once(&answer);
+    };
+    let resolution = resolve(worker, question);
+    fill(&mut answer, question, &resolution);
+    Some(Reply {
+        message: answer.to_vec().ok()?,
+        moment: now + Duration::from_nanos(resolution.delay.0),
+    })
+}
+
+/// Asks the web, and counts that somebody asked.
+fn resolve(worker: &Worker, question: &Query) -> Resolution {
+    let name = question.name().to_lowercase();
+    let mut host = name.to_ascii();
+    if host.len() > 1 && host.ends_with('.') {
+        host.pop();
+    }
+    let resolution = worker.web.resolve(&host);
+    let mut counters = worker.counters.borrow_mut();
+    counters.dns_queries += 1;
+    let fingerprint = worker.fingerprints.of(&(&host, u16::from(question.query_type())));
+    counters.dns_seen.insert(fingerprint);
+    match resolution.resolved {
+        Resolved::NxDomain => counters.fault(Fault::NxDomain),
+        Resolved::ServFail => counters.fault(Fault::ServFail),
+        Resolved::Addresses { .. } => {}
+    }
+    resolution
+}
+
+/// An answer to `query` that holds no record.
+fn empty_answer(query: &Message, code: ResponseCode) -> Message {
+    let mut answer = Message::response(query.metadata.id, query.metadata.op_code);
+    answer.metadata.recursion_desired = query.metadata.recursion_desired;
+    answer.metadata.checking_disabled = query.metadata.checking_disabled;
+    // The resolver that a machine asks, and the server that knows, in one.
+    answer.metadata.recursion_available = true;
+    answer.metadata.authoritative = true;
+    answer.metadata.response_code = code;
+    answer.add_queries(query.queries.iter().cloned());
+    if let Some(asked) = &query.edns {
+        let mut edns = Edns::new();
+        edns.set_max_payload(PAYLOAD_BYTES).set_version(0);
+        edns.set_dnssec_ok(asked.flags().dnssec_ok);
+        edns.set_rcode_high(code.high());
+        answer.set_edns(edns);
+    }
+    answer
+}
+
+/// Puts in what the name servers say.
+fn fill(answer: &mut Message, question: &Query, resolution: &Resolution) {
+    let records = match resolution.resolved {
+        Resolved::ServFail => {
+            answer.metadata.response_code = ResponseCode::ServFail;
+            return;
+        }
+        Resolved::NxDomain => {
+            answer.metadata.response_code = ResponseCode::NXDomain;
+            None
+        }
+        Resolved::Addresses { v4, v6 } => match question.query_type() {
+            RecordType::A => Some(RData::A(A(v4))),
+            RecordType::AAAA => v6.map(|v6| RData::AAAA(AAAA(v6))),
+            _ => None,
+        },
+    };
+    match records {
+        Some(data) => answer.add_answer(Record::from_rdata(question.name().clone(), TIME_TO_LIVE_S, data)),
+        None => answer.add_authority(start_of_authority(question.name())),
+    };
+}
+
+/// The record that says for how long a name or a type may be taken not to exist (RFC 2308).
+fn start_of_authority(name: &Name) -> Record {
+    const REFRESH_S: i32 = 7_200;
+    const EXPIRE_S: i32 = 1_209_600;
+    let zone = name.trim_to(1);
+    let under_zone = |label: &str| Name::from_ascii(label).and_then(|label| label.append_domain(&zone)).unwrap_or_default();
+    let data = SOA::new(under_zone("ns"), under_zone("hostmaster"), 1, REFRESH_S, REFRESH_S, EXPIRE_S, TIME_TO_LIVE_S);
+    Record::from_rdata(zone, TIME_TO_LIVE_S, RData::SOA(data))
+}

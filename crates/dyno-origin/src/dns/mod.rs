@@ -1,0 +1,8 @@
+//! Name servers for every name there is, over UDP and TCP.
+
+mod answer;
+mod tcp;
+mod udp;
+
+pub(crate) use tcp::serve as serve_tcp;
+pub(crate) use udp::serve as serve_udp;

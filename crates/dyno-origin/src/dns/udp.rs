@@ -1,0 +1,36 @@
+//! Queries over UDP.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use tokio::net::UdpSocket;
+use tokio::task::spawn_local;
+
+use super::answer::{self, Reply};
+use crate::worker::Worker;
+
+/// Longer than any query.
+const QUERY_BYTES: usize = 4 << 10;
+
+/// Answers queries for ever.
+pub(crate) async fn serve(worker: Rc<Worker>, socket: Rc<UdpSocket>) {
+    let mut query = vec![0; QUERY_BYTES];
+    loop {
+        // What an earlier answer met, as a port that is closed by now, is told here too; it concerns no other query.
+        let Ok((bytes, from)) = socket.recv_from(&mut query).await else {
+            continue;
+        };
+        let Some(Reply { message, moment }) = answer::reply(&worker, &query[..bytes]) else {
+            continue;
+        };
+        let (worker, socket) = (worker.clone(), socket.clone());
+        if moment <= Instant::now() {
+            drop(socket.send_to(&message, from).await);
+        } else {
+            spawn_local(async move {
+                worker.timer.until(moment).await;
+                drop(socket.send_to(&message, from).await);
+            });
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Requests and answers, one after the other, on one connection.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use dyno_http::request::Parser;
+use dyno_http::{Limits, Method, Parse, Tolerance, Version, body};
+use dyno_web::{Answer, Request};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+
+use super::End;
+use super::head::{self, Delivery};
+use super::input::Input;
+use super::request::{Asked, Names};
+use crate::arrivals::{Place, Url};
+use crate::connection::Accepted;
+use crate::live::nanos;
+use crate::worker::Worker;
+
+/// What requests may be like: as RFC 9112 says, but for characters in targets that browsers do not escape.
+const LIMITS: Limits = Limits {
+    head_bytes: 64 << 10,
+    target_bytes: 16 << 10,
+    fields: 128,
+    chunk_line_bytes: 4 << 10,
+    chunk_extension_bytes: 16 << 10,
+    trailer_bytes: 8 << 10,
+    tolerance: Tolerance {
+        unescaped_target: true,
+        ..Tolerance::NONE
+    },
+};
+
+/// A connection between two requests, with the memory that it uses for each.
+pub(crate) struct Exchange<'c, S> {
+    pub(super) stream: &'c mut S,
+    pub(super) worker: &'c Worker,
+    pub(super) head: Vec<u8>,
+    accepted: &'c Accepted,
+    input: Input,
+    parser: Parser,
+    names: Names,
+    is_reused: bool,
+}
+
+/// When a request came, where that stands in the log.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrived {
+    pub(super) place: Place,
+    pub(super) at_ns: u64,
+    pub(super) at: Instant,
+}
+
+/// Serves requests until the connection ends; says how it is to end.
+pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, accepted: &Accepted) -> End {
+    let mut exchange = Exchange {
+        stream,
+        worker: &accepted.worker,
+        head: Vec::with_capacity(512),
+        accepted,
+        input: Input::new(),
+        parser: Parser::new(LIMITS),
+        names: Names::default(),
+        is_reused: false,
+    };
+    loop {
+        if let Err(end) = exchange.next().await {
+            return end;
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
+    /// One request with its answer.
+    async fn next(&mut self) -> Result<(), End> {
+        let (asked, arrived) = self.receive().await?;
+        let worker = self.worker;
+        let _in_flight = worker.shared.fly();
+        let complete = if asked.has_body() {
+            self.drain(&asked).await?;
+            Instant::now()
+        } else {
+            arrived.at
+        };
+        let answer = worker.web.answer(&Request {
+            scheme: self.accepted.scheme,
+            host: &self.names.host,
+            target: &self.names.target,
+            accepted: asked.codings,
+        });
+        if let Some(fault) = answer.fault {
+            worker.counters.borrow_mut().fault(fault);
+        }
+        if let Some(interim) = answer.interim
+            && asked.version == Version::Http11
+            && head::write_interim(&mut self.head, interim).is_ok()
+        {
+            self.write_head().await?;
+        }
+        let planned = complete + answer.delay.duration();
+        let (source, coding) = worker.pages.source(answer.content, answer.coding).await;
+        let delivery = Delivery::of(&answer, &asked, coding, source.bytes());
+        self.before_head(&answer, planned).await?;
+        let date = worker.date.at(arrived.at_ns);
+        if let Err(error) = head::write(&mut self.head, &answer, &delivery, &asked, &date) {
+            return self.refuse(500, &format!("the web's own answer cannot be sent: {error}\n")).await;
+        }
+        self.note_head(&answer, &delivery, arrived, planned);
+        self.send(&answer, &delivery, source).await?;
+        self.note_end(arrived);
+        if delivery.keep_alive { Ok(()) } else { Err(End::Close) }
+    }
+
+    /// Waits for the head of a request.
+    async fn receive(&mut self) -> Result<(Asked, Arrived), End> {
+        loop {
+            let parsed = if self.input.bytes().is_empty() {
+                Ok(Parse::Partial)
+            } else {
+                self.parser.parse(self.input.bytes())
+            };
+            let problem = match parsed {
+                Ok(Parse::Partial) => {
+                    if !self.input.fill(self.stream).await.map_err(|_| End::Gone)? {
+                        return Err(End::Close);
+                    }
+                    continue;
+                }
+                Ok(Parse::Complete { head, .. }) if head.method == Method::Connect => {
+                    (501, "this is no proxy: CONNECT is not understood\n".to_owned())
+                }
+                Ok(Parse::Complete { head, bytes }) => {
+                    let asked = Asked::of(&head);
+                    self.names.take(&head, self.accepted.scheme);
+                    let user_agent = head.fields.get("user-agent").unwrap_or_default();
+                    let arrived = arrive(self.worker, self.accepted, &self.names, user_agent, self.is_reused, asked.version);
+                    self.is_reused = true;
+                    self.input.consume(bytes);
+                    return Ok((asked, arrived));
+                }
+                Err(error) => (error.problem.status(), format!("the request is malformed: {error}\n")),
+            };
+            return self.refuse(problem.0, &problem.1).await;
+        }
+    }
+
+    /// Reads a request's body and forgets it.
+    async fn drain(&mut self, asked: &Asked) -> Result<(), End> {
+        if asked.expects_continue && self.input.bytes().is_empty() {
+            self.head.clear();
+            self.head.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+            self.write_head().await?;
+        }
+        let mut decoder = body::Decoder::new(asked.framing, &LIMITS);
+        loop {
+            match decoder.drain(self.input.bytes()) {
+                Ok(drained) => {
+                    self.input.consume(drained.consumed);
+                    if drained.done {
+                        return Ok(());
+                    }
+                }
+                Err(error) => {
+                    let reason = format!("the request's body is malformed: {error}\n");
+                    return self.refuse(error.problem.status(), &reason).await;
+                }
+            }
+            if !self.input.fill(self.stream).await.map_err(|_| End::Gone)? {
+                return Err(End::Gone);
+            }
+        }
+    }
+
+    /// Answers that the request is refused.
+    async fn refuse<T>(&mut self, status: u16, reason: &str) -> Result<T, End> {
+        let date = self.worker.date.at(unix_ns());
+        if head::write_refusal(&mut self.head, status, reason, &date).is_ok() {
+            self.worker.counters.borrow_mut().status(status);
+            self.write_head().await?;
+        }
+        Err(End::Close)
+    }
+
+    /// Sends what is written in `head`.
+    pub(super) async fn write_head(&mut self) -> Result<(), End> {
+        self.stream.write_all(&self.head).await.map_err(|_| End::Gone)?;
+        self.stream.flush().await.map_err(|_| End::Gone)
+    }
+
+    /// Waits until `moment`. That the peer closes before means that it has given the request up.
+    pub(super) async fn wait(&mut self, moment: Instant) -> Result<(), End> {
+        if Instant::now() >= moment {
+            return Ok(());
+        }
+        let (input, stream) = (&mut self.input, &mut *self.stream);
+        let mut until = pin!(self.worker.timer.until(moment));
+        poll_fn(|context| {
+            if until.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Ok(()));
+            }
+            // What comes meanwhile is the next request.
+            while input.has_room() {
+                match input.poll_fill(context, stream) {
+                    Poll::Ready(Ok(true)) => {}
+                    Poll::Ready(_) => return Poll::Ready(Err(End::Gone)),
+                    Poll::Pending => break,
+                }
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Sends nothing more, and waits until the peer goes.
+    pub(super) async fn hold(&mut self) -> End {
+        loop {
+            self.input.clear();
+            if !matches!(self.input.fill(self.stream).await, Ok(true)) {
+                return End::Gone;
+            }
+        }
+    }
+
+    fn note_head(&self, answer: &Answer, delivery: &Delivery, arrived: Arrived, planned: Instant) {
+        let mut counters = self.worker.counters.borrow_mut();
+        counters.lateness(nanos(planned, Instant::now()));
+        counters.status(answer.status);
+        counters.coding(delivery.coding);
+        self.worker.log.borrow_mut().answer(arrived.place, answer.status);
+    }
+
+    fn note_end(&self, arrived: Arrived) {
+        let now = Instant::now();
+        let worker = self.worker;
+        worker.live().answers.add(1);
+        worker.counters.borrow_mut().bins.count(worker.shared.elapsed_ns(now));
+        let done_ns = arrived.at_ns + nanos(arrived.at, now);
+        worker.log.borrow_mut().complete(arrived.place, done_ns);
+    }
+}
+
+/// Notes a request.
+fn arrive(
+    worker: &Worker,
+    accepted: &Accepted,
+    names: &Names,
+    user_agent: &[u8],
+    is_reused: bool,
+    version: Version,
+) -> Arrived {
+    let (at_ns, at) = (unix_ns(), Instant::now());
+    let mut counters = worker.counters.borrow_mut();
+    counters.requests += 1;
+    counters.reused += u64::from(is_reused);
+    match version {
+        Version::Http10 => counters.http_1_0 += 1,
+        Version::Http11 => counters.http_1_1 += 1,
+    }
+    counters.user_agents.count(user_agent, at_ns);
+    worker.live().requests.add(1);
+    let url = Url {
+        scheme: accepted.scheme,
+        authority: &names.authority,
+        target: &names.target,
+    };
+    let place = worker.log.borrow_mut().arrive(url, at_ns, accepted.number);
+    Arrived { place, at_ns, at }
+}
+
+/// The time of day, which only stamps are made of.
+fn unix_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,126 @@
+//! What a request asks for, taken out of its head before the buffer is used again.
+
+use dyno_http::body::Framing;
+use dyno_http::{Method, RequestHead, Version};
+use dyno_web::{Accepted, Scheme};
+
+/// The parts of a head that decide about the answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) is_head: bool,
+    pub(crate) version: Version,
+    pub(crate) framing: Framing,
+    pub(crate) keep_alive: bool,
+    pub(crate) expects_continue: bool,
+    pub(crate) codings: Accepted,
+}
+
+/// Whom and what a request is for, in memory that is used again for the next one.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    /// Lower case, without port, final dot or the brackets of an IPv6 address.
+    pub(crate) host: String,
+    /// Lower case, with the port unless it is the scheme's own.
+    pub(crate) authority: String,
+    /// Path with query, or `*`.
+    pub(crate) target: String,
+}
+
+impl Asked {
+    pub(crate) fn of(head: &RequestHead<'_>) -> Self {
+        let mut codings = Accepted::NONE;
+        for value in head.fields.get_all("accept-encoding") {
+            codings = codings.and(Accepted::parse(value));
+        }
+        Self {
+            is_head: head.method == Method::Head,
+            version: head.version,
+            framing: head.framing,
+            keep_alive: head.keep_alive(),
+            expects_continue: head.expects_continue,
+            codings,
+        }
+    }
+
+    /// Whether a body follows the head.
+    pub(crate) fn has_body(&self) -> bool {
+        !matches!(self.framing, Framing::None | Framing::Length(0))
+    }
+}
+
+impl Names {
+    /// Takes over the names of a request that came in by `scheme`.
+    pub(crate) fn take(&mut self, head: &RequestHead<'_>, scheme: Scheme) {
+        self.authority.clear();
+        self.authority.push_str(head.authority().unwrap_or_default());
+        self.authority.make_ascii_lowercase();
+        let host_bytes = host_bytes(&self.authority);
+        if self.authority[host_bytes..].strip_prefix(':').is_some_and(|port| is_default(port, scheme)) {
+            self.authority.truncate(host_bytes);
+        }
+        let host = &self.authority[..host_bytes];
+        let host = host.strip_suffix('.').unwrap_or(host);
+        let literal = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        self.host.clear();
+        self.host.push_str(literal.unwrap_or(host));
+        self.target.clear();
+        let target = match head.target.path_and_query() {
+            "" => head.target.as_str(),
+            path_and_query => path_and_query,
+        };
+        if target.starts_with('?') {
+            // An absolute target with a query and no path.
+            self.target.push('/');
+        }
+        self.target.push_str(target);
+    }
+}
+
+/// Where the host of an authority ends: at its port, or at its end.
+fn host_bytes(authority: &str) -> usize {
+    let after_literal = authority.rfind(']').unwrap_or(0);
+    authority[after_literal..].find(':').map_or(authority.len(), |colon| after_literal + colon)
+}
+
+fn is_default(port: &str, scheme: Scheme) -> bool {
+    // Empty is the scheme's own, too (RFC 3986, section 6.2.3).
+    port.is_empty() || port.parse() == Ok(scheme.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_http::{Limits, Parse, request};
+
+    fn take(target: &str, host: &str, scheme: Scheme) -> Names {
+        let bytes = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        let Parse::Complete { head, .. } = request::parse(bytes.as_bytes(), &Limits::default()).unwrap() else {
+            panic!("a whole head")
+        };
+        let mut names = Names::default();
+        names.take(&head, scheme);
+        names
+    }
+
+    #[test]
+    fn names_are_normalised() {
+        use Scheme::{Http, Https};
+        let cases = [
+            ("/", "Example.ORG", Http, "example.org", "example.org", "/"),
+            ("/a?b=C", "example.org.", Http, "example.org", "example.org.", "/a?b=C"),
+            ("/", "example.org:80", Http, "example.org", "example.org", "/"),
+            ("/", "example.org:443", Https, "example.org", "example.org", "/"),
+            ("/", "example.org:8080", Http, "example.org", "example.org:8080", "/"),
+            ("/", "[2001:db8::1]:443", Https, "2001:db8::1", "[2001:db8::1]", "/"),
+            ("/", "[2001:db8::1]", Http, "2001:db8::1", "[2001:db8::1]", "/"),
+            ("http://Other.test:81/x", "example.org", Http, "other.test", "other.test:81", "/x"),
+            ("http://other.test", "example.org", Http, "other.test", "other.test", "/"),
+            ("http://other.test?x", "example.org", Http, "other.test", "other.test", "/?x"),
+        ];
+        for (target, field, scheme, host, authority, path) in cases {
+            let names = take(target, field, scheme);
+            let seen = (names.host.as_str(), names.authority.as_str(), names.target.as_str());
+            assert_eq!(seen, (host, authority, path), "{target} {field}");
+        }
+    }
+}

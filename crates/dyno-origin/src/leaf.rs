@@ -1,0 +1,102 @@
+//! The certificates of one host: what stands in them.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dyno_web::Fault;
+use rcgen::{
+    CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, SerialNumber,
+};
+use rustls::pki_types::CertificateDer;
+use time::{Duration, OffsetDateTime};
+
+/// The name in the certificate that [`Flavour::WrongHost`] shows.
+const ANOTHER_HOST: &str = "another-host.invalid";
+/// The longest common name that X.520 allows.
+const LONGEST_COMMON_NAME: usize = 64;
+
+/// What is the matter with a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flavour {
+    Ordinary,
+    Expired,
+    WrongHost,
+    SelfSigned,
+}
+
+impl Flavour {
+    pub(crate) const COUNT: usize = 4;
+
+    /// The certificate that a fault of the handshake shows.
+    pub(crate) fn of(fault: Option<Fault>) -> Self {
+        match fault {
+            Some(Fault::ExpiredCertificate) => Self::Expired,
+            Some(Fault::WrongHost) => Self::WrongHost,
+            Some(Fault::SelfSigned) => Self::SelfSigned,
+            _ => Self::Ordinary,
+        }
+    }
+}
+
+/// Serial numbers, unique in a process: NSS refuses two certificates of one issuer with one number, also when all else is
+/// the same, so that the default of deriving them from the shared key would not do.
+pub(crate) struct Serials {
+    prefix: u64,
+    next: AtomicU64,
+}
+
+impl Serials {
+    pub(crate) fn new() -> Self {
+        Self {
+            // 63 bits with the top one set: positive, and of one length.
+            prefix: RandomState::new().hash_one("serial") >> 1 | 1 << 62,
+            next: AtomicU64::new(1),
+        }
+    }
+
+    pub(crate) fn next(&self) -> SerialNumber {
+        let counted = self.next.fetch_add(1, Ordering::Relaxed);
+        let bytes = [self.prefix.to_be_bytes(), counted.to_be_bytes()].concat();
+        SerialNumber::from_slice(&bytes)
+    }
+}
+
+/// Makes the certificate of `host` (a name, or an IP address).
+pub(crate) fn mint(
+    host: &str,
+    flavour: Flavour,
+    key: &KeyPair,
+    issuer: &Issuer<'_, KeyPair>,
+    serial: SerialNumber,
+) -> Result<CertificateDer<'static>, rcgen::Error> {
+    let name = match flavour {
+        Flavour::WrongHost => ANOTHER_HOST,
+        _ => host,
+    };
+    let mut params = CertificateParams::new(vec![name.to_owned()])?;
+    params.distinguished_name = DistinguishedName::new();
+    if name.len() <= LONGEST_COMMON_NAME {
+        params.distinguished_name.push(DnType::CommonName, name);
+    }
+    // Apple's limit of 398 days is the strictest of the stacks'; clocks that run behind still find it valid.
+    let now = OffsetDateTime::now_utc();
+    (params.not_before, params.not_after) = match flavour {
+        Flavour::Expired => (now - Duration::days(730), now - Duration::days(365)),
+        _ => (now - Duration::days(30), now + Duration::days(360)),
+    };
+    params.serial_number = Some(serial);
+    params.is_ca = IsCa::ExplicitNoCa;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
+    if key.is_compatible(&rcgen::PKCS_ECDSA_P256_SHA256) {
+        // RFC 8813: an elliptic-curve key does not encipher.
+        params.key_usages.truncate(1);
+    }
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    params.use_authority_key_identifier_extension = true;
+    let certificate = match flavour {
+        Flavour::SelfSigned => params.self_signed(key)?,
+        _ => params.signed_by(key, issuer)?,
+    };
+    Ok(certificate.into())
+}

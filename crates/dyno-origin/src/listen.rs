@@ -1,0 +1,147 @@
+//! The sockets of an origin: bound in the calling thread, so in its network namespace.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::error::Error;
+
+/// More than any crawl opens at once; the kernel takes the lesser of this and `net.core.somaxconn`.
+const BACKLOG: i32 = 65_535;
+/// Attempts to find one port that is free for TCP as well as for UDP, where any port will do.
+const ATTEMPTS: u32 = 16;
+/// Room for the datagrams of a burst of lookups; the kernel takes the lesser of this and `net.core.rmem_max`.
+const DATAGRAM_BUFFER_BYTES: usize = 4 << 20;
+
+/// TCP listeners on `address`, one for each of `threads`, with the address as bound.
+pub(crate) fn tcp(address: SocketAddr, threads: usize) -> Result<(SocketAddr, Vec<TcpListener>), Error> {
+    let failed = |error| Error::listening("TCP", address, error);
+    let address = free(address, Type::STREAM).map_err(failed)?;
+    let mut listeners = Vec::with_capacity(threads);
+    for _ in 0..threads {
+        let socket = bound(address, Type::STREAM, threads > 1).map_err(failed)?;
+        // Accepted sockets inherit it: one system call fewer a connection.
+        socket.set_tcp_nodelay(true).map_err(failed)?;
+        socket.listen(BACKLOG).map_err(failed)?;
+        listeners.push(socket.into());
+    }
+    Ok((address, listeners))
+}
+
+/// UDP sockets on `address`, one for each of `threads`, with the address as bound.
+pub(crate) fn udp(address: SocketAddr, threads: usize) -> Result<(SocketAddr, Vec<UdpSocket>), Error> {
+    let failed = |error| Error::listening("UDP", address, error);
+    let address = free(address, Type::DGRAM).map_err(failed)?;
+    let mut sockets = Vec::with_capacity(threads);
+    for _ in 0..threads {
+        let socket = bound(address, Type::DGRAM, threads > 1).map_err(failed)?;
+        // A smaller buffer serves as well, until a burst comes.
+        drop(socket.set_recv_buffer_size(DATAGRAM_BUFFER_BYTES));
+        sockets.push(socket.into());
+    }
+    Ok((address, sockets))
+}
+
+/// Sockets for DNS.
+pub(crate) struct NameSockets {
+    pub(crate) address: SocketAddr,
+    pub(crate) udp: Vec<UdpSocket>,
+    pub(crate) tcp: Vec<TcpListener>,
+}
+
+/// UDP and TCP on one port.
+pub(crate) fn dns(address: SocketAddr, threads: usize) -> Result<NameSockets, Error> {
+    let mut attempt = 1;
+    loop {
+        let (bound, udp) = udp(address, threads)?;
+        match tcp(bound, threads) {
+            Ok((_, tcp)) => {
+                return Ok(NameSockets {
+                    address: bound,
+                    udp,
+                    tcp,
+                });
+            }
+            Err(Error::AddressInUse { .. }) if address.port() == 0 && attempt < ATTEMPTS => attempt += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// `address` with a port that nobody else holds.
+///
+/// Sockets that share a port would bind beside those of another program of the same user, and each would get a part of the
+/// connections: a socket that does not share finds out first.
+fn free(address: SocketAddr, kind: Type) -> io::Result<SocketAddr> {
+    let probe = bound(address, kind, false)?;
+    if kind == Type::STREAM {
+        // Binding beside a listener is refused at the latest here.
+        probe.listen(1)?;
+    }
+    Ok(probe.local_addr()?.as_socket().unwrap_or(address))
+}
+
+fn bound(address: SocketAddr, kind: Type, shared: bool) -> io::Result<Socket> {
+    let protocol = if kind == Type::STREAM { Protocol::TCP } else { Protocol::UDP };
+    let socket = Socket::new(Domain::for_address(address), kind.nonblocking().cloexec(), Some(protocol))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    if kind == Type::STREAM {
+        // A port with connections in TIME_WAIT can be listened on again.
+        socket.set_reuse_address(true)?;
+    }
+    if shared {
+        socket.set_reuse_port(true)?;
+    }
+    socket.bind(&address.into())?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn any() -> SocketAddr {
+        "127.0.0.1:0".parse().unwrap()
+    }
+
+    #[test]
+    fn a_port_in_use_is_an_error_with_its_address() {
+        for threads in [1, 2] {
+            let (address, _listeners) = tcp(any(), threads).unwrap();
+            for again in [1, 2] {
+                let error = tcp(address, again).unwrap_err();
+                assert!(matches!(error, Error::AddressInUse { address: at, .. } if at == address), "{error}");
+            }
+        }
+        let (address, _sockets) = udp(any(), 2).unwrap();
+        assert!(matches!(udp(address, 2), Err(Error::AddressInUse { protocol: "UDP", .. })));
+    }
+
+    #[test]
+    fn threads_share_a_port_and_accepted_sockets_send_at_once() {
+        let (address, listeners) = tcp(any(), 3).unwrap();
+        assert_eq!(listeners.len(), 3);
+        assert!(listeners.iter().all(|listener| listener.local_addr().unwrap() == address));
+        let (address, one) = tcp(any(), 1).unwrap();
+        one[0].set_nonblocking(false).unwrap();
+        let _client = std::net::TcpStream::connect(address).unwrap();
+        let (accepted, _) = one[0].accept().unwrap();
+        assert!(accepted.nodelay().unwrap());
+    }
+
+    #[test]
+    fn names_are_served_on_one_port() {
+        let names = dns(any(), 1).unwrap();
+        assert_eq!(names.udp[0].local_addr().unwrap(), names.address);
+        assert_eq!(names.tcp[0].local_addr().unwrap(), names.address);
+    }
+
+    #[test]
+    fn an_address_of_another_machine_cannot_be_listened_on() {
+        let elsewhere = "192.0.2.1:0".parse().unwrap();
+        assert!(matches!(tcp(elsewhere, 1), Err(Error::CannotListen { .. })));
+    }
+}

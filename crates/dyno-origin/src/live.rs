@@ -1,0 +1,138 @@
+//! What can be read of a running origin from outside: progress, and how many requests are in flight.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use serde::Serialize;
+
+/// The state of a running origin.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Snapshot {
+    /// Requests whose head was complete.
+    pub requests: u64,
+    /// Answers whose last byte was handed to the kernel.
+    pub answers: u64,
+    /// Requests between the two.
+    pub in_flight: u64,
+    /// Bytes given to the kernel.
+    pub sent_bytes: u64,
+    /// Bytes taken from the kernel.
+    pub received_bytes: u64,
+}
+
+/// A count that one thread writes and any may read; on a cache line of its own, with the next one, which
+/// the processor fetches along.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Live {
+    pub(crate) requests: Count,
+    pub(crate) answers: Count,
+    pub(crate) sent_bytes: Count,
+    pub(crate) received_bytes: Count,
+}
+
+/// A count with a single writer: adding needs no locked instruction.
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    pub(crate) fn add(&self, more: u64) {
+        self.0.store(self.0.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What all threads share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) live: Vec<Live>,
+    start: Instant,
+    /// When the trial began, in nanoseconds after `start`.
+    began_ns: AtomicU64,
+    flight: Flight,
+}
+
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Flight {
+    now: AtomicU64,
+    peak: AtomicU64,
+}
+
+impl Shared {
+    pub(crate) fn new(threads: usize) -> Self {
+        Self {
+            live: (0..threads).map(|_| Live::default()).collect(),
+            start: Instant::now(),
+            began_ns: AtomicU64::new(0),
+            flight: Flight::default(),
+        }
+    }
+
+    /// Elapsed time counts from now on.
+    pub(crate) fn begin(&self) {
+        self.began_ns.store(nanos(self.start, Instant::now()), Ordering::Relaxed);
+    }
+
+    /// Nanoseconds from the beginning of the trial to `moment`; 0 before.
+    pub(crate) fn elapsed_ns(&self, moment: Instant) -> u64 {
+        nanos(self.start, moment).saturating_sub(self.began_ns.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let sum = |count: fn(&Live) -> &Count| self.live.iter().map(|live| count(live).get()).sum();
+        Snapshot {
+            requests: sum(|live| &live.requests),
+            answers: sum(|live| &live.answers),
+            in_flight: self.flight.now.load(Ordering::Relaxed),
+            sent_bytes: sum(|live| &live.sent_bytes),
+            received_bytes: sum(|live| &live.received_bytes),
+        }
+    }
+
+    pub(crate) fn peak(&self) -> u64 {
+        self.flight.peak.load(Ordering::Relaxed)
+    }
+
+    /// A request arrived; it is in flight until what is returned goes.
+    pub(crate) fn fly(&self) -> InFlight<'_> {
+        let now = self.flight.now.fetch_add(1, Ordering::Relaxed) + 1;
+        if now > self.flight.peak.load(Ordering::Relaxed) {
+            self.flight.peak.fetch_max(now, Ordering::Relaxed);
+        }
+        InFlight(&self.flight)
+    }
+}
+
+/// A request in flight.
+#[derive(Debug)]
+pub(crate) struct InFlight<'s>(&'s Flight);
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.now.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Nanoseconds from `start` to `end`; 0 if it is not later.
+pub(crate) fn nanos(start: Instant, end: Instant) -> u64 {
+    u64::try_from(end.saturating_duration_since(start).as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peak_is_what_was_in_flight_at_once() {
+        let shared = Shared::new(1);
+        let first = shared.fly();
+        drop(shared.fly());
+        drop(first);
+        drop(shared.fly());
+        assert_eq!((shared.peak(), shared.snapshot().in_flight), (2, 0));
+    }
+}

@@ -1,0 +1,52 @@
+//! The JSON document in each coding: small, so coded when first asked for.
+
+use std::io;
+use std::sync::OnceLock;
+
+use dyno_web::{Coding, JSON_DOCUMENT};
+
+use super::coder::{Brotli, Coder, Gzip, Zstd};
+
+/// The coded forms of the JSON document.
+#[derive(Debug, Default)]
+pub(crate) struct CodedDocument([OnceLock<Option<Box<[u8]>>>; 3]);
+
+impl CodedDocument {
+    /// The document in `coding`; `None` for identity, or if the coding fails.
+    pub(crate) fn get(&self, coding: Coding) -> Option<&[u8]> {
+        let place = Coding::COMPRESSED.iter().position(|&compressed| compressed == coding)?;
+        self.0[place].get_or_init(|| coded(coding, JSON_DOCUMENT.as_bytes()).ok()).as_deref()
+    }
+}
+
+fn coded(coding: Coding, document: &[u8]) -> io::Result<Box<[u8]>> {
+    match coding {
+        Coding::Identity => Ok(document.into()),
+        Coding::Gzip => finished(Gzip::new(), document),
+        Coding::Br => finished(Brotli::new(), document),
+        Coding::Zstd => finished(Zstd::new()?, document),
+    }
+}
+
+fn finished(mut coder: impl Coder, document: &[u8]) -> io::Result<Box<[u8]>> {
+    coder.extend(document)?;
+    Ok([coder.coded(), coder.end().as_bytes()].concat().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_coding_has_its_own_form() {
+        let document = CodedDocument::default();
+        assert!(document.get(Coding::Identity).is_none());
+        let starts: [(Coding, &[u8]); 2] = [(Coding::Gzip, &[0x1f, 0x8b]), (Coding::Zstd, &[0x28, 0xb5, 0x2f, 0xfd])];
+        for (coding, start) in starts {
+            assert!(document.get(coding).unwrap().starts_with(start));
+        }
+        let mut decoded = Vec::new();
+        brotli::BrotliDecompress(&mut document.get(Coding::Br).unwrap(), &mut decoded).unwrap();
+        assert_eq!(decoded, JSON_DOCUMENT.as_bytes());
+    }
+}

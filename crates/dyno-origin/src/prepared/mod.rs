@@ -1,0 +1,10 @@
+//! The contents of a web, ready in memory in every coding that it serves.
+
+mod coder;
+mod document;
+mod pages;
+mod source;
+mod stream;
+
+pub(crate) use pages::{Pages, Preparation};
+pub(crate) use source::Source;

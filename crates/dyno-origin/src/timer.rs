@@ -1,0 +1,185 @@
+//! Waiting until a moment, to some ten microseconds.
+//!
+//! The runtime's own timer rounds up to the next millisecond, which would stand in every planned delay. Here a timerfd of
+//! the thread is set to the earliest moment that anyone waits for.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// The timer of one thread.
+#[derive(Debug)]
+pub(crate) struct Timer {
+    clock: AsyncFd<OwnedFd>,
+    waiting: RefCell<BTreeMap<(Instant, u64), Waker>>,
+    next: Cell<u64>,
+}
+
+impl Timer {
+    /// A timer for the current thread's runtime; somebody must [`Timer::run`] it.
+    pub(crate) fn new() -> io::Result<Rc<Self>> {
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let clock = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        Ok(Rc::new(Self {
+            clock: watched(clock)?,
+            waiting: RefCell::default(),
+            next: Cell::new(0),
+        }))
+    }
+
+    /// Wakes whoever's moment has come, for ever.
+    pub(crate) async fn run(&self) -> io::Result<()> {
+        loop {
+            let mut ready = self.clock.readable().await?;
+            // How often it expired does not matter; reading makes it quiet.
+            let expired = ready.try_io(|clock| Ok(rustix::io::read(clock.get_ref(), &mut [0; 8])?));
+            if matches!(expired, Ok(Ok(_))) {
+                self.wake()?;
+            }
+        }
+    }
+
+    fn wake(&self) -> io::Result<()> {
+        let mut waiting = self.waiting.borrow_mut();
+        let now = Instant::now();
+        while let Some(first) = waiting.first_entry() {
+            if first.key().0 > now {
+                return self.set(first.key().0);
+            }
+            first.remove().wake();
+        }
+        Ok(())
+    }
+
+    fn set(&self, moment: Instant) -> io::Result<()> {
+        // Zero would switch it off.
+        let wait = moment.saturating_duration_since(Instant::now()).max(Duration::from_nanos(1));
+        let value = Timespec {
+            tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: wait.subsec_nanos().into(),
+        };
+        let interval = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let setting = Itimerspec {
+            it_interval: interval,
+            it_value: value,
+        };
+        timerfd_settime(self.clock.get_ref(), TimerfdTimerFlags::empty(), &setting)?;
+        Ok(())
+    }
+
+    /// Waits until `moment`; at once if it has passed.
+    pub(crate) fn until(&self, moment: Instant) -> Until<'_> {
+        Until {
+            timer: self,
+            moment,
+            id: None,
+        }
+    }
+}
+
+#[expect(deprecated, reason = "an owned descriptor stays open and the same, which is what the new, unsafe function asks for")]
+fn watched(clock: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(clock, Interest::READABLE)
+}
+
+/// The future of [`Timer::until`].
+#[derive(Debug)]
+pub(crate) struct Until<'t> {
+    timer: &'t Timer,
+    moment: Instant,
+    id: Option<u64>,
+}
+
+impl Future for Until<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if Instant::now() >= self.moment {
+            return Poll::Ready(());
+        }
+        let timer = self.timer;
+        let id = *self.id.get_or_insert_with(|| timer.next.replace(timer.next.get() + 1));
+        let key = (self.moment, id);
+        let mut waiting = timer.waiting.borrow_mut();
+        waiting.insert(key, context.waker().clone());
+        if waiting.first_key_value().is_some_and(|(first, _)| *first == key) && timer.set(self.moment).is_err() {
+            // Without its clock a thread still serves, late by as much as it lacks.
+            return Poll::Ready(());
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Until<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            self.timer.waiting.borrow_mut().remove(&(self.moment, id));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs `test` on a thread like those of an origin.
+    fn on_a_thread<F: Future<Output = ()>>(test: impl FnOnce(Rc<Timer>) -> F) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        tokio::task::LocalSet::new().block_on(&runtime, async {
+            let timer = Timer::new().unwrap();
+            let running = timer.clone();
+            tokio::task::spawn_local(async move { running.run().await });
+            test(timer).await;
+        });
+    }
+
+    #[test]
+    fn moments_come_in_their_order_and_never_early() {
+        on_a_thread(|timer| async move {
+            let start = Instant::now();
+            let order = Rc::new(RefCell::new(Vec::new()));
+            let tasks: Vec<_> = [30, 10, 20, 0, 10]
+                .into_iter()
+                .map(|after_ms| {
+                    let (timer, order) = (timer.clone(), order.clone());
+                    tokio::task::spawn_local(async move {
+                        let moment = start + Duration::from_millis(after_ms);
+                        timer.until(moment).await;
+                        assert!(Instant::now() >= moment);
+                        order.borrow_mut().push(after_ms);
+                    })
+                })
+                .collect();
+            for task in tasks {
+                task.await.unwrap();
+            }
+            assert_eq!(*order.borrow(), [0, 10, 10, 20, 30]);
+        });
+    }
+
+    #[test]
+    fn who_stops_waiting_is_forgotten() {
+        on_a_thread(|timer| async move {
+            let soon = Instant::now() + Duration::from_millis(5);
+            tokio::select! {
+                biased;
+                () = timer.until(soon + Duration::from_secs(60)) => unreachable!("a minute has not passed"),
+                () = timer.until(soon) => {}
+            }
+            assert!(timer.waiting.borrow().is_empty());
+        });
+    }
+}

@@ -1,0 +1,103 @@
+//! A TCP connection whose bytes are counted.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::net::TcpStream;
+
+use crate::worker::Worker;
+
+/// A connection, with the worker that counts its bytes.
+pub(crate) struct Wire {
+    stream: TcpStream,
+    worker: Rc<Worker>,
+    has_received: bool,
+}
+
+impl Wire {
+    pub(crate) fn new(stream: TcpStream, worker: Rc<Worker>) -> Self {
+        Self {
+            stream,
+            worker,
+            has_received: false,
+        }
+    }
+
+    /// Whether the peer has sent a byte.
+    pub(crate) fn has_received(&self) -> bool {
+        self.has_received
+    }
+
+    /// Closes the connection by a reset; what the kernel has not sent yet is lost.
+    pub(crate) fn reset(&self) {
+        // On a connection that has gone already there is nothing to reset.
+        drop(SockRef::from(&self.stream).set_linger(Some(Duration::ZERO)));
+    }
+
+    /// Waits until the peer closes or resets, without reading what it sends.
+    pub(crate) async fn until_peer_goes(&self) -> io::Result<()> {
+        loop {
+            let ready = self.stream.ready(Interest::READABLE).await?;
+            if ready.is_read_closed() || ready.is_error() {
+                return Ok(());
+            }
+            // Bytes came, and stay where they are: only further news is of interest.
+            let seen = self.stream.try_io(Interest::READABLE, || Err::<(), _>(io::ErrorKind::WouldBlock.into()));
+            debug_assert!(seen.is_err());
+        }
+    }
+
+    fn count_sent(&self, sent: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = sent {
+            self.worker.live().sent_bytes.add(bytes as u64);
+        }
+        sent
+    }
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let wire = self.get_mut();
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut wire.stream).poll_read(context, buffer);
+        let bytes = buffer.filled().len() - before;
+        wire.has_received |= bytes > 0;
+        wire.worker.live().received_bytes.add(bytes as u64);
+        read
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let wire = self.get_mut();
+        let sent = Pin::new(&mut wire.stream).poll_write(context, bytes);
+        wire.count_sent(sent)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let wire = self.get_mut();
+        let sent = Pin::new(&mut wire.stream).poll_write_vectored(context, slices);
+        wire.count_sent(sent)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
+    }
+}
