@@ -111,15 +111,13 @@ impl<'a> Signals<'a> {
 
     fn note_content_length(&mut self, value: &[u8], at: usize) -> Result<(), Error> {
         self.content_length_at = at;
-        // RFC 9110, 8.6: the same number several times, in one line or many, may be read as that number.
-        for member in value.split(|byte| *byte == b',') {
-            let length = decimal(member.trim_ascii())
-                .ok_or(Error::new(at, Problem::InvalidContentLength))?;
-            if self.content_length.is_some_and(|before| before != length) {
-                return Err(Error::new(at, Problem::ContradictoryContentLength));
-            }
-            self.content_length = Some(length);
+        // RFC 9110, 8.6 leaves it to the recipient whether the same number several times is that number. Lines that agree are
+        // taken, as everybody does; a list in one line is not, where practice differs.
+        let length = decimal(value).ok_or(Error::new(at, Problem::InvalidContentLength))?;
+        if self.content_length.is_some_and(|before| before != length) {
+            return Err(Error::new(at, Problem::ContradictoryContentLength));
         }
+        self.content_length = Some(length);
         Ok(())
     }
 
