@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::process::parse_parent;
+use crate::protocol::Instants;
 
 const FIRST_INTERVAL: Duration = Duration::from_millis(5);
 /// The usual distance of two samples; the first ones lie closer, so that a short life is seen too.
@@ -30,11 +31,15 @@ pub(crate) struct MemorySampler {
 
 impl MemorySampler {
     /// Starts sampling all processes of this `/proc` but the room's first and the descendants of `excluded`.
-    pub(crate) fn start(proc: PathBuf, excluded: Option<i32>) -> std::io::Result<Self> {
+    pub(crate) fn start(
+        proc: PathBuf,
+        excluded: Option<i32>,
+        exec: Instants,
+    ) -> std::io::Result<Self> {
         let (stop, stopped) = channel();
         let thread = thread::Builder::new()
             .name("memory".to_owned())
-            .spawn(move || sample(&proc, excluded, &stopped))?;
+            .spawn(move || sample(&proc, excluded, exec, &stopped))?;
         Ok(Self { stop, thread })
     }
 
@@ -46,16 +51,15 @@ impl MemorySampler {
     }
 }
 
-fn sample(proc: &Path, excluded: Option<i32>, stopped: &Receiver<()>) -> Samples {
-    let start = Instant::now();
+fn sample(proc: &Path, excluded: Option<i32>, exec: Instants, stopped: &Receiver<()>) -> Samples {
     let mut samples = Samples::new();
     let mut interval = FIRST_INTERVAL;
     loop {
         let begin = Instant::now();
         // A tree that has just ended has no pages left, and its zero says nothing.
         if let Some(bytes) = tree_bytes(proc, excluded).filter(|&bytes| bytes > 0) {
-            let elapsed = begin.duration_since(start).as_nanos();
-            samples.push((u64::try_from(elapsed).unwrap_or(u64::MAX), bytes));
+            let now = Instants::now().monotonic_ns;
+            samples.push((now.saturating_sub(exec.monotonic_ns), bytes));
         }
         let pause = interval.max(begin.elapsed() * COST_SHARE);
         interval = (interval * 2).min(INTERVAL);
@@ -147,10 +151,10 @@ mod tests {
 
     #[test]
     fn this_process_has_memory() {
-        let sampler = MemorySampler::start("/proc".into(), None).unwrap();
+        let sampler = MemorySampler::start("/proc".into(), None, Instants::now()).unwrap();
         thread::sleep(FIRST_INTERVAL);
-        let samples = sampler.finish();
-        assert!(samples.iter().all(|&(_, bytes)| bytes > 0));
-        assert!(!samples.is_empty());
+        let found = sampler.finish();
+        assert!(found.iter().all(|&(_, bytes)| bytes > 0));
+        assert!(!found.is_empty());
     }
 }

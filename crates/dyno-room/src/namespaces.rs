@@ -21,14 +21,24 @@ pub(crate) fn unshare(flags: UnshareFlags, step: &str) -> Result<()> {
         .map_err(|error| error.with_cure(&cure()))
 }
 
+/// Whether this process may make namespaces without a user namespace.
+pub(crate) fn is_privileged() -> bool {
+    capabilities(None).is_ok_and(|held| held.effective.contains(NEEDED))
+}
+
 /// Makes sure that this process may make namespaces: nothing to do for root, else a user namespace that maps the user to itself.
 ///
 /// The identity map gives the subject its own user id back, and an exec by a user other than root drops every capability.
 pub(crate) fn gain_privilege() -> Result<()> {
-    let held = capabilities(None).step(|| "reading the capabilities of this process".to_owned())?;
-    if held.effective.contains(NEEDED) {
-        return Ok(());
+    if is_privileged() {
+        Ok(())
+    } else {
+        enter_user_namespace()
     }
+}
+
+/// Moves this process into a user namespace in which it has every capability and keeps its user and group.
+pub(crate) fn enter_user_namespace() -> Result<()> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     unshare(UnshareFlags::NEWUSER, "making a user namespace")?;
     map_identities(user, group)

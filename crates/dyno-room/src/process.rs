@@ -260,7 +260,7 @@ mod tests {
             (0, Ended::Code(0)),
             (3 << 8, Ended::Code(3)),
             (9, Ended::Signal(9)),
-            (11 | 0x80, Ended::Signal(11)),
+            (0x8b, Ended::Signal(11)),
             (0x137f, Ended::Stopped),
         ] {
             assert_eq!(ended(status), expected, "{status}");

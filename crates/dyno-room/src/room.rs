@@ -18,7 +18,7 @@ use crate::memory::MemorySampler;
 use crate::network::Network;
 use crate::options::{Environment, Furnishing, PeerOptions, RoomOptions, SubjectOptions};
 use crate::process::{self, Ended};
-use crate::protocol::{Event, Program, Request};
+use crate::protocol::{Event, Instants, Program, Request};
 use crate::running::Running;
 use crate::signals::{self, Signals};
 use crate::{environment, leftovers, namespaces, program};
@@ -175,16 +175,16 @@ impl Room {
             Err(error) => return Err(error),
         };
         let sampler = match answer {
-            Ok(_) => Some(self.sample_memory()?),
+            Ok(at) => Some(self.sample_memory(at)?),
             Err(_) => None,
         };
         Running::new(self, subject.argv, answer, before, sampler, terminal)
     }
 
-    fn sample_memory(&self) -> Result<MemorySampler> {
+    fn sample_memory(&self, exec: Instants) -> Result<MemorySampler> {
         // The room's own /proc, where nothing but the room is to be seen.
         let proc = PathBuf::from(format!("/proc/{}/root/proc", self.init.pid()));
-        MemorySampler::start(proc, self.peer.as_ref().map(|peer| peer.keeper))
+        MemorySampler::start(proc, self.peer.as_ref().map(|peer| peer.keeper), exec)
             .step(|| "starting the thread that samples memory".to_owned())
     }
 

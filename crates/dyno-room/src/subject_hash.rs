@@ -108,6 +108,20 @@ mod tests {
     }
 
     #[test]
+    fn the_hash_is_openssls() {
+        // Made by OpenSSL 3.0; the hashes are what `openssl x509 -hash` prints for them.
+        for (certificate, expected) in [
+            (&include_bytes!("../tests/data/plain.der")[..], "0a8f7342"),
+            (include_bytes!("../tests/data/blanks.der"), "af92666c"),
+            (include_bytes!("../tests/data/unicode.der"), "49339dfa"),
+            (include_bytes!("../tests/data/several.der"), "60abef7f"),
+            (include_bytes!("../tests/data/wide.der"), "81238d29"),
+        ] {
+            assert_eq!(subject_hash(certificate).as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
     fn nonsense_has_no_hash() {
         assert_eq!(subject_hash(b"not a certificate"), None);
     }

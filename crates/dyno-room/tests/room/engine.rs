@@ -102,9 +102,12 @@ fn run(arguments: &Arguments, born: Instant) -> Result<Ending> {
         trust_files: arguments.trust_files.clone(),
     })?;
     serve();
-    let environment = || match arguments.clean {
-        true => Environment::Clean(vec![]),
-        false => Environment::Inherited(vec![]),
+    let environment = || {
+        if arguments.clean {
+            Environment::Clean(vec![])
+        } else {
+            Environment::Inherited(vec![])
+        }
     };
     if let Some(peer) = &arguments.peer {
         room.start_peer(PeerOptions {
@@ -137,7 +140,8 @@ fn serve() {
         for connection in listener.incoming() {
             let mut connection = connection.expect("a connection");
             let local = connection.local_addr().expect("an address");
-            let _ = write!(connection, "{}\n", local.ip().to_canonical());
+            let greeting = format!("{}\n", local.ip().to_canonical());
+            let _ = connection.write_all(greeting.as_bytes());
         }
     });
     let names =

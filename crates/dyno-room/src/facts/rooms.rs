@@ -1,0 +1,168 @@
+//! Whether this user can make rooms here: found by making one in a child.
+
+use std::path::Path;
+
+use rustix::fs::{Access, access};
+use serde::{Deserialize, Serialize};
+
+use super::{Fact, Fitness, Value};
+use crate::channel::Channel;
+use crate::error::{Result, RoomError, Step};
+use crate::network::Network;
+use crate::options::Furnishing;
+use crate::{mounts, namespaces, process};
+
+const NO_ROOM: &str = "no rooms: only single-host experiments on loopback, with --room off";
+
+/// What a child found; each field holds why it does not work, if it does not.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Trial {
+    user: Option<String>,
+    network: Option<String>,
+    process: Option<String>,
+}
+
+pub(super) fn facts() -> Vec<Fact> {
+    let trial = try_out();
+    vec![
+        user_namespaces(trial.user),
+        needed("network_namespaces", trial.network),
+        needed("process_namespaces", trial.process),
+        ipv6(),
+        tun(),
+    ]
+}
+
+fn user_namespaces(problem: Option<String>) -> Fact {
+    const NAME: &str = "user_namespaces";
+    match problem {
+        None => Fact::good(NAME, Value::Flag(true)),
+        Some(problem) if namespaces::is_privileged() => Fact::poor(
+            NAME,
+            Value::Text(problem),
+            Fitness::Limited,
+            "only root can make rooms here",
+            &namespaces::cure(),
+        ),
+        Some(problem) => Fact::poor(
+            NAME,
+            Value::Text(problem),
+            Fitness::No,
+            NO_ROOM,
+            &namespaces::cure(),
+        ),
+    }
+}
+
+fn needed(name: &'static str, problem: Option<String>) -> Fact {
+    match problem {
+        None => Fact::good(name, Value::Flag(true)),
+        Some(problem) => Fact::poor(
+            name,
+            Value::Text(problem),
+            Fitness::No,
+            NO_ROOM,
+            &namespaces::cure(),
+        ),
+    }
+}
+
+fn ipv6() -> Fact {
+    const NAME: &str = "ipv6";
+    if Path::new("/proc/sys/net/ipv6").exists() {
+        Fact::good(NAME, Value::Flag(true))
+    } else {
+        Fact::poor(
+            NAME,
+            Value::Flag(false),
+            Fitness::Limited,
+            "the web has IPv4 addresses only",
+            "boot without ipv6.disable=1",
+        )
+    }
+}
+
+fn tun() -> Fact {
+    const NAME: &str = "tun";
+    const DEVICE: &str = "/dev/net/tun";
+    let consequence = "no link emulation: subject and peer are joined directly";
+    if access(DEVICE, Access::READ_OK | Access::WRITE_OK).is_ok() {
+        return Fact::good(NAME, Value::Flag(true));
+    }
+    let cure = if Path::new(DEVICE).exists() {
+        "as root: chmod 666 /dev/net/tun"
+    } else {
+        "as root: modprobe tun"
+    };
+    Fact::poor(
+        NAME,
+        Value::Flag(false),
+        Fitness::Limited,
+        consequence,
+        cure,
+    )
+}
+
+/// Makes the namespaces of a room, and drops them.
+fn try_out() -> Trial {
+    exchange(|channel| {
+        let _ = channel.send(
+            &Trial {
+                user: problem(try_user_namespace()),
+                network: problem(namespaces::gain_privilege().and_then(|()| Network::build())),
+                process: problem(try_process_namespace()),
+            },
+            &[],
+        );
+    })
+    .unwrap_or_else(|error| Trial {
+        user: None,
+        network: Some(error.to_string()),
+        process: Some(error.to_string()),
+    })
+}
+
+fn problem<T>(result: Result<T>) -> Option<String> {
+    result.err().map(|error| error.to_string())
+}
+
+/// In a child, since it cannot be undone.
+fn try_user_namespace() -> Result<()> {
+    report(namespaces::enter_user_namespace, 0)
+}
+
+fn try_process_namespace() -> Result<()> {
+    let namespaces =
+        libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWUTS | libc::CLONE_NEWIPC;
+    report(
+        || mounts::seclude().and_then(|()| mounts::furnish(&Furnishing::default(), "subject")),
+        namespaces,
+    )
+}
+
+/// Runs something in a child and tells how it went.
+fn report(attempt: impl FnOnce() -> Result<()>, namespaces: i32) -> Result<()> {
+    let outcome: Option<String> = spawn_and_receive(namespaces, |channel| {
+        let _ = channel.send(&problem(attempt()), &[]);
+    })?;
+    outcome.map_or(Ok(()), |reason| Err(RoomError::Init(reason)))
+}
+
+fn exchange(child: impl FnOnce(&Channel)) -> Result<Trial> {
+    spawn_and_receive(0, child)
+}
+
+fn spawn_and_receive<M: serde::de::DeserializeOwned>(
+    namespaces: i32,
+    child: impl FnOnce(&Channel),
+) -> Result<M> {
+    let step = || "trying out namespaces in a child".to_owned();
+    let (near, far) = Channel::pair().step(step)?;
+    let pid = process::spawn(namespaces, || child(&far)).step(step)?;
+    drop(far);
+    let received = near.receive().step(step);
+    process::reap_one(pid);
+    received?
+        .map(|(message, _)| message)
+        .ok_or_else(|| RoomError::Init("the child ended without an answer".to_owned()))
+}
