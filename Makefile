@@ -33,8 +33,8 @@ check: setup ## Check format, lint, types and import rules
 	cargo fmt --all --check
 	cargo clippy --release --locked --workspace --all-targets -- -D warnings
 	@if command -v cargo-deny >/dev/null; then cargo deny --log-level error check bans; fi
-	$(BIN)/ruff format --check python tests subjects
-	$(BIN)/ruff check python tests subjects
+	$(BIN)/ruff format --check python tests subjects scripts/write-reference
+	$(BIN)/ruff check python tests subjects scripts/write-reference
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	@unformatted="$$(git ls-files -z '*.go' | xargs -0 -r gofmt -l)"; \
@@ -45,12 +45,12 @@ ratios: setup ## Run the benchmarks against peers
 
 format: setup ## Bring every file into shape
 	cargo fmt --all
-	$(BIN)/ruff format python tests subjects
-	$(BIN)/ruff check --fix python tests subjects
+	$(BIN)/ruff format python tests subjects scripts/write-reference
+	$(BIN)/ruff check --fix python tests subjects scripts/write-reference
 	git ls-files -z '*.go' | xargs -0 -r gofmt -w
 
 docs: setup ## Write the generated pages of docs/reference
-	$(BIN)/httpdyno --help >/dev/null
+	$(BIN)/python scripts/write-reference
 
 clean: ## Remove what was built here; runs/ and the user's cache stay
 	rm -rf target .venv dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -29,32 +29,49 @@ Urls = Annotated[
 Limit = Annotated[
     int | None,
     typer.Option(
-        "--limit", min=1, envvar="LIMIT", help="How many URLs. Default: all of a list, the first 2,000 of a web."
+        "--limit",
+        metavar="N",
+        min=1,
+        envvar="LIMIT",
+        help="How many URLs. Default: all of a list, the first 2,000 of a web.",
     ),
 ]
 Concurrency = Annotated[
     int | None,
     typer.Option(
-        "--concurrency", min=1, envvar="CONCURRENCY", help="Requests in flight at once. Default: each subject's own."
+        "--concurrency",
+        metavar="N",
+        min=1,
+        envvar="CONCURRENCY",
+        help="Requests in flight at once. Default: each subject's own.",
     ),
 ]
 Duration = Annotated[
-    str, typer.Option("--duration", envvar="DURATION", help="Deadline of a trial: seconds, or with a unit (10m).")
+    str,
+    typer.Option(
+        "--duration", metavar="TIME", envvar="DURATION", help="Deadline of a trial: seconds, or with a unit (10m)."
+    ),
 ]
 Timeout = Annotated[
     str,
     typer.Option(
-        "--timeout", envvar="REQUEST_TIMEOUT", help="What a client gives one URL: seconds, or with a unit (800ms)."
+        "--timeout",
+        metavar="TIME",
+        envvar="REQUEST_TIMEOUT",
+        help="What a client gives one URL: seconds, or with a unit (800ms).",
     ),
 ]
 UserAgent = Annotated[
-    str, typer.Option("--user-agent", envvar="USER_AGENT", help="User agent to send. Default: each client's own.")
+    str,
+    typer.Option(
+        "--user-agent", metavar="TEXT", envvar="USER_AGENT", help="User agent to send. Default: each client's own."
+    ),
 ]
 Web = Annotated[
     str, typer.Option("--web", metavar="WEB", help="top-sites, plain, contract, or the TOML file of a web model.")
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the web and of the order of trials.")]
-Repeat = Annotated[int, typer.Option("--repeat", min=1, help="How often each subject runs, interleaved.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the web and of the order of trials.")]
+Repeat = Annotated[int, typer.Option("--repeat", metavar="N", min=1, help="How often each subject runs, interleaved.")]
 Cpus = Annotated[
     str | None,
     typer.Option(

@@ -11,7 +11,7 @@ from httpdyno.stats import median
 
 __all__ = ["NAME", "Crawl", "crawl_table"]
 
-NAME: Final = "crawl"
+NAME: Final = "bench"
 _BELIEVED: Final = frozenset({Validity.VALID, None})
 
 

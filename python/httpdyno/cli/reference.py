@@ -1,0 +1,72 @@
+"""The reference page of the command line, generated from the commands themselves."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import typer.main
+
+from httpdyno.cli.app import app
+
+__all__ = ["ENGINE_VERBS", "command_line_page"]
+
+ENGINE_VERBS: Final = ("room", "origin")
+"""Verbs that describe themselves: the engine's."""
+
+_INTRODUCTION: Final = """# Command line
+
+After set-up the command is `.venv/bin/httpdyno`. This page is generated from the commands (`make docs`).
+
+Results go to stdout, progress and messages to stderr; there are no colours and no bars when it is no terminal. Exit
+codes: 0 done, 1 a check or threshold failed, 2 usage, 3 nothing could be measured, 130 interrupted. `room` ends with the
+status of its command: 128 + N when signal N ended it, 124 at its deadline, 125 when the engine itself failed.
+
+`HTTPDYNO_ENGINE` names another engine, `XDG_CACHE_HOME` another place for the builds of subjects, `NO_COLOR` turns
+colours off.
+"""
+
+
+def command_line_page(engine_help: Mapping[str, str]) -> str:
+    """Write ``docs/reference/command-line.md``.
+
+    Parameters
+    ----------
+    engine_help : mapping
+        What the engine prints for ``--help`` of each of ``ENGINE_VERBS``.
+    """
+    sections = [_section(name, command, engine_help) for name, command in _commands(typer.main.get_command(app))]
+    return "\n".join([_INTRODUCTION, *sections])
+
+
+def _commands(group: Any, path: str = "httpdyno") -> Iterator[tuple[str, Any]]:  # noqa: ANN401  # click's, untyped
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
+
+
+def _section(name: str, command: Any, engine_help: Mapping[str, str]) -> str:  # noqa: ANN401
+    lines = [f"## {name}", "", " ".join((command.help or "").split()), ""]
+    verb = name.rpartition(" ")[2]
+    if verb in engine_help:
+        return "\n".join([*lines, "```", engine_help[verb].strip(), "```", ""])
+    lines += ["| | environment | default | |", "| --- | --- | --- | --- |"]
+    return "\n".join([*lines, *(_row(parameter) for parameter in command.params if not _is_help(parameter)), ""])
+
+
+def _is_help(parameter: Any) -> bool:  # noqa: ANN401
+    return "--help" in parameter.opts
+
+
+def _row(parameter: Any) -> str:  # noqa: ANN401
+    name = parameter.opts[0]
+    metavar = (parameter.metavar or "").replace("|-", " or -")
+    # An argument has no name that is typed: people know it by what stands in its place.
+    shown = f"{name} {metavar}".strip() if name.startswith("-") else parameter.metavar or name.upper()
+    default = "" if parameter.default in (None, "") or callable(parameter.default) else f"`{parameter.default}`"
+    environment = f"`{parameter.envvar}`" if parameter.envvar else ""
+    return f"| `{_escaped(shown)}` | {environment} | {default} | {_escaped(parameter.help or '')} |"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
