@@ -54,20 +54,25 @@ def seen_within(claims: Claims, requests: Requests) -> BoolArray:
         return np.zeros(len(claims.group), dtype=np.bool_)
     # Times are replaced by their ranks, so that group and time fit into one sortable number without overflow.
     stride = count + 1
-    times = np.sort(requests.at_ns)
-    key = requests.group * stride + np.searchsorted(times, requests.at_ns)
-    order = np.argsort(key, kind="stable")
+    by_time = np.argsort(requests.at_ns, kind="stable")
+    rank = np.empty(count, dtype=np.int64)
+    rank[by_time] = np.arange(count)
+    key = requests.group * stride + rank
+    order = np.argsort(key)
     key, group = key[order], requests.group[order]
     last = np.maximum(requests.at_ns, requests.done_ns - DONE_SLACK_NS)[order]
-    first_candidate = np.searchsorted(key, claims.group * stride + np.searchsorted(times, claims.begin_ns))
-    inside = first_candidate < count
-    candidate = np.where(inside, first_candidate, 0)
+    first_not_before = np.searchsorted(requests.at_ns[by_time], claims.begin_ns)
+    candidate = np.searchsorted(key, claims.group * stride + first_not_before)
+    inside = candidate < count
+    candidate[~inside] = 0
     inside &= group[candidate] == claims.group
     return inside & (_earliest_from_here_on(group, last)[candidate] <= claims.end_ns)
 
 
 def _earliest_from_here_on(group: Int64Array, last: Int64Array) -> Int64Array:
     """Smallest ``last`` among the requests of the same group from each one on; groups are contiguous and ascending."""
+    if (group[1:] != group[:-1]).all():
+        return last
     ranked = np.sort(last)
     stride = len(last) + 1
     # Backwards, every group's numbers are below those of the group before: the running minimum starts anew by itself.

@@ -132,8 +132,18 @@ def crawl_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
         reason if len(trials) == 1 else f"{reason} ({count} of {len(trials)} trials)"
         for reason, count in reasons.items()
     ]
-    explained = max((trial.tally.explained for trial in trials if trial.tally), default=0)
-    return (*notes, f"{explained} wrong answers are explained by known failures") if explained else tuple(notes)
+    return (*notes, *_explanations(trials))
+
+
+def _explanations(trials: Sequence[Trial]) -> list[str]:
+    """One line for each known failure that explains wrong answers, with the most that it explains in one trial."""
+    cases = [case for trial in trials if trial.tally for case in trial.tally.explained_cases]
+    most = {case.case: max(other.count for other in cases if other.case == case.case) for case in cases}
+    told = {case.case: f"{case.reason} ({case.issue})" if case.issue else case.reason for case in cases}
+    return [
+        f"known failure {name}: {told[name]}: explains {count} wrong answer{'' if count == 1 else 's'}"
+        for name, count in most.items()
+    ]
 
 
 def _rounded(value: float | None, digits: int) -> Cell:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 __all__ = ["read_start_times"]
@@ -12,6 +13,8 @@ _DIGITS: Final = "0123456789"
 _OFFSET: Final = r"^\s?([+-])([01][0-9]|2[0-3])(?::?([0-5][0-9]))?$"
 _ZONE_NAME: Final = r"\s?\[[A-Za-z0-9_+/:.-]*\]$"
 _NANOSECOND_DIGITS: Final = 9
+_PRECISIONS_NS: Final = np.array([10 ** (_NANOSECOND_DIGITS - digits) for digits in range(_NANOSECOND_DIGITS + 1)])
+"""What the last of so many digits after the point stands for."""
 
 
 def read_start_times(texts: pl.Series) -> pl.DataFrame:
@@ -64,12 +67,15 @@ def _with_seconds(texts: pl.Series) -> pl.Series:
 
 
 def _map_distinct(texts: pl.Series, read: Callable[[pl.Series], pl.Series]) -> pl.Series:
-    """Read each distinct text once: a crawl has few distinct seconds, and fewer offsets."""
+    """Read each distinct text once: a crawl has few distinct seconds, and mostly one offset."""
+    first = texts.head(1)
+    if (texts == first.item() if len(first) and first.item() is not None else texts.is_null()).all():
+        value = read(first)
+        return value.new_from_index(0, len(texts)) if len(first) else value
     distinct = texts.unique()
     known = pl.DataFrame({"text": distinct, "value": read(distinct)})
-    return pl.DataFrame({"text": texts}).join(known, on="text", how="left", maintain_order="left", nulls_equal=True)[
-        "value"
-    ]
+    joined = pl.DataFrame({"text": texts}).join(known, on="text", how="left", maintain_order="left", nulls_equal=True)
+    return joined["value"]
 
 
 def _whole_seconds_ns(texts: pl.Series) -> pl.Series:
@@ -93,12 +99,16 @@ def _offset_ns(texts: pl.Series) -> pl.Series:
 
 def _fractions(split: pl.DataFrame) -> pl.DataFrame:
     """Nanoseconds of the digits after the point, and what the last of them stands for."""
-    digits = pl.col("digits").str.slice(0, _NANOSECOND_DIGITS)
-    length = digits.str.len_bytes().cast(pl.Int64)
-    plain = pl.col("digits").str.contains(".", literal=True).not_()
-    padded = digits.str.pad_end(_NANOSECOND_DIGITS, "0").cast(pl.Int64, strict=False)
-    absent = ~pl.col("rest").str.starts_with(".")
-    return split.select(
-        fraction_ns=pl.when(absent).then(0).when(plain & (length > 0)).then(padded),
-        precision_ns=pl.when(absent).then(10**9).otherwise(pl.lit(10, dtype=pl.Int64).pow(_NANOSECOND_DIGITS - length)),
+    fields = split.select(
+        absent=~pl.col("rest").str.starts_with("."),
+        # A second point among the digits makes the cast fail, as does the lack of any.
+        number=pl.col("digits").str.slice(0, _NANOSECOND_DIGITS).cast(pl.Int64, strict=False),
+        length=pl.col("digits").str.len_bytes().clip(0, _NANOSECOND_DIGITS).fill_null(0),
+        plain=pl.col("digits").str.slice(_NANOSECOND_DIGITS).str.contains(".", literal=True).not_(),
+    )
+    precision = pl.Series(_PRECISIONS_NS[fields["length"].to_numpy()])
+    number = pl.when("plain").then(pl.col("number") * precision)
+    return fields.select(
+        fraction_ns=pl.when("absent").then(0).otherwise(number),
+        precision_ns=pl.when("absent").then(10**9).otherwise(precision),
     )

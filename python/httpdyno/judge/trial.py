@@ -1,6 +1,6 @@
 """One trial from its files to its record: the lines, their verdicts, the outcome, the figures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
@@ -12,7 +12,19 @@ from httpdyno.judge.outcome import ending_from_report, outcome_of
 from httpdyno.judge.reference import Reference
 from httpdyno.judge.validity import correctness
 from httpdyno.judge.verdict import judge_samples
-from httpdyno.model import Counters, Outcome, Sample, Tally, Trial, TrialPlan, Verdict, counters_from_report, schema
+from httpdyno.model import (
+    Counters,
+    ExplainedCase,
+    KnownFailure,
+    Outcome,
+    Sample,
+    Tally,
+    Trial,
+    TrialPlan,
+    Verdict,
+    counters_from_report,
+    schema,
+)
 
 __all__ = ["JudgedTrial", "Remains", "judge_crawl", "trial_not_run"]
 
@@ -75,7 +87,7 @@ def judge_crawl(plan: TrialPlan, remains: Remains, reference: Reference, *, vers
         known_cases=[failure.case for failure in plan.subject.known_failures],
     )
     outcome, reason = outcome_of(ending, lines, judged, timeout_ns=timeout_ns)
-    tally = _tally(judged.samples)
+    tally = _tally(judged.samples, plan.subject.known_failures)
     validity, validity_reason = correctness(tally) if outcome is Outcome.OK else (None, None)
     urls_given = len(reference.expectations)
     trial = replace(
@@ -122,7 +134,16 @@ def trial_not_run(
     )
 
 
-def _tally(samples: pl.DataFrame) -> Tally:
+def _tally(samples: pl.DataFrame, known_failures: Sequence[KnownFailure]) -> Tally:
     counts = dict(samples.group_by(pl.col("verdict").cast(pl.String)).len().iter_rows())
-    explained = int(samples["explained"].sum())
-    return Tally(**{verdict.value: counts.get(verdict.value, 0) for verdict in Verdict}, explained=explained)
+    explained = dict(samples.filter("explained").group_by("cause").len().iter_rows())
+    cases = {
+        failure.case: ExplainedCase(failure.case, failure.reason, failure.issue, explained[failure.case])
+        for failure in known_failures
+        if failure.case in explained
+    }
+    return Tally(
+        **{verdict.value: counts.get(verdict.value, 0) for verdict in Verdict},
+        explained=sum(explained.values()),
+        explained_cases=tuple(cases.values()),
+    )

@@ -89,16 +89,17 @@ def judge_samples(
     ids = matched["id"].to_numpy().astype(np.int64)
     surplus = _surplus(ids, given)
     duplicates = matched.filter(pl.Series(surplus))
-    matched, ids = matched.filter(pl.Series(~surplus)), ids[~surplus]
+    if len(duplicates):
+        matched, ids = matched.filter(pl.Series(~surplus)), ids[~surplus]
     samples = _with_verdicts(matched, ids, expected, reference.arrivals, timeout_ns=timeout_ns)
     unprinted = np.repeat(np.arange(len(given)), given - np.bincount(ids, minlength=len(given)))
     missing = expected["url"].gather(unprinted)
     if cut_short:
         cause = expected["cause"].gather(unprinted)
         samples = pl.concat([samples, _not_reached(missing, cause, samples.schema)])
-    explained = pl.col("verdict").cast(pl.String).is_in(_WRONG) & pl.col("cause").is_in(list(known_cases)).fill_null(
-        False
-    )
+    explained = pl.col("verdict").is_in(pl.Series(_WRONG, dtype=VERDICTS)) & pl.col("cause").is_in(
+        list(known_cases)
+    ).fill_null(False)
     return Judged(
         samples.with_columns(explained=explained),
         foreign=len(foreign),
@@ -186,22 +187,22 @@ def _with_verdicts(
     compared = answered & (pl.col("due") != "error")
     verdict = (
         pl.when(pl.col("due").is_null())
-        .then(pl.lit(Verdict.UNVERIFIED.value))
+        .then(_literal(Verdict.UNVERIFIED))
         .when(answered & (pl.col("due") == "error"))
-        .then(pl.lit(Verdict.MISSED_ERROR.value))
+        .then(_literal(Verdict.MISSED_ERROR))
         .when(~answered & (pl.col("due") == "status"))
-        .then(pl.lit(Verdict.FALSE_ERROR.value))
+        .then(_literal(Verdict.FALSE_ERROR))
         .when(compared & (pl.col("status") != pl.col("due_status")))
-        .then(pl.lit(Verdict.WRONG_STATUS.value))
+        .then(_literal(Verdict.WRONG_STATUS))
         .when(compared & pl.col("due_length").is_not_null() & pl.col("body_length").ne_missing(pl.col("due_length")))
-        .then(pl.lit(Verdict.WRONG_LENGTH.value))
+        .then(_literal(Verdict.WRONG_LENGTH))
         .when(pl.col("duration_ns") > latest_allowed_ns(timeout_ns))
-        .then(pl.lit(Verdict.LATE.value))
+        .then(_literal(Verdict.LATE))
         .when(answered & pl.col("unseen"))
-        .then(pl.lit(Verdict.WRONG_TIME.value))
-        .otherwise(pl.lit(Verdict.RIGHT.value))
+        .then(_literal(Verdict.WRONG_TIME))
+        .otherwise(_literal(Verdict.RIGHT))
     )
-    return frame.with_columns(verdict=verdict.cast(VERDICTS)).select(
+    return frame.with_columns(verdict=verdict).select(
         "line",
         "url",
         "code",
@@ -214,6 +215,10 @@ def _with_verdicts(
         "verdict",
         "precision_ns",
     )
+
+
+def _literal(verdict: Verdict) -> pl.Expr:
+    return pl.lit(verdict.value, dtype=VERDICTS)
 
 
 def _unseen(matched: pl.DataFrame, ids: Int64Array, expected: pl.DataFrame, arrivals: pl.DataFrame | None) -> pl.Series:

@@ -7,7 +7,7 @@ from httpdyno.model.record import RECORD_VERSION, Field, flatten, restore, schem
 from httpdyno.model.sample import Sample
 from httpdyno.model.subject import Capabilities, KnownFailure, Need, Subject, SubjectKind
 from httpdyno.model.table import Cell, Column, ColumnKind, Note, Table
-from httpdyno.model.trial import CrawlSummary, Tally, Trial
+from httpdyno.model.trial import CrawlSummary, ExplainedCase, Tally, Trial
 from httpdyno.model.units import format_size, parse_duration_ns, parse_size_bytes
 from httpdyno.model.verdict import Outcome, Validity, Verdict
 
@@ -25,6 +25,7 @@ __all__ = [
     "Counters",
     "CpuTime",
     "CrawlSummary",
+    "ExplainedCase",
     "Field",
     "KnownFailure",
     "Link",

@@ -7,7 +7,17 @@ from httpdyno.model.counters import Counters
 from httpdyno.model.record import Embedded, Recorded
 from httpdyno.model.verdict import Outcome, Validity
 
-__all__ = ["CrawlSummary", "Tally", "Trial"]
+__all__ = ["CrawlSummary", "ExplainedCase", "Tally", "Trial"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedCase:
+    """A known failure of the subject that explains wrong samples of a trial."""
+
+    case: Annotated[str, Recorded("name of the case")]
+    reason: Annotated[str, Recorded("what the subject's definition says about it")]
+    issue: Annotated[str, Recorded("where it is discussed; empty when nowhere")]
+    count: Annotated[int, Recorded("wrong samples that it explains")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +34,7 @@ class Tally:
     not_reached: Annotated[int, Recorded("URLs that the deadline left without a line")] = 0
     unverified: Annotated[int, Recorded("samples of a web that nobody can verify")] = 0
     explained: Annotated[int, Recorded("wrong samples that a known failure of the subject explains")] = 0
+    explained_cases: Annotated[tuple[ExplainedCase, ...], Recorded("the known failures that explain them")] = ()
 
     @property
     def wrong_in_all(self) -> int:

@@ -9,7 +9,7 @@ __all__ = ["cell_text", "note_lines", "right_aligned", "without_controls"]
 
 _WHOLE_FROM: Final = 100
 _CONTROLS: Final = {
-    code: f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"  # noqa: PLR2004  # as Python writes them
+    code: f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"  # as Python writes them
     # C0, DEL and C1 steer a terminal; the others turn the direction of a line or break it.
     for code in (
         *range(0x20),

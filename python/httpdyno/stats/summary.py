@@ -70,7 +70,7 @@ def percentile(ordered: Int64Array, rank: float) -> int:
     """
     if len(ordered) == 0:
         raise ValueError("a percentile needs at least one value")
-    if not 0 < rank <= 100:  # noqa: PLR2004  # percent
+    if not 0 < rank <= 100:  # percent
         raise ValueError(f"a percentile is above 0 to 100, not {rank}")
     # Rounding guards against 0.99 * 100 being 99.00000000000001, which would step one value too far.
     return int(ordered[int(np.ceil(round(rank * len(ordered) / 100, 9))) - 1])

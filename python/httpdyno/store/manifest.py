@@ -99,7 +99,7 @@ class Manifest:
 
 @cache
 def _adapter() -> "TypeAdapter[Manifest]":
-    from pydantic import TypeAdapter  # noqa: PLC0415  # heavy: only those who touch a manifest pay for it
+    from pydantic import TypeAdapter  # heavy: only those who touch a manifest pay for it
 
     return TypeAdapter(Manifest)
 
@@ -124,7 +124,7 @@ def manifest_from_json(text: bytes, *, where: str) -> Manifest:
     UnreadableRun
         If it is no manifest, or one of a newer version.
     """
-    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415
+    from pydantic import TypeAdapter, ValidationError
 
     try:
         values = TypeAdapter(dict[str, object]).validate_json(text)

@@ -1,0 +1,70 @@
+"""What people and programs rely on, kept as files: each report format, the records page, a run of record version 1.
+
+``UPDATE_GOLDEN=1 pytest tests/golden`` writes the files anew; the difference is then reviewed like code. The run is
+never written anew: a change that it does not survive needs a new record version and a reader for both.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from httpdyno.judge import CRAWL_COLUMNS, crawl_notes, crawl_row
+from httpdyno.model import Note, Outcome, Table, Verdict
+from httpdyno.model.documentation import records_page
+from httpdyno.report import Surface, format_names, render
+from httpdyno.store import Run, open_run
+
+HERE = Path(__file__).parent
+RECORDS_PAGE = HERE.parents[1] / "docs" / "reference" / "records.md"
+
+
+def check(path: Path, text: str) -> None:
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return open_run(HERE / "run-of-version-1")
+
+
+@pytest.fixture(scope="module")
+def table(run: Run) -> Table:
+    by_subject = {trial.subject: [t for t in run.records() if t.subject == trial.subject] for trial in run.records()}
+    notes = (Note(text, row) for row, trials in enumerate(by_subject.values()) for text in crawl_notes(trials))
+    return Table(CRAWL_COLUMNS, tuple(crawl_row(trials) for trials in by_subject.values()), notes=tuple(notes))
+
+
+def test_every_format_has_its_file() -> None:
+    assert sorted(path.stem for path in HERE.glob("crawl.*.txt")) == sorted(f"crawl.{name}" for name in format_names())
+
+
+@pytest.mark.parametrize("name", format_names())
+def test_the_format_is_as_it_was(name: str, table: Table) -> None:
+    check(HERE / f"crawl.{name}.txt", render(table, name))
+
+
+def test_the_table_on_a_narrow_terminal_is_as_it_was(table: Table) -> None:
+    check(HERE / "narrow-terminal.txt", render(table, "table", Surface(colour=True, width=100)))
+
+
+def test_the_records_page_says_what_the_records_are() -> None:
+    check(RECORDS_PAGE, records_page())
+
+
+def test_a_run_of_version_1_stays_readable(run: Run) -> None:
+    assert (run.manifest.record_version, run.manifest.state, run.manifest.experiment) == (1, "complete", "bench")
+    assert run.manifest.machine.sysctls == {"net.ipv4.tcp_tw_reuse": "1"}
+    trials = run.records()
+    assert [trial.outcome for trial in trials] == [Outcome.OK, Outcome.CRASHED, Outcome.UNAVAILABLE]
+    good = trials[0]
+    assert good.counters.memory is not None
+    assert (good.counters.memory[1].bytes, good.counters.wall_ns) == (20_971_520, 1_300_000_000)
+    assert good.counters.statuses is not None
+    assert {count.name: count.count for count in good.counters.statuses} == {"200": 3, "404": 1}
+    samples = run.samples().collect()
+    assert len(samples) == 7
+    assert samples["verdict"].to_list().count(Verdict.RIGHT.value) == 6
+    assert samples.filter(samples["explained"])["cause"].to_list() == ["stall_tls"]

@@ -1,0 +1,134 @@
+"""How a trial as a whole ended, and why in one line."""
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from httpdyno.judge import Ending, Judged, Lines, ending_from_report, outcome_of
+from httpdyno.judge.lines import LINE_COLUMNS
+from httpdyno.model import Outcome
+
+S = 10**9
+DONE = Ending("exited", exit_code=0, started_at_ns=0, ended_at_ns=60 * S)
+DEADLINE = replace(DONE, kind="deadline", exit_code=None, signal=15)
+LINES = Lines(pl.DataFrame(schema=LINE_COLUMNS), 0, ())
+
+
+def judged(last_end_s: float | None = None, **counts: object) -> Judged:
+    rows = (
+        {"start_ns": [], "duration_ns": []}
+        if last_end_s is None
+        else {"start_ns": [0], "duration_ns": [int(last_end_s * S)]}
+    )
+    samples = pl.DataFrame(rows, schema={"start_ns": pl.Int64, "duration_ns": pl.Int64})
+    return Judged(samples, **counts)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("ending", "lines", "result", "outcome", "reason"),
+    [
+        (DONE, LINES, judged(59), Outcome.OK, None),
+        (DONE, LINES, judged(), Outcome.OK, None),
+        (replace(DONE, exit_code=3), LINES, judged(), Outcome.CRASHED, "exited with 3"),
+        (
+            replace(DONE, exit_code=1, stderr="a\nb\n\nTypeError: x\n  at y\n"),
+            LINES,
+            judged(),
+            Outcome.CRASHED,
+            "exited with 1: b / TypeError: x / at y",
+        ),
+        (
+            replace(DONE, kind="signaled", exit_code=None, signal=11),
+            LINES,
+            judged(),
+            Outcome.CRASHED,
+            "killed by SIGSEGV",
+        ),
+        (
+            replace(DONE, kind="signaled", exit_code=None, signal=99),
+            LINES,
+            judged(),
+            Outcome.CRASHED,
+            "killed by signal 99",
+        ),
+        (
+            replace(DONE, kind="signaled", exit_code=None, signal=9, out_of_memory=True),
+            LINES,
+            judged(),
+            Outcome.CRASHED,
+            "killed by the kernel: out of memory",
+        ),
+        (
+            replace(DONE, kind="failed_to_start", exit_code=None, reason="no such file"),
+            LINES,
+            judged(),
+            Outcome.CRASHED,
+            "could not be started: no such file",
+        ),
+        (replace(DONE, kind="interrupted"), LINES, judged(), Outcome.INTERRUPTED, "stopped before it was done"),
+        (
+            DONE,
+            replace(LINES, garbage=2, garbage_examples=("hello", "w\x1brld")),
+            judged(foreign=1),
+            Outcome.GARBAGE,
+            "2 lines that cannot be read, such as 'hello', 'w\\x1brld'",
+        ),
+        (
+            DONE,
+            LINES,
+            judged(foreign=1, foreign_examples=("https://x",), duplicates=3),
+            Outcome.FOREIGN,
+            "1 line of a URL that was not given, such as 'https://x'",
+        ),
+        (
+            DONE,
+            LINES,
+            judged(duplicates=3, duplicate_examples=("https://x",), missing=9),
+            Outcome.DUPLICATE,
+            "3 lines more than the URL was given, such as 'https://x'",
+        ),
+        (
+            DONE,
+            LINES,
+            judged(missing=1, missing_examples=("https://x",)),
+            Outcome.MISSING,
+            "1 URL forgotten, though it exited with 0, such as 'https://x'",
+        ),
+        # the deadline
+        (DEADLINE, LINES, judged(59, missing=500), Outcome.OK, None),
+        (DEADLINE, LINES, judged(49.1, missing=500), Outcome.OK, None),
+        (
+            DEADLINE,
+            LINES,
+            judged(48, missing=500),
+            Outcome.HUNG,
+            "printed nothing in the 12.0 s before the deadline; 500 URLs missing",
+        ),
+        (DEADLINE, LINES, judged(missing=500), Outcome.HUNG, "printed nothing in 60.0 s"),
+        (DEADLINE, LINES, judged(59), Outcome.HUNG, "printed every URL, but did not exit before the deadline"),
+        (DEADLINE, LINES, judged(59, missing=5, duplicates=1, duplicate_examples=("u",)), Outcome.DUPLICATE, None),
+    ],
+)
+def test_outcomes(ending: Ending, lines: Lines, result: Judged, outcome: Outcome, reason: str | None) -> None:
+    found, why = outcome_of(ending, lines, result, timeout_ns=5 * S)
+    assert found is outcome
+    if reason is not None or outcome is Outcome.OK:
+        assert why == reason
+    assert why is None or "\n" not in why
+
+
+def test_an_ending_comes_from_the_report() -> None:
+    subject = {"exit_code": None, "signal": 9, "started_at_ns": 1, "ended_at_ns": 2, "out_of_memory": True}
+    ending = ending_from_report({"outcome": "signaled", "reason": "r", "subject": subject}, "oops")
+    assert ending == Ending("signaled", "r", None, 9, 1, 2, True, "oops")
+    assert ending_from_report({"outcome": "failed_to_start", "reason": "r"}) == Ending("failed_to_start", "r")
+
+
+@pytest.mark.parametrize(
+    ("kind", "cut_short", "killed"),
+    [("exited", False, False), ("signaled", False, True), ("deadline", True, True), ("interrupted", True, True)],
+)
+def test_who_was_stopped_and_whose_last_line_may_lack_its_end(kind: str, cut_short: bool, killed: bool) -> None:
+    ending = Ending(kind)
+    assert (ending.cut_short, ending.killed) == (cut_short, killed)

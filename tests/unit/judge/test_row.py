@@ -1,0 +1,157 @@
+"""The row of a subject: medians under the seeds' names, and the truth about trials that failed."""
+
+from dataclasses import replace
+
+import pytest
+
+from httpdyno.judge import CRAWL_COLUMNS, correctness, crawl_notes, crawl_row
+from httpdyno.model import Cell, Counters, CrawlSummary, ExplainedCase, Outcome, Tally, Trial, Validity
+
+MS = 10**6
+SUMMARY = CrawlSummary(
+    urls=10,
+    time_ns=1500 * MS,
+    mean_ns=12.6 * MS,
+    max_ns=99 * MS,
+    p50_ns=10.26 * MS,
+    p99_ns=98 * MS,
+    ok_per_s=5.5,
+    ok_share=0.796,
+    mean_body_length=10.4,
+    right_per_s=6.66,
+    status_2xx=8,
+    status_4xx=1,
+    exceptions=1,
+)
+COUNTERS = Counters(
+    cpu_user_ns=30 * MS,
+    cpu_system_ns=20 * MS,
+    peak_memory_bytes=2048,
+    sent_bytes=100,
+    received_bytes=900,
+    connections=4,
+)
+GOOD = Trial(
+    0, 0, 0, "bench", "", "go-net-http", "Go", "net/http", "1.25", 125, "plain", 1, "direct", 5, True, "", "", 10,
+    Outcome.OK, validity=Validity.VALID, summary=SUMMARY, tally=Tally(right=10), counters=COUNTERS,
+)  # fmt: skip
+
+
+def cells(*trials: Trial) -> dict[str, Cell]:
+    return dict(zip((column.name for column in CRAWL_COLUMNS), crawl_row(trials), strict=True))
+
+
+def test_the_columns_begin_with_the_seeds() -> None:
+    shown = [column.name for column in CRAWL_COLUMNS if column.shown]
+    assert ",".join(shown) == (
+        "language,method,concurrency,totalUrls,time,avg,max,okReqsSec,okReqsPct,avgBodyLen,2xx,3xx,4xx,5xx,Exception,"
+        "rightPerSec,p50,p99,cpuUser,cpuSys,peakMemory,wireBytes,connections,wrong,verdict"
+    )
+
+
+def test_one_trial() -> None:
+    assert cells(GOOD) == {
+        "subject": "go-net-http",
+        "language": "Go",
+        "method": "net/http",
+        "concurrency": 125,
+        "totalUrls": 10,
+        "time": 1500,
+        "avg": 13,
+        "max": 99,
+        "okReqsSec": 6,
+        "okReqsPct": 0.8,
+        "avgBodyLen": 10,
+        "2xx": 8,
+        "3xx": 0,
+        "4xx": 1,
+        "5xx": 0,
+        "Exception": 1,
+        "rightPerSec": 6.7,
+        "p50": 10.3,
+        "p99": 98.0,
+        "cpuUser": 30,
+        "cpuSys": 20,
+        "peakMemory": 2048,
+        "wireBytes": 1000,
+        "connections": 4,
+        "wrong": 0,
+        "verdict": "VALID",
+    }
+    assert crawl_notes([GOOD]) == ()
+
+
+def test_figures_are_medians_and_wrong_is_the_worst() -> None:
+    trials = [
+        replace(GOOD, summary=replace(SUMMARY, time_ns=time * MS), tally=Tally(right=10 - wrong, late=wrong))
+        for time, wrong in ((100, 0), (900, 2), (300, 1))
+    ]
+    row = cells(*trials)
+    assert (row["time"], row["wrong"]) == (300, 2)
+
+
+def test_a_failed_trial_shows_in_the_verdict_and_has_no_part_in_the_figures() -> None:
+    crashed = replace(
+        GOOD, outcome=Outcome.CRASHED, reason="killed by SIGSEGV", validity=None, summary=replace(SUMMARY, time_ns=1)
+    )
+    row = cells(GOOD, crashed)
+    assert (row["time"], row["verdict"]) == (1500, "crashed")
+    assert crawl_notes([GOOD, crashed]) == ("crashed: killed by SIGSEGV (1 of 2 trials)",)
+
+
+def test_an_unavailable_subject_keeps_its_row() -> None:
+    absent = replace(
+        GOOD,
+        outcome=Outcome.UNAVAILABLE,
+        reason="needs go",
+        validity=None,
+        summary=None,
+        tally=None,
+        counters=Counters(),
+    )
+    row = cells(absent)
+    assert (row["language"], row["concurrency"], row["verdict"]) == ("Go", 125, "unavailable")
+    assert {row[name] for name in ("totalUrls", "time", "2xx", "connections", "wrong")} == {None}
+    assert crawl_notes([absent]) == ("unavailable: needs go",)
+
+
+def test_the_real_internet_has_no_wrong() -> None:
+    live = replace(GOOD, validity=Validity.UNVERIFIED, validity_reason="r", tally=Tally(unverified=10))
+    assert (cells(live)["wrong"], cells(live)["verdict"]) == (None, "UNVERIFIED")
+
+
+def test_the_worst_validity_is_the_verdict_and_is_explained() -> None:
+    bad = replace(GOOD, validity=Validity.INCORRECT, validity_reason="3 of 10 answers are wrong")
+    assert cells(GOOD, bad, GOOD)["verdict"] == "INCORRECT"
+    assert crawl_notes([GOOD, bad, bad]) == ("INCORRECT: 3 of 10 answers are wrong (2 of 3 trials)",)
+
+
+def test_known_failures_are_told() -> None:
+    trials = [
+        replace(GOOD, tally=Tally(explained=n, explained_cases=(ExplainedCase("stall_tls", "hangs", "https://i", n),)))
+        for n in (1, 3)
+    ]
+    assert crawl_notes(trials) == ("known failure stall_tls: hangs (https://i): explains 3 wrong answers",)
+    assert crawl_notes(trials[:1])[0].endswith(": explains 1 wrong answer")
+
+
+@pytest.mark.parametrize(
+    ("tally", "validity"),
+    [
+        (Tally(), Validity.VALID),
+        (Tally(right=995, late=5), Validity.VALID),
+        (Tally(right=994, late=6), Validity.INCORRECT),
+        (Tally(right=994, late=6, explained=1), Validity.VALID),
+        (Tally(late=1, not_reached=10_000), Validity.INCORRECT),
+        (Tally(unverified=1, not_reached=1), Validity.UNVERIFIED),
+    ],
+)
+def test_more_than_half_a_percent_of_unexplained_wrong_answers_is_incorrect(tally: Tally, validity: Validity) -> None:
+    assert correctness(tally)[0] is validity
+
+
+def test_incorrect_says_what_most_of_it_is() -> None:
+    assert correctness(Tally(right=90, late=4, wrong_length=6)) == (
+        Validity.INCORRECT,
+        "10 of 100 answers are wrong (10.0 %), most of them wrong_length",
+    )

@@ -1,0 +1,120 @@
+"""One trial from the files that it left to its record."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from httpdyno.errors import EngineFailed
+from httpdyno.judge import Reference, Remains, judge_crawl, read_arrivals, read_expectations, trial_not_run
+from httpdyno.model import (
+    Condition,
+    ExplainedCase,
+    KnownFailure,
+    Outcome,
+    Sample,
+    Subject,
+    SubjectKind,
+    TrialPlan,
+    Validity,
+    Workload,
+    schema,
+)
+from httpdyno.store import polars_schema
+
+S = 10**9
+T = 1729512000 * S  # 2024-10-21T12:00:00Z
+SUBJECT = Subject(
+    "x",
+    SubjectKind.CLIENT,
+    "X",
+    "x",
+    Path(),
+    ("x",),
+    known_failures=(KnownFailure("stall_tls", "hangs", "https://issue"),),
+)
+PLAN = TrialPlan(7, 2, 1, SUBJECT, Condition("bench", "plain", Workload((), timeout_s=1), concurrency=2, name="point"))
+REPORT = {
+    "version": 1,
+    "outcome": "exited",
+    "subject": {"exit_code": 0, "started_at_ns": T, "ended_at_ns": T + 2 * S, "wall_ns": 2 * S},
+}
+EXPECT = b"""url,outcome,status,length,cause,arrives,request_url,requests,planned_ms
+"https://a.example/x,y",status,200,300,,1,"https://a.example/x,y",1,10.5
+https://b.example,error,,,stall_tls,0,https://b.example/,0,
+https://c.example,either,404,9,slow,1,https://c.example/,1,900
+"""
+ARRIVALS = f"""at_ns,done_ns,connection,url,status
+{T + 5 * 10**6},{T + 6 * 10**6},1,"https://a.example/x,y",200
+{T + 7 * 10**6},,2,https://c.example/,
+""".encode()
+OUTPUT = b"""https://a.example/x,y,200,2024-10-21T12:00:00.000Z,20,300
+https://b.example,200,2024-10-21T12:00:00.000Z,20,3
+https://c.example,Timeout,2024-10-21T12:00:00.000Z,1000,
+"""
+
+
+def reference() -> Reference:
+    return Reference(read_expectations(io.BytesIO(EXPECT)), read_arrivals(io.BytesIO(ARRIVALS)))
+
+
+def test_from_files_to_record() -> None:
+    judged = judge_crawl(PLAN, Remains(REPORT, io.BytesIO(OUTPUT)), reference(), version="1.2")
+    trial = judged.trial
+    assert (trial.trial, trial.block, trial.position, trial.condition) == (7, 2, 1, "point")
+    assert (trial.outcome, trial.reason, trial.validity, trial.version) == (Outcome.OK, None, Validity.VALID, "1.2")
+    assert (trial.urls_given, trial.concurrency, trial.timeout_ns, trial.counters.wall_ns) == (3, 2, S, 2 * S)
+    assert trial.tally is not None
+    assert (trial.tally.right, trial.tally.missed_error, trial.tally.explained, trial.tally.wrong) == (2, 1, 1, 0)
+    assert trial.tally.explained_cases == (ExplainedCase("stall_tls", "hangs", "https://issue", 1),)
+    assert trial.summary is not None
+    assert (trial.summary.urls, trial.summary.status_2xx, trial.summary.exceptions) == (3, 2, 1)
+    assert judged.samples.columns == [field.name for field in schema(Sample)]
+    assert dict(judged.samples.schema) == polars_schema(Sample)
+    assert judged.samples["verdict"].to_list() == ["right", "missed_error", "right"]
+    assert judged.samples["cause"].to_list() == [None, "stall_tls", "slow"]
+    assert judged.samples["trial"].to_list() == [7, 7, 7]
+
+
+def test_a_failed_trial_keeps_its_samples_but_has_no_validity() -> None:
+    report = {**REPORT, "outcome": "signaled", "subject": {**REPORT["subject"], "exit_code": None, "signal": 11}}  # type: ignore[dict-item]
+    judged = judge_crawl(PLAN, Remains(report, io.BytesIO(OUTPUT[:70]), "boom"), reference())
+    assert (judged.trial.outcome, judged.trial.reason) == (Outcome.CRASHED, "killed by SIGSEGV: boom")
+    assert judged.trial.validity is None
+    assert len(judged.samples) == 1
+
+
+def test_the_deadline_leaves_urls_that_were_not_reached() -> None:
+    report = {**REPORT, "outcome": "deadline"}
+    judged = judge_crawl(PLAN, Remains(report, io.BytesIO(OUTPUT[:70])), reference())
+    assert judged.trial.outcome is Outcome.OK
+    assert judged.samples["verdict"].to_list() == ["right", "not_reached", "not_reached"]
+
+
+def test_a_client_that_could_not_start_is_a_trial_too() -> None:
+    judged = judge_crawl(
+        PLAN, Remains({"version": 1, "outcome": "failed_to_start", "reason": "gone"}, io.BytesIO()), reference()
+    )
+    assert (judged.trial.outcome, judged.trial.reason) == (Outcome.CRASHED, "could not be started: gone")
+
+
+def test_the_record_of_a_subject_that_is_not_there() -> None:
+    trial = trial_not_run(PLAN, Outcome.UNAVAILABLE, "needs go")
+    assert (trial.subject, trial.reason, trial.summary, trial.counters.wall_ns) == ("x", "needs go", None, None)
+
+
+@pytest.mark.parametrize("text", [b"", b"no,such,columns\n1,2,3\n", b"\x00\xff", EXPECT.replace(b"either", b"perhaps")])
+def test_expectations_that_are_none_are_one_clear_line(text: bytes) -> None:
+    with pytest.raises(EngineFailed, match="the engine's expectations cannot be read"):
+        read_expectations(io.BytesIO(text))
+
+
+def test_expectations_that_are_not_there_are_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(EngineFailed, match="the engine's arrivals cannot be read"):
+        read_arrivals(tmp_path / "none")
+
+
+def test_a_plan_without_concurrency_takes_the_subjects() -> None:
+    plan = replace(PLAN, condition=replace(PLAN.condition, concurrency=None))
+    assert trial_not_run(plan, Outcome.UNAVAILABLE, None).concurrency == 10

@@ -1,0 +1,85 @@
+"""The engine's report as counters."""
+
+import pytest
+
+from httpdyno.errors import EngineFailed
+from httpdyno.model import Count, CpuTime, MemoryPoint, ThroughputPoint, counters_from_report
+
+REPORT = {
+    "version": 1,
+    "outcome": "exited",
+    "reason": None,
+    "subject": {
+        "argv": ["./main"],
+        "exit_code": 0,
+        "signal": None,
+        "started_at_ns": 100,
+        "ended_at_ns": 300,
+        "wall_ns": 200,
+        "cpu_user_ns": 50,
+        "cpu_system_ns": 20,
+        "peak_memory_bytes": 4096,
+        "memory": [[10, 2048], [20, 4096]],
+        "accounting": "cgroup-v1",
+        "memory_limit_bytes": None,
+        "memory_limit_enforced_by": None,
+        "memory_limit_reason": "no controller",
+        "out_of_memory": False,
+        "sent_bytes": 1,
+        "received_bytes": 2,
+        "sent_packets": 3,
+        "received_packets": 4,
+    },
+    "engine": {"cpu_user_ns": 5, "cpu_system_ns": 6, "version": "0.1.0"},
+    "cpus": [{"cpu": 0, "role": "engine", "busy_ns": 7, "steal_ns": 8, "window_ns": 9}],
+    "pressure": {"cpu_some_us": 1, "memory_some_us": 2, "io_some_us": 3},
+    "web": {"name": "plain", "seed": 1, "digest": "abc"},
+    "origin": {
+        "connections": 11,
+        "requests": 12,
+        "statuses": {"404": 1, "200": 11},
+        "user_agents": {},
+        "sent_bytes": 13,
+        "received_bytes": 14,
+        "lateness_ns": {"count": 12, "p50": 1, "p99": 2, "max": 3},
+    },
+    "throughput": [[200_000_000, 12]],
+}
+
+
+def test_every_part_of_a_report_has_its_counter() -> None:
+    counters = counters_from_report(REPORT)
+    assert (counters.exit_code, counters.signal, counters.wall_ns) == (0, None, 200)
+    assert counters.memory == (MemoryPoint(10, 2048), MemoryPoint(20, 4096))
+    assert counters.memory_limit_reason == "no controller"
+    assert counters.cpus == (CpuTime(0, "engine", 7, 8, 9),)
+    assert (counters.cpu_pressure_us, counters.memory_pressure_us, counters.io_pressure_us) == (1, 2, 3)
+    assert (counters.engine_cpu_user_ns, counters.engine_version, counters.web_digest) == (5, "0.1.0", "abc")
+    assert (counters.connections, counters.requests) == (11, 12)
+    assert counters.statuses == (Count("200", 11), Count("404", 1))
+    assert counters.user_agents == ()
+    assert counters.codings is None
+    assert (counters.sent_bytes, counters.origin_sent_bytes) == (1, 13)
+    assert (counters.lateness_count, counters.lateness_p99_ns) == (12, 2)
+    assert counters.throughput == (ThroughputPoint(200_000_000, 12),)
+
+
+def test_a_trial_without_an_origin_has_no_counters_of_one() -> None:
+    counters = counters_from_report({**REPORT, "origin": None, "pressure": None, "web": None})
+    assert (counters.connections, counters.statuses, counters.lateness_count) == (None, None, None)
+    assert counters.wall_ns == 200
+
+
+@pytest.mark.parametrize("version", [None, 0, 2, "1"])
+def test_a_report_of_another_version_is_refused(version: object) -> None:
+    with pytest.raises(EngineFailed, match="this httpdyno reads 1"):
+        counters_from_report({**REPORT, "version": version})
+
+
+@pytest.mark.parametrize(
+    "damage", [{"cpus": [{"cpu": 0}]}, {"throughput": [1]}, {"subject": [1]}, {"origin": {"statuses": {"200": "many"}}}]
+)
+def test_a_damaged_report_is_one_clear_line(damage: dict[str, object]) -> None:
+    with pytest.raises(EngineFailed, match="cannot be read") as raised:
+        counters_from_report({**REPORT, **damage})
+    assert "\n" not in raised.value.line

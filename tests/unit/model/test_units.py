@@ -1,0 +1,83 @@
+"""Durations and sizes as people write them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from httpdyno.errors import InvalidValue
+from httpdyno.model import format_size, parse_duration_ns, parse_size_bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("40ms", 40_000_000),
+        ("600s", 600_000_000_000),
+        ("5", 5_000_000_000),
+        ("0.5", 500_000_000),
+        ("1.5h", 5_400_000_000_000),
+        ("10m", 600_000_000_000),
+        ("10 min", 600_000_000_000),
+        (" 3us ", 3_000),
+        ("3µs", 3_000),
+        ("7ns", 7),
+        ("0", 0),
+        ("0.1ns", 0),
+    ],
+)
+def test_durations(text: str, expected: int) -> None:
+    assert parse_duration_ns(text) == expected
+
+
+def test_a_bare_number_takes_the_unit_that_is_asked_for() -> None:
+    assert parse_duration_ns("40", bare_unit="ms") == 40_000_000
+
+
+@pytest.mark.parametrize(
+    "text", ["", "s", "-1s", "1e3", "5 parsecs", "1.2.3s", "٣s", "9" * 40, "999999999999h", "5s\n6s"]
+)
+def test_a_duration_that_is_none_is_refused_with_its_name(text: str) -> None:
+    with pytest.raises(InvalidValue, match=r"^timeout: .*write it like 40ms"):
+        parse_duration_ns(text, name="timeout")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("2GiB", 2 * 1024**3), ("512MB", 512_000_000), ("4096", 4096), ("1.5KiB", 1536), ("64 kB", 64_000), ("3B", 3)],
+)
+def test_sizes(text: str, expected: int) -> None:
+    assert parse_size_bytes(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "GiB", "-1", "2gib", "2 Gb", "1e9", "9" * 30])
+def test_a_size_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(InvalidValue, match="write it like 2GiB"):
+        parse_size_bytes(text)
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (1024 * 1024 - 1, "1.0 MiB"),
+        (1024 * 1000, "1000.0 KiB"),
+        (3.5 * 1024**3, "3.5 GiB"),
+        (5000 * 1024**3, "5000.0 GiB"),
+    ],
+)
+def test_sizes_for_people(size: float, expected: str) -> None:
+    assert format_size(size) == expected
+
+
+def test_a_negative_size_is_refused() -> None:
+    with pytest.raises(InvalidValue):
+        format_size(-1)
+
+
+@given(st.integers(min_value=0, max_value=2**60))
+def test_a_size_written_for_people_reads_back_within_its_rounding(size: int) -> None:
+    text = format_size(size)
+    assert parse_size_bytes(text) == pytest.approx(size, rel=0.05, abs=0.5)
+    assert float(text.split()[0]) < 1024 or text.endswith("GiB")
