@@ -174,7 +174,13 @@ impl Init {
     /// Kills and reaps all that is left, so that nothing is missing from the account.
     fn finish(&mut self) {
         if let Some(peer) = self.peer.as_mut() {
-            peer.kill();
+            peer.end_all();
+        }
+        while self.peer.as_ref().is_some_and(|peer| !peer.is_over()) {
+            match process::reap(true) {
+                Some(reaped) => _ = self.record(reaped, Instants::now()),
+                None => break,
+            }
         }
         process::kill_every_other();
         while let Some(reaped) = process::reap(true) {

@@ -156,7 +156,7 @@ enum Kind {
 /// Makes mount points where the machine has none, without touching the machine: on overlays that the room alone sees.
 #[derive(Debug, Default)]
 struct Overlays {
-    count: usize,
+    bases: Vec<PathBuf>,
 }
 
 impl Overlays {
@@ -171,7 +171,10 @@ impl Overlays {
             .skip(1)
             .find_map(|ancestor| fs::canonicalize(ancestor).ok())
             .unwrap_or_else(|| PathBuf::from("/"));
-        if !base.starts_with("/run") {
+        // What is already the room's alone can be written to: overlays do not pile up.
+        let is_private =
+            base.starts_with("/run") || self.bases.iter().any(|known| base.starts_with(known));
+        if !is_private {
             self.overlay(&base).map_err(|error| {
                 error.with_cure(&format!("create {} as root", target.display()))
             })?;
@@ -189,8 +192,8 @@ impl Overlays {
     }
 
     fn overlay(&mut self, base: &Path) -> Result<()> {
-        let layers = Path::new(FOLDER).join(format!("overlay-{}", self.count));
-        self.count += 1;
+        let layers = Path::new(FOLDER).join(format!("overlay-{}", self.bases.len()));
+        self.bases.push(base.to_owned());
         let (upper, work) = (layers.join("upper"), layers.join("work"));
         create_directory(&upper, 0o755)?;
         create_directory(&work, 0o755)?;

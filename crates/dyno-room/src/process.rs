@@ -31,6 +31,11 @@ pub(crate) fn die_with_parent() -> Result<()> {
     }
 }
 
+/// Whether this process has a single thread.
+pub(crate) fn has_one_thread() -> io::Result<bool> {
+    Ok(fs::read_dir("/proc/self/task")?.count() == 1)
+}
+
 /// Runs `child` in a forked process, in new namespaces (`CLONE_NEW...`; zero for none); it ends when `child` returns.
 ///
 /// # Errors
@@ -38,7 +43,7 @@ pub(crate) fn die_with_parent() -> Result<()> {
 /// When the kernel refuses, or this process has more than one thread: the child gets a copy of the calling one only, and locks that
 /// the others hold would stay locked for ever.
 pub(crate) fn spawn(namespaces: i32, child: impl FnOnce()) -> io::Result<Pid> {
-    if fs::read_dir("/proc/self/task")?.count() != 1 {
+    if !has_one_thread()? {
         return Err(io::Error::other("the process has more than one thread"));
     }
     let flags = libc::c_long::from(namespaces | libc::SIGCHLD);

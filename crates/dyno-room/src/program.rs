@@ -12,6 +12,7 @@ use rustix::process::{Pid, Resource, Rlimit, getrlimit, setrlimit};
 use crate::capabilities::drop_capabilities;
 use crate::error::{Result, RoomError, Step};
 use crate::protocol::{Instants, Program};
+use crate::signals;
 
 /// The bytes of the moment of the exec on the line to the parent: two numbers of eight.
 const MOMENT_BYTES: usize = 16;
@@ -124,6 +125,8 @@ fn command(program: &Program, streams: Streams) -> Result<Command> {
         std::env::set_current_dir(directory)
             .step(|| format!("entering the working directory {}", directory.display()))?;
     }
+    // Not before: the terminal is taken with SIGTTOU blocked.
+    signals::unblock_all().step(|| "letting signals through".to_owned())?;
     drop_capabilities().step(|| "dropping capabilities".to_owned())?;
     let mut command = Command::new(name);
     command

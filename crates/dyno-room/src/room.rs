@@ -58,6 +58,12 @@ impl Room {
     ///
     /// One line that says what the kernel refused and what to do about it.
     pub fn enter(options: &RoomOptions) -> Result<Self> {
+        if !process::has_one_thread().step(|| "counting this process's threads".to_owned())? {
+            return Err(RoomError::Invalid {
+                what: "a room cannot be entered by a process that has several threads".to_owned(),
+                cure: "enter it before any is started".to_owned(),
+            });
+        }
         process::die_with_parent()?;
         process::keep_children();
         let signals = Signals::block(signals::STOPPING)?;

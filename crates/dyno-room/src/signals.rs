@@ -44,6 +44,20 @@ impl AsFd for Signals {
     }
 }
 
+/// Lets every signal through again, as a program expects it at its start.
+pub(crate) fn unblock_all() -> io::Result<()> {
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the pointers are to the live local set, which sigemptyset initialises before anything reads it.
+    let error = unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, set.as_ptr(), std::ptr::null_mut())
+    };
+    match error {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
 /// Blocks these signals in this thread and in all it starts from now on.
 pub(crate) fn block(signals: &[i32]) -> io::Result<libc::sigset_t> {
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();

@@ -5,14 +5,14 @@ use std::io::Write;
 use std::net::{TcpListener, UdpSocket};
 use std::path::PathBuf;
 use std::process::exit;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dyno_room::{
     Authority, CpuSet, Ending, Environment, Furnishing, PeerOptions, Result, Room, RoomOptions,
     SubjectOptions,
 };
 
-/// What the tests can ask of it, in this order on its command line; `-` leaves one out.
+/// What the tests can ask of it, before the two dashes.
 #[derive(Debug, Default)]
 struct Arguments {
     report: Option<PathBuf>,
@@ -22,7 +22,7 @@ struct Arguments {
     authority: Option<PathBuf>,
     trust_files: Vec<PathBuf>,
     directory: Option<PathBuf>,
-    peer: Option<String>,
+    peer: Vec<OsString>,
     cpu: Option<usize>,
     pause: Option<Duration>,
     argv: Vec<OsString>,
@@ -51,7 +51,8 @@ impl Arguments {
                 "--authority" => parsed.authority = Some(value.into()),
                 "--trust-file" => parsed.trust_files.push(value.into()),
                 "--directory" => parsed.directory = Some(value.into()),
-                "--peer" => parsed.peer = Some(text.to_owned()),
+                "--peer" => parsed.peer = ["sh", "-c", text].map(OsString::from).to_vec(),
+                "--peer-program" => parsed.peer = vec![value.clone()],
                 "--subject-cpu" => parsed.cpu = usize::try_from(number()).ok(),
                 "--pause-ms" => parsed.pause = Some(Duration::from_millis(number())),
                 other => panic!("unknown option {other}"),
@@ -64,9 +65,8 @@ impl Arguments {
 
 /// Plays the engine and exits.
 pub fn main(arguments: &[OsString]) -> ! {
-    let born = Instant::now();
     let arguments = Arguments::parse(arguments);
-    match run(&arguments, born) {
+    match run(&arguments) {
         Ok(ending) => {
             if let Some(report) = &arguments.report {
                 let file = std::fs::File::create(report).expect("the report can be written");
@@ -81,7 +81,7 @@ pub fn main(arguments: &[OsString]) -> ! {
     }
 }
 
-fn run(arguments: &Arguments, born: Instant) -> Result<Ending> {
+fn run(arguments: &Arguments) -> Result<Ending> {
     let cpus: Vec<usize> = CpuSet::allowed()?.iter().collect();
     let subject_cpu = arguments.cpu.unwrap_or(cpus[cpus.len() - 1]);
     let mut room = Room::enter(&RoomOptions {
@@ -109,9 +109,9 @@ fn run(arguments: &Arguments, born: Instant) -> Result<Ending> {
             Environment::Inherited(vec![])
         }
     };
-    if let Some(peer) = &arguments.peer {
+    if !arguments.peer.is_empty() {
         room.start_peer(PeerOptions {
-            argv: ["sh", "-c", peer].map(OsString::from).to_vec(),
+            argv: arguments.peer.clone(),
             environment: environment(),
             directory: None,
             output: rustix::io::dup(std::io::stderr()).expect("a standard error"),
@@ -126,9 +126,6 @@ fn run(arguments: &Arguments, born: Instant) -> Result<Ending> {
         stderr: rustix::io::dup(std::io::stderr()).expect("a standard error"),
         deadline: arguments.deadline,
     })?;
-    if std::env::var_os("SHOW_START").is_some() {
-        eprintln!("exec after {:?}", born.elapsed());
-    }
     running.wait()
 }
 

@@ -1,10 +1,59 @@
-//! The room on a real kernel. This program is its own engine: run as `room engine ...` it plays one.
+//! The room on a real kernel, with real processes. This program plays every part itself: run as `room engine ...` it is an engine,
+//! as `room subject ...` a subject.
 
+mod accounting;
+mod endings;
 mod engine;
+mod furniture;
+mod kills;
+mod network;
+mod stage;
+mod starts;
+mod subject;
 
-fn main() {
-    let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    if arguments.get(1).is_some_and(|role| role == "engine") {
-        engine::main(&arguments[2..]);
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use stage::{Stage, User};
+
+/// A test of one room, as one kind of user.
+type Test = fn(&Stage) -> Result<(), Failed>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    match arguments.get(1).and_then(|role| role.to_str()) {
+        Some("engine") => engine::main(&arguments[2..]),
+        Some("subject") => subject::main(&arguments[2..]),
+        _ => {}
     }
+    let mut trials = Vec::new();
+    for user in [User::Root, User::Ordinary] {
+        let stage = Stage::new(user);
+        if let Err(reason) = &stage {
+            eprintln!("tests as {user} are skipped: {reason}");
+        }
+        for (name, test) in tests() {
+            let stage = stage.clone();
+            let is_skipped = stage.is_err();
+            let trial = Trial::test(format!("{user}::{name}"), move || test(&stage?));
+            trials.push(trial.with_ignored_flag(is_skipped));
+        }
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+fn tests() -> impl Iterator<Item = (&'static str, Test)> {
+    [
+        starts::TESTS,
+        network::TESTS,
+        furniture::TESTS,
+        accounting::TESTS,
+        endings::TESTS,
+        kills::TESTS,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
 }

@@ -1,0 +1,130 @@
+//! Accounts: processor time of a whole tree, memory, its limit.
+
+use libtest_mimic::Failed;
+use serde_json::Value;
+
+use crate::Test;
+use crate::stage::{Ended, Stage, holds, same};
+
+const MEBIBYTE: u64 = 1024 * 1024;
+
+pub const TESTS: &[(&str, Test)] = &[
+    (
+        "processor_time_is_the_subjects_own",
+        processor_time_is_the_subjects_own,
+    ),
+    (
+        "processor_time_of_abandoned_children_is_there",
+        processor_time_of_abandoned_children_is_there,
+    ),
+    ("memory_is_sampled", memory_is_sampled),
+    (
+        "a_memory_limit_is_enforced_or_the_report_says_why_not",
+        a_memory_limit_is_enforced_or_the_report_says_why_not,
+    ),
+    (
+        "moments_and_windows_fit_together",
+        moments_and_windows_fit_together,
+    ),
+];
+
+fn cpu_ns(ended: &Ended) -> u64 {
+    ["cpu_user_ns", "cpu_system_ns"]
+        .iter()
+        .filter_map(|part| ended.report["subject"][part].as_u64())
+        .sum()
+}
+
+fn processor_time_is_the_subjects_own(stage: &Stage) -> Result<(), Failed> {
+    let ended = stage.run(&[], &stage.subject(&["burn", "200"]))?;
+    let burned: u64 = ended.stdout().trim().parse()?;
+    let counted = cpu_ns(&ended);
+    // Its start and end are the subject's too, but nobody else's work is.
+    holds(
+        &format!("{counted} of {burned}"),
+        counted >= burned && counted < 2 * burned,
+    )
+}
+
+fn processor_time_of_abandoned_children_is_there(stage: &Stage) -> Result<(), Failed> {
+    let ended = stage.run(&[], &stage.subject(&["abandon", "100"]))?;
+    let burned: u64 = ended.stdout().trim().parse()?;
+    let counted = cpu_ns(&ended);
+    holds(&format!("{counted} of {burned}"), counted >= burned)
+}
+
+fn memory_is_sampled(stage: &Stage) -> Result<(), Failed> {
+    let ended = stage.run(&[], &stage.subject(&["hold", "64", "400"]))?;
+    let peak = ended.report["subject"]["peak_memory_bytes"]
+        .as_u64()
+        .unwrap_or(0);
+    holds(
+        &format!("peak {peak}"),
+        (64 * MEBIBYTE..128 * MEBIBYTE).contains(&peak),
+    )?;
+    let samples = ended.report["subject"]["memory"]
+        .as_array()
+        .ok_or("no samples")?;
+    let instants: Vec<u64> = samples
+        .iter()
+        .filter_map(|sample| sample[0].as_u64())
+        .collect();
+    holds("samples ascend", instants.is_sorted() && instants.len() > 2)
+}
+
+fn a_memory_limit_is_enforced_or_the_report_says_why_not(stage: &Stage) -> Result<(), Failed> {
+    let limit = 64 * MEBIBYTE;
+    let ended = stage.run(
+        &["--memory", &limit.to_string()],
+        &stage.subject(&["hold", "256", "50"]),
+    )?;
+    let subject = &ended.report["subject"];
+    same(
+        "the limit asked for",
+        subject["memory_limit_bytes"].as_u64(),
+        Some(limit),
+    )?;
+    if subject["memory_limit_enforced_by"].is_null() {
+        eprintln!(
+            "no limit as {}: {}",
+            stage.user(),
+            subject["memory_limit_reason"]
+        );
+        holds("a reason", subject["memory_limit_reason"].is_string())?;
+        return same("outcome", ended.report["outcome"].as_str(), Some("exited"));
+    }
+    same("reason", &subject["memory_limit_reason"], &Value::Null)?;
+    same(
+        "out of memory",
+        subject["out_of_memory"].as_bool(),
+        Some(true),
+    )?;
+    same(
+        "outcome",
+        ended.report["outcome"].as_str(),
+        Some("signaled"),
+    )?;
+    same("signal", subject["signal"].as_i64(), Some(9))?;
+    same("status", ended.output.status.code(), Some(137))?;
+    let reason = ended.report["reason"].as_str().unwrap_or_default();
+    holds(reason, reason.contains("want of memory"))
+}
+
+fn moments_and_windows_fit_together(stage: &Stage) -> Result<(), Failed> {
+    let ended = stage.run(&[], &["sleep", "0.2"])?;
+    let subject = &ended.report["subject"];
+    let number = |key: &str| subject[key].as_u64().unwrap_or(0);
+    let wall = number("wall_ns");
+    let distance = number("ended_at_ns").saturating_sub(number("started_at_ns"));
+    holds("the wall time covers the sleep", wall >= 200_000_000)?;
+    // Two clocks, read one after the other.
+    holds(
+        &format!("{wall} and {distance}"),
+        wall.abs_diff(distance) < 50_000_000,
+    )?;
+    for cpu in ended.report["cpus"].as_array().ok_or("no CPUs")? {
+        let window = cpu["window_ns"].as_u64().unwrap_or(0);
+        holds("the window covers the trial", window >= wall)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! The ways a trial ends: the deadline, an interruption, a daemon that stays behind.
+
+use std::io::Read;
+use std::thread::sleep;
+use std::time::Duration;
+
+use libtest_mimic::Failed;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::Test;
+use crate::stage::{
+    Stage, control_groups_of, holds, processes_with, read_report, same, wait_until,
+};
+
+pub const TESTS: &[(&str, Test)] = &[
+    ("a_deadline_asks_first", a_deadline_asks_first),
+    ("a_deadline_kills_the_deaf", a_deadline_kills_the_deaf),
+    (
+        "a_deadline_reaches_the_stopped",
+        a_deadline_reaches_the_stopped,
+    ),
+    (
+        "a_signal_that_is_not_the_rooms_is_told",
+        a_signal_that_is_not_the_rooms_is_told,
+    ),
+    (
+        "an_interruption_ends_the_subject_and_reports",
+        an_interruption_ends_the_subject_and_reports,
+    ),
+    (
+        "an_interruption_while_preparing_ends_the_subject",
+        an_interruption_while_preparing_ends_the_subject,
+    ),
+    (
+        "a_daemon_ends_with_its_subject",
+        a_daemon_ends_with_its_subject,
+    ),
+    ("two_rooms_do_not_meet", two_rooms_do_not_meet),
+];
+
+fn a_deadline_asks_first(stage: &Stage) -> Result<(), Failed> {
+    let script = "trap 'echo asked; exit 3' TERM; while :; do sleep 0.01; done";
+    let ended = stage.run(&["--deadline-ms", "200"], &["sh", "-c", script])?;
+    same("output", ended.stdout(), "asked\n")?;
+    same(
+        "outcome",
+        ended.report["outcome"].as_str(),
+        Some("deadline"),
+    )?;
+    same(
+        "its own exit code",
+        ended.report["subject"]["exit_code"].as_i64(),
+        Some(3),
+    )?;
+    same("status", ended.output.status.code(), Some(124))
+}
+
+fn a_deadline_kills_the_deaf(stage: &Stage) -> Result<(), Failed> {
+    let script = "trap '' TERM; while :; do sleep 0.05; done";
+    let ended = stage.run(&["--deadline-ms", "100"], &["sh", "-c", script])?;
+    same(
+        "outcome",
+        ended.report["outcome"].as_str(),
+        Some("deadline"),
+    )?;
+    same(
+        "signal",
+        ended.report["subject"]["signal"].as_i64(),
+        Some(9),
+    )?;
+    let wall_ns = ended.report["subject"]["wall_ns"].as_u64().unwrap_or(0);
+    holds("it had its two seconds", wall_ns >= 2_100_000_000)
+}
+
+fn a_deadline_reaches_the_stopped(stage: &Stage) -> Result<(), Failed> {
+    let ended = stage.run(&["--deadline-ms", "100"], &["sh", "-c", "kill -STOP $$"])?;
+    same(
+        "outcome",
+        ended.report["outcome"].as_str(),
+        Some("deadline"),
+    )?;
+    same(
+        "signal",
+        ended.report["subject"]["signal"].as_i64(),
+        Some(15),
+    )
+}
+
+fn a_signal_that_is_not_the_rooms_is_told(stage: &Stage) -> Result<(), Failed> {
+    let ended = stage.run(&[], &["sh", "-c", "kill -SEGV $$"])?;
+    same(
+        "outcome",
+        ended.report["outcome"].as_str(),
+        Some("signaled"),
+    )?;
+    same(
+        "reason",
+        ended.report["reason"].as_str(),
+        Some("ended by signal 11"),
+    )?;
+    same("status", ended.output.status.code(), Some(128 + 11))
+}
+
+fn an_interruption_ends_the_subject_and_reports(stage: &Stage) -> Result<(), Failed> {
+    for signal in [Signal::TERM, Signal::INT] {
+        let token = stage.token();
+        let (mut engine, report) = stage.start(&[], &stage.subject(&["sleep", &token]))?;
+        wait_until("the subject runs", || {
+            processes_with(&token).iter().any(|pid| is_subject(*pid))
+        })?;
+        kill_process(Pid::from_child(&engine), signal)?;
+        same("status", engine.wait()?.code(), Some(130))?;
+        let report = read_report(&report);
+        same("outcome", report["outcome"].as_str(), Some("interrupted"))?;
+        same("signal", report["subject"]["signal"].as_i64(), Some(15))?;
+        same("processes", processes_with(&token), Vec::<i32>::new())?;
+        same(
+            "control groups",
+            control_groups_of(engine.id()),
+            Vec::<std::path::PathBuf>::new(),
+        )?;
+    }
+    Ok(())
+}
+
+/// The engine has the subject's arguments among its own.
+fn is_subject(pid: i32) -> bool {
+    let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    arguments.split(|&byte| byte == 0).nth(1) == Some(b"subject")
+}
+
+fn an_interruption_while_preparing_ends_the_subject(stage: &Stage) -> Result<(), Failed> {
+    let token = stage.token();
+    let subject = stage.subject(&["sleep", &token]);
+    let (mut engine, report) = stage.start(&["--pause-ms", "1000"], &subject)?;
+    // Its first process shows that the engine has entered its room, where signals wait until they are read.
+    wait_until("the room has a first process", || {
+        processes_with(&token).len() == 2
+    })?;
+    kill_process(Pid::from_child(&engine), Signal::TERM)?;
+    same("status", engine.wait()?.code(), Some(130))?;
+    same(
+        "outcome",
+        read_report(&report)["outcome"].as_str(),
+        Some("interrupted"),
+    )
+}
+
+fn a_daemon_ends_with_its_subject(stage: &Stage) -> Result<(), Failed> {
+    let token = stage.token();
+    let ended = stage.run(&[], &stage.subject(&["daemon", &token]))?;
+    same("outcome", ended.report["outcome"].as_str(), Some("exited"))?;
+    same("processes", processes_with(&token), Vec::<i32>::new())
+}
+
+fn two_rooms_do_not_meet(stage: &Stage) -> Result<(), Failed> {
+    let script = "echo $0 > /run/httpdyno/who; sleep 0.3; cat /run/httpdyno/who; ls /proc | grep -c '^[0-9]'";
+    let (mut first, _) = stage.start(&[], &["sh", "-c", script, "first"])?;
+    let (mut second, _) = stage.start(&[], &["sh", "-c", script, "second"])?;
+    sleep(Duration::from_millis(1));
+    for (engine, name) in [(&mut first, "first"), (&mut second, "second")] {
+        let mut text = String::new();
+        let output = engine.stdout.as_mut().ok_or("no output")?;
+        output.read_to_string(&mut text)?;
+        holds("the engine ends well", engine.wait()?.success())?;
+        let mut lines = text.lines();
+        same("own folder", lines.next(), Some(name))?;
+        // The room's first process, the shell, ls and grep.
+        same("processes in sight", lines.next(), Some("4"))?;
+    }
+    Ok(())
+}

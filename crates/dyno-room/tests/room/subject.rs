@@ -1,0 +1,179 @@
+//! The subjects of the tests: each does one thing and prints what came of it.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, exit};
+use std::time::{Duration, Instant};
+
+/// Long enough for a connection across a room on a slow machine; silence lasts longer.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
+const MEBIBYTE: usize = 1024 * 1024;
+
+/// Plays a subject and exits.
+#[expect(
+    clippy::zombie_processes,
+    reason = "the room is there to reap what its subjects leave"
+)]
+pub fn main(arguments: &[OsString]) -> ! {
+    let arguments: Vec<&str> = arguments
+        .iter()
+        .map(|argument| argument.to_str().expect("the tests write UTF-8"))
+        .collect();
+    match arguments[..] {
+        ["connect", ref addresses @ ..] => addresses.iter().for_each(|address| connect(address)),
+        ["resolve", name] => match (name, 80).to_socket_addrs() {
+            Ok(mut found) => println!("{}", found.next().expect("a name has an address").ip()),
+            Err(error) => println!("{error}"),
+        },
+        ["burn", milliseconds] => burn(milliseconds.parse().expect("a number")),
+        ["abandon", milliseconds] => abandon(milliseconds),
+        ["hold", mebibytes, milliseconds] => hold(
+            mebibytes.parse().expect("a number"),
+            milliseconds.parse().expect("a number"),
+        ),
+        ["sleep", _token] => std::thread::sleep(Duration::from_secs(600)),
+        ["daemon", token] => {
+            let program = std::env::current_exe().expect("/proc is mounted");
+            let mut command = Command::new(program);
+            command.args(["subject", "sleep", token]).process_group(0);
+            command
+                .stdin(std::process::Stdio::null())
+                .stdout(std::process::Stdio::null());
+            command.spawn().expect("this program can be executed");
+        }
+        ["greet", port] => greet(port),
+        ["unmount", path] => {
+            match rustix::mount::unmount(path, rustix::mount::UnmountFlags::DETACH) {
+                Ok(()) => println!("unmounted"),
+                Err(error) => println!("{:?}", error.kind()),
+            }
+        }
+        ["descriptors"] => descriptors(),
+        ["bare-etc", ref command @ ..] => bare_etc(command),
+        ["facts"] => println!(
+            "{}",
+            serde_json::to_string(&dyno_room::facts()).expect("facts are JSON")
+        ),
+        ["two-threads"] => two_threads(),
+        ref other => panic!("unknown subject {other:?}"),
+    }
+    exit(0)
+}
+
+/// Prints what a connection greets with, or the kind of its error.
+fn connect(address: &str) {
+    let address: SocketAddr = address
+        .to_socket_addrs()
+        .expect("an address or a name of the hosts file")
+        .next()
+        .expect("one address");
+    let mut greeting = String::new();
+    let outcome = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)
+        .and_then(|mut stream| stream.read_to_string(&mut greeting));
+    match outcome {
+        Ok(_) => println!("{}", greeting.trim_end()),
+        Err(error) => println!("{:?}", error.kind()),
+    }
+}
+
+/// Uses this much processor time, then prints how much it really was, in nanoseconds.
+fn burn(milliseconds: u64) {
+    use rustix::time::{ClockId, clock_gettime};
+    let used = || Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default();
+    while used() < Duration::from_millis(milliseconds) {
+        std::hint::black_box((0..1000).sum::<u64>());
+    }
+    println!("{}", used().as_nanos());
+}
+
+/// Burns in a child that nobody waits for: the room has to.
+fn abandon(milliseconds: &str) {
+    let program = std::env::current_exe().expect("/proc is mounted");
+    let mut command = Command::new(program);
+    command
+        .args(["subject", "burn", milliseconds])
+        .stdout(std::process::Stdio::piped());
+    let child = command.spawn().expect("this program can be executed");
+    let mut burned = String::new();
+    let mut output = child.stdout.expect("its output is piped");
+    output
+        .read_to_string(&mut burned)
+        .expect("it prints what it burned");
+    print!("{burned}");
+}
+
+/// Touches this much memory and keeps it for a while.
+fn hold(mebibytes: usize, milliseconds: u64) {
+    let mut memory = vec![0_u8; mebibytes * MEBIBYTE];
+    for page in memory.chunks_mut(4096) {
+        page[0] = 1;
+    }
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(milliseconds) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    println!("{}", std::hint::black_box(&memory).len());
+}
+
+/// Says hello to everybody, for ever.
+fn greet(port: &str) {
+    let port: u16 = port.parse().expect("a port");
+    let listener = TcpListener::bind(("0.0.0.0", port)).expect("the port is free");
+    for connection in listener.incoming() {
+        let _ = connection.expect("a connection").write_all(b"hello\n");
+    }
+}
+
+/// Prints the descriptors it was born with; the one that reads the folder is its own.
+fn descriptors() {
+    let entries = std::fs::read_dir("/proc/self/fd").expect("/proc is mounted");
+    let mut found: Vec<i32> = entries
+        .flatten()
+        .filter(|entry| {
+            let target = std::fs::read_link(entry.path()).unwrap_or_default();
+            !target.ends_with("fd")
+        })
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect();
+    found.sort_unstable();
+    println!("{found:?}");
+}
+
+/// Executes a command on a machine whose `/etc` has no hosts, no `nsswitch.conf`, no certificates, and a `resolv.conf` that leads
+/// into `/run`, as systemd makes it.
+fn bare_etc(command: &[&str]) {
+    use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+    // SAFETY: unsharing a mount namespace closes no descriptor.
+    let unshared = unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNS) };
+    unshared.expect("root may make namespaces");
+    mount_change(
+        "/",
+        MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+    )
+    .expect("a private tree");
+    mount("tmpfs", "/etc", "tmpfs", MountFlags::empty(), None).expect("an empty /etc");
+    std::os::unix::fs::symlink(
+        "../run/systemd/resolve/stub-resolv.conf",
+        "/etc/resolv.conf",
+    )
+    .expect("an empty folder takes a link");
+    let error = Command::new(command[0]).args(&command[1..]).exec();
+    panic!("{error}");
+}
+
+/// Enters a room too late.
+fn two_threads() {
+    let (sender, receiver) = std::sync::mpsc::channel::<()>();
+    let thread = std::thread::spawn(move || receiver.recv());
+    let allowed = dyno_room::CpuSet::allowed().expect("the kernel tells");
+    let entered = dyno_room::Room::enter(&dyno_room::RoomOptions {
+        engine_cpus: allowed.clone(),
+        subject_cpus: allowed,
+        ..Default::default()
+    });
+    println!("{}", entered.expect_err("two threads cannot move"));
+    drop(sender);
+    let _ = thread.join();
+}
