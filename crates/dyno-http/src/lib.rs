@@ -57,6 +57,7 @@ pub mod fields;
 mod limits;
 mod method;
 mod progress;
+mod reason;
 pub mod request;
 pub mod response;
 mod scan;

@@ -2,6 +2,7 @@
 //!
 //! What is written is checked, so that no value from outside can end a line: a refused part takes back the whole head.
 
+pub use crate::reason::reason;
 use crate::{Error, Method, Problem, Version, scan};
 
 /// A head that is being written. Nothing is complete before [`Self::end`].
@@ -217,64 +218,6 @@ pub const CHUNK_END: &[u8; 2] = b"\r\n";
 #[inline]
 pub fn last_chunk(out: &mut Vec<u8>, trailers: &FieldLines) {
     push(out, [b"0\r\n", &trailers.bytes, b"\r\n"]);
-}
-
-/// The registered reason phrase of a status code; empty where there is none.
-#[must_use]
-pub const fn reason(status: u16) -> &'static str {
-    match status {
-        100 => "Continue",
-        101 => "Switching Protocols",
-        102 => "Processing",
-        103 => "Early Hints",
-        200 => "OK",
-        201 => "Created",
-        202 => "Accepted",
-        203 => "Non-Authoritative Information",
-        204 => "No Content",
-        205 => "Reset Content",
-        206 => "Partial Content",
-        300 => "Multiple Choices",
-        301 => "Moved Permanently",
-        302 => "Found",
-        303 => "See Other",
-        304 => "Not Modified",
-        307 => "Temporary Redirect",
-        308 => "Permanent Redirect",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        406 => "Not Acceptable",
-        407 => "Proxy Authentication Required",
-        408 => "Request Timeout",
-        409 => "Conflict",
-        410 => "Gone",
-        411 => "Length Required",
-        412 => "Precondition Failed",
-        413 => "Content Too Large",
-        414 => "URI Too Long",
-        415 => "Unsupported Media Type",
-        416 => "Range Not Satisfiable",
-        417 => "Expectation Failed",
-        421 => "Misdirected Request",
-        422 => "Unprocessable Content",
-        425 => "Too Early",
-        426 => "Upgrade Required",
-        428 => "Precondition Required",
-        429 => "Too Many Requests",
-        431 => "Request Header Fields Too Large",
-        451 => "Unavailable For Legal Reasons",
-        500 => "Internal Server Error",
-        501 => "Not Implemented",
-        502 => "Bad Gateway",
-        503 => "Service Unavailable",
-        504 => "Gateway Timeout",
-        505 => "HTTP Version Not Supported",
-        511 => "Network Authentication Required",
-        _ => "",
-    }
 }
 
 #[inline]

@@ -11,6 +11,35 @@ pub(super) struct ChunkLine {
     size_length: usize,
 }
 
+/// The size and the end of the line at `at`, if all of it is there, and nothing but digits: the way nearly all lines are, read
+/// several times as fast as by [`ChunkLine`].
+#[inline]
+pub(super) fn plain(bytes: &[u8], at: usize, limits: &Limits) -> Option<(u64, usize)> {
+    let mut size = 0;
+    for (digits, byte) in bytes[at..].iter().take(DIGITS + 1).enumerate() {
+        let Some(value) = digit(*byte) else {
+            let whole = digits > 0
+                && bytes[at + digits..].starts_with(b"\r\n")
+                && digits + 2 <= limits.chunk_line_bytes;
+            return whole.then_some((size, at + digits + 2));
+        };
+        size = size << 4 | u64::from(value);
+    }
+    None
+}
+
+/// Hexadecimal digits of the largest `u64`.
+const DIGITS: usize = 16;
+
+#[inline]
+const fn digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' | b'A'..=b'F' => Some((byte | 0x20) - b'a' + 10),
+        _ => None,
+    }
+}
+
 /// What the next byte belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Place {
@@ -72,11 +101,10 @@ impl ChunkLine {
     }
 
     fn next(&mut self, byte: u8, tolerance: Tolerance) -> Result<Place, Problem> {
+        if let (Place::FirstDigit | Place::Digit, Some(value)) = (self.place, digit(byte)) {
+            return self.add_digit(value);
+        }
         Ok(match (self.place, byte) {
-            (Place::FirstDigit | Place::Digit, _) if byte.is_ascii_hexdigit() => {
-                self.add_digit(byte)?;
-                Place::Digit
-            }
             (Place::LineFeed, b'\n') => Place::End,
             (Place::LineFeed, _) => return Err(Problem::BareCarriageReturn),
             (Place::FirstDigit, _) => return Err(Problem::InvalidChunkSize),
@@ -112,16 +140,12 @@ impl ChunkLine {
         })
     }
 
-    fn add_digit(&mut self, digit: u8) -> Result<(), Problem> {
-        let value = match digit {
-            b'0'..=b'9' => digit - b'0',
-            _ => (digit | 0x20) - b'a' + 10,
-        };
+    fn add_digit(&mut self, value: u8) -> Result<Place, Problem> {
         if self.size >> 60 != 0 {
             return Err(Problem::InvalidChunkSize);
         }
         self.size = self.size << 4 | u64::from(value);
-        Ok(())
+        Ok(Place::Digit)
     }
 }
 

@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-use super::{Framing, chunk_line::ChunkLine, trailers::Trailers};
+use super::{
+    Framing,
+    chunk_line::{ChunkLine, plain},
+    trailers::Trailers,
+};
 use crate::{Error, Fields, Limits, Problem};
 
 /// Finds the content in the bytes of one body, however they are cut.
@@ -23,6 +27,9 @@ enum State {
     /// So many bytes are left, and the body ends with them.
     Length(u64),
     UntilClose,
+    /// At the start of a chunk line.
+    LineStart,
+    /// Within a chunk line.
     Line(ChunkLine),
     /// So many bytes of the chunk are left.
     Data(u64),
@@ -107,53 +114,60 @@ impl Decoder {
     /// Invalid chunked coding, or more of it than the limits allow. The decoder repeats an error from then on.
     #[inline]
     pub fn decode(&mut self, bytes: &[u8]) -> Result<Step, Error> {
+        let (consumed, content) = match self.state {
+            State::Length(left) => {
+                let content = piece(0, bytes, left);
+                let left = left - content.len() as u64;
+                self.state = State::before_rest(left);
+                (content.end, content)
+            }
+            State::UntilClose => (bytes.len(), 0..bytes.len()),
+            State::Done => (0, 0..0),
+            State::Refused(error) => return Err(error),
+            _ => self.chunked(bytes)?,
+        };
+        self.taken += consumed as u64;
+        Ok(Step {
+            consumed,
+            content,
+            done: self.state == State::Done,
+        })
+    }
+
+    /// One step within chunked coding: bytes used up, and where content lies.
+    #[inline]
+    fn chunked(&mut self, bytes: &[u8]) -> Result<(usize, Range<usize>), Error> {
         let mut at = 0;
         let mut content = 0..0;
-        loop {
+        while at < bytes.len() {
             at = match self.state {
-                State::Length(left) => {
-                    content = piece(at, bytes, left);
-                    let left = left - content.len() as u64;
-                    self.state = if left == 0 {
-                        State::Done
-                    } else {
-                        State::Length(left)
-                    };
-                    at = content.end;
-                    break;
-                }
-                State::UntilClose => {
-                    content = 0..bytes.len();
-                    at = bytes.len();
-                    break;
-                }
                 State::Data(left) if content.is_empty() => {
                     content = piece(at, bytes, left);
                     let left = left - content.len() as u64;
-                    self.state = if left == 0 {
-                        State::DataCarriageReturn
-                    } else {
-                        State::Data(left)
+                    let (state, end) = match bytes[content.end..] {
+                        _ if left > 0 => (State::Data(left), content.end),
+                        [b'\r', b'\n', ..] => (State::LineStart, content.end + 2),
+                        _ => (State::DataCarriageReturn, content.end),
                     };
-                    content.end
+                    self.state = state;
+                    end
                 }
                 State::Data(_) | State::Done => break,
-                State::Refused(error) => return Err(error),
-                _ if at == bytes.len() => break,
+                State::LineStart => {
+                    if let Some((size, end)) = plain(bytes, at, &self.limits) {
+                        self.state = State::after_line(size);
+                        end
+                    } else {
+                        self.state = State::Line(ChunkLine::default());
+                        at
+                    }
+                }
                 _ => self
                     .framing_bytes(bytes, at)
                     .map_err(|error| self.refuse(error))?,
             };
-            if at == bytes.len() {
-                break;
-            }
         }
-        self.taken += at as u64;
-        Ok(Step {
-            consumed: at,
-            content,
-            done: self.state == State::Done,
-        })
+        Ok((at, content))
     }
 
     /// As [`Self::decode`] over all pieces, for when only their length matters.
@@ -210,11 +224,7 @@ impl Decoder {
                             let limit = self.limits.chunk_extension_bytes;
                             return Err(Error::new(end, Problem::TooManyChunkExtensions { limit }));
                         }
-                        if size == 0 {
-                            State::Trailers
-                        } else {
-                            State::Data(size)
-                        }
+                        State::after_line(size)
                     }
                 };
                 Ok(end)
@@ -224,7 +234,7 @@ impl Decoder {
                 Ok(at + 1)
             }
             (State::DataLineFeed, b'\n') => {
-                self.state = State::Line(ChunkLine::default());
+                self.state = State::LineStart;
                 Ok(at + 1)
             }
             (State::Trailers, _) => {
@@ -253,10 +263,24 @@ impl Decoder {
 impl State {
     fn new(framing: Framing) -> Self {
         match framing {
-            Framing::None | Framing::Tunnel | Framing::Length(0) => Self::Done,
-            Framing::Length(length) => Self::Length(length),
-            Framing::Chunked => Self::Line(ChunkLine::default()),
+            Framing::None | Framing::Tunnel => Self::Done,
+            Framing::Length(length) => Self::before_rest(length),
+            Framing::Chunked => Self::LineStart,
             Framing::UntilClose => Self::UntilClose,
+        }
+    }
+
+    const fn before_rest(left: u64) -> Self {
+        match left {
+            0 => Self::Done,
+            left => Self::Length(left),
+        }
+    }
+
+    const fn after_line(size: u64) -> Self {
+        match size {
+            0 => Self::Trailers,
+            size => Self::Data(size),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Nanoseconds to parse a head, beside httparse: `cargo bench -p dyno-http`.
+//! Nanoseconds to parse a head, or to get through the chunks of a body, beside httparse: `cargo bench -p dyno-http`.
 //!
 //! Two readings of httparse: bare (syntax only, headers in an uninitialised array, its fastest entry), and with the fields
 //! that decide about framing, host and connection looked up afterwards, which this crate's parser has done when it returns.
@@ -10,7 +10,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use dyno_http::{Limits, Parse, request, response};
+use dyno_http::{
+    Limits, Parse,
+    body::{Decoder, Framing},
+    request, response,
+};
 
 const ROUNDS: usize = 101;
 const ROUND: Duration = Duration::from_millis(2);
@@ -33,7 +37,7 @@ Set-Cookie: session=0123456789abcdef0123456789abcdef; Path=/; HttpOnly; Secure; 
 
 fn main() {
     println!(
-        "{ROUNDS} rounds of {} ms each; ns per head: median [min..max]; ratio: httparse / ours, median [min..max]",
+        "{ROUNDS} rounds of {} ms each; ns per head or chunk: median [min..max]; ratio: httparse / ours, median [min..max]",
         ROUND.as_millis()
     );
     for (name, bytes) in [
@@ -54,15 +58,45 @@ fn main() {
             [&ours_response, &bare_response, &looked_up_response],
         );
     }
+    for (name, chunk) in [("chunks of 10 bytes", 10), ("chunks of 4096 bytes", 4096)] {
+        compare(
+            name,
+            &body(chunk),
+            64.0,
+            &[
+                ("ours", &our_chunks),
+                ("httparse, whole body", &httparse_chunks),
+            ],
+        );
+    }
 }
 
 type Parser<'p> = &'p dyn Fn(&[u8]) -> u64;
 
 fn report(name: &str, bytes: &[u8], parsers: [Parser<'_>; 3]) {
-    let rounds: Vec<[f64; 3]> = (0..ROUNDS)
-        .map(|_| parsers.map(|parser| nanoseconds(parser, bytes)))
+    compare(
+        name,
+        bytes,
+        1.0,
+        &[
+            ("ours", parsers[0]),
+            ("httparse, bare", parsers[1]),
+            ("httparse, looked up", parsers[2]),
+        ],
+    );
+}
+
+/// Prints what each of the parsers takes for `bytes`, which hold so many `parts`; the first one is what the others are compared with.
+fn compare(name: &str, bytes: &[u8], parts: f64, parsers: &[(&str, Parser<'_>)]) {
+    let rounds: Vec<Vec<f64>> = (0..ROUNDS)
+        .map(|_| {
+            parsers
+                .iter()
+                .map(|(_, parser)| nanoseconds(parser, bytes) / parts)
+                .collect()
+        })
         .collect();
-    let column = |value: &dyn Fn(&[f64; 3]) -> f64| {
+    let column = |value: &dyn Fn(&Vec<f64>) -> f64| {
         let mut values: Vec<f64> = rounds.iter().map(value).collect();
         values.sort_by(f64::total_cmp);
         format!(
@@ -73,17 +107,13 @@ fn report(name: &str, bytes: &[u8], parsers: [Parser<'_>; 3]) {
         )
     };
     println!("{name} ({} bytes)", bytes.len());
-    println!("  ours                    {}", column(&|round| round[0]));
-    println!(
-        "  httparse, bare          {}   ratio {}",
-        column(&|round| round[1]),
-        column(&|round| round[1] / round[0])
-    );
-    println!(
-        "  httparse, looked up     {}   ratio {}",
-        column(&|round| round[2]),
-        column(&|round| round[2] / round[0])
-    );
+    for (index, (parser, _)) in parsers.iter().enumerate() {
+        let ratio = column(&|round| round[index] / round[0]);
+        println!(
+            "  {parser:<22}{:<28}ratio {ratio}",
+            column(&|round| round[index])
+        );
+    }
 }
 
 /// Mean over one round.
@@ -101,6 +131,41 @@ fn nanoseconds(parser: Parser<'_>, bytes: &[u8]) -> f64 {
         count += 100;
     }
     start.elapsed().as_nanos() as f64 / count as f64
+}
+
+/// A chunked body of 64 chunks of so many bytes.
+fn body(chunk: usize) -> Vec<u8> {
+    let mut wire = format!("{chunk:x}\r\n{}\r\n", "x".repeat(chunk))
+        .repeat(64)
+        .into_bytes();
+    wire.extend_from_slice(b"0\r\n\r\n");
+    wire
+}
+
+fn our_chunks(bytes: &[u8]) -> u64 {
+    let drained = Decoder::new(Framing::Chunked, &Limits::default())
+        .drain(bytes)
+        .expect("valid");
+    assert!(drained.done);
+    drained.content_bytes
+}
+
+/// The loop that a user of httparse writes when the whole body is there.
+fn httparse_chunks(bytes: &[u8]) -> u64 {
+    let (mut at, mut content) = (0, 0);
+    loop {
+        let (line, size) = httparse::parse_chunk_size(&bytes[at..])
+            .expect("valid")
+            .unwrap();
+        if size == 0 {
+            assert_eq!(&bytes[at + line..], b"\r\n");
+            return content;
+        }
+        at += line + usize::try_from(size).expect("it lies in memory");
+        assert_eq!(&bytes[at..at + 2], b"\r\n");
+        at += 2;
+        content += size;
+    }
 }
 
 fn ours_request(bytes: &[u8]) -> u64 {
