@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 __all__ = ["CLOCK_SLACK_NS", "DONE_SLACK_NS", "BoolArray", "Claims", "Int64Array", "Requests", "seen_within"]
 
-CLOCK_SLACK_NS: Final = 1_000_000
-"""Reading a clock and rounding what it says: 1 ms at either end, beside the precision of the start time itself."""
+CLOCK_SLACK_NS: Final = 2_000_000
+"""Reading clocks, and durations in whole milliseconds: 2 ms at either end, beside the precision of the start time."""
 DONE_SLACK_NS: Final = 100_000_000
 """The origin stamps the end after its write has returned; on a busy CPU the client may have read it all before that."""
 

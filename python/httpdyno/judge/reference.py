@@ -52,7 +52,9 @@ def read_expectations(source: Path | BinaryIO) -> pl.DataFrame:
     EngineFailed
         If it is no such CSV.
     """
-    return _read(source, _EXPECTED, "expectations")
+    # Clients print a URL without the spaces around it, and lines are read so; the two must meet.
+    read = _read(source, _EXPECTED, "expectations").with_columns(pl.col("url").str.strip_chars())
+    return read.filter(pl.col("url") != "")
 
 
 def expectations_unknown(urls: pl.Series) -> pl.DataFrame:

@@ -230,7 +230,7 @@ def _unseen(matched: pl.DataFrame, ids: Int64Array, expected: pl.DataFrame, arri
     group = group_of_id[ids]
     start = matched["start_ns"].to_numpy()
     tolerance = matched["precision_ns"].to_numpy() + CLOCK_SLACK_NS
-    end = start + matched["duration_ns"].to_numpy() + tolerance + CLOCK_SLACK_NS
+    end = start + matched["duration_ns"].to_numpy() + tolerance
     requests_seen = Requests(
         logged["group"].cast(pl.Int64).to_numpy(),
         logged["at_ns"].to_numpy(),

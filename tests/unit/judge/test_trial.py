@@ -110,6 +110,13 @@ def test_expectations_that_are_none_are_one_clear_line(text: bytes) -> None:
         read_expectations(io.BytesIO(text))
 
 
+def test_spaces_around_a_url_do_not_matter_and_lines_of_spaces_are_none() -> None:
+    row = b",error,,,invalid_url,0,,0,\n"
+    header = EXPECT.splitlines(keepends=True)[0]
+    text = header + b" https://a.example " + row + b"   " + row + b"not a url" + row + b'"say ""x"", y"' + row
+    assert read_expectations(io.BytesIO(text))["url"].to_list() == ["https://a.example", "not a url", 'say "x", y']
+
+
 def test_expectations_that_are_not_there_are_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(EngineFailed, match="the engine's arrivals cannot be read"):
         read_arrivals(tmp_path / "none")
