@@ -11,8 +11,10 @@ export function readSettings(environment) {
   if (!/^\d+$/.test(concurrency) || Number(concurrency) < 1) {
     return refusal("CONCURRENCY", "a whole number from 1", concurrency);
   }
-  if (!/^(\d+\.?\d*|\.\d+)$/.test(requestTimeout) || !(Number(requestTimeout) > 0)) {
-    return refusal("REQUEST_TIMEOUT", "a number of seconds above 0", requestTimeout);
+  // A timer of 2^31 milliseconds or more would fire at once.
+  const isSeconds = /^(\d+\.?\d*|\.\d+)$/.test(requestTimeout);
+  if (!isSeconds || !(Number(requestTimeout) > 0) || Number(requestTimeout) > 2147483) {
+    return refusal("REQUEST_TIMEOUT", "a number of seconds above 0, up to 2147483", requestTimeout);
   }
   if (!["0", "1"].includes(keepalive)) return refusal("KEEPALIVE", "0 or 1", keepalive);
   if (!["", "json"].includes(check)) return refusal("CHECK", "empty or json", check);
