@@ -84,6 +84,9 @@ def read_arrivals(source: Path | BinaryIO) -> pl.DataFrame:
 def _read(source: Path | BinaryIO, columns: dict[str, pl.DataType], what: str) -> pl.DataFrame:
     try:
         return pl.read_csv(source, columns=list(columns), schema_overrides=columns)
+    except pl.exceptions.NoDataError:
+        # Of no URL at all the engine writes nothing, not even a header.
+        return pl.DataFrame(schema=columns)
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise EngineFailed(f"the engine's {what} cannot be read ({reason}): build the engine again") from error

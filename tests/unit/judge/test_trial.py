@@ -104,10 +104,20 @@ def test_the_record_of_a_subject_that_is_not_there() -> None:
     assert (trial.subject, trial.reason, trial.summary, trial.counters.wall_ns) == ("x", "needs go", None, None)
 
 
-@pytest.mark.parametrize("text", [b"", b"no,such,columns\n1,2,3\n", b"\x00\xff", EXPECT.replace(b"either", b"perhaps")])
+@pytest.mark.parametrize("text", [b"no,such,columns\n1,2,3\n", b"\x00\xff", EXPECT.replace(b"either", b"perhaps")])
 def test_expectations_that_are_none_are_one_clear_line(text: bytes) -> None:
     with pytest.raises(EngineFailed, match="the engine's expectations cannot be read"):
         read_expectations(io.BytesIO(text))
+
+
+def test_a_client_that_was_given_nothing_and_printed_nothing_did_well() -> None:
+    nothing = Reference(
+        read_expectations(io.BytesIO()), read_arrivals(io.BytesIO(ARRIVALS.splitlines(keepends=True)[0]))
+    )
+    judged = judge_crawl(PLAN, Remains(REPORT, io.BytesIO()), nothing)
+    assert (judged.trial.outcome, judged.trial.urls_given, len(judged.samples)) == (Outcome.OK, 0, 0)
+    assert judged.trial.summary is not None
+    assert judged.trial.summary.right_per_s is None
 
 
 def test_spaces_around_a_url_do_not_matter_and_lines_of_spaces_are_none() -> None:
