@@ -1,0 +1,118 @@
+//! Progress of a trial as JSON lines, about five a second.
+
+use std::fs::File;
+use std::io::Write;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+const EVERY: Duration = Duration::from_millis(200);
+
+/// How far the origin is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Done {
+    /// Requests answered.
+    pub requests: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+}
+
+/// Where a trial stands.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Phase {
+    Preparing,
+    Running,
+    Done,
+}
+
+#[derive(Debug, Serialize)]
+struct Line {
+    phase: Phase,
+    elapsed_ns: u64,
+    requests: u64,
+    requests_expected: Option<u64>,
+    sent_bytes: u64,
+}
+
+/// The channel to whoever watches; nobody watching is no error.
+pub struct Progress {
+    file: Option<File>,
+    requests_expected: Option<u64>,
+}
+
+impl Progress {
+    /// Opens the descriptor that the caller has made for us.
+    pub fn new(descriptor: Option<u32>) -> Result<Self> {
+        let open = |descriptor: u32| {
+            // By its name, since taking a bare number for a file is not safe in the sense of the language.
+            let path = format!("/proc/self/fd/{descriptor}");
+            File::options()
+                .write(true)
+                .open(&path)
+                .with_context(|| format!("--progress {descriptor}: cannot write to it"))
+        };
+        Ok(Self {
+            file: descriptor.map(open).transpose()?,
+            requests_expected: None,
+        })
+    }
+
+    /// How many requests the whole trial takes, once that is known.
+    pub fn expect(&mut self, requests: Option<u64>) {
+        self.requests_expected = requests;
+    }
+
+    /// Says that the room is being prepared.
+    pub fn preparing(&mut self) {
+        self.write(Phase::Preparing, Duration::ZERO, Done::default());
+    }
+
+    /// Reports what `done` says five times a second, until the watch is ended.
+    pub fn watch(self, done: impl Fn() -> Done + Send + 'static) -> Watch {
+        let (end, ended) = mpsc::channel::<()>();
+        let thread = thread::spawn(move || {
+            let (mut progress, start) = (self, Instant::now());
+            while ended.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+                progress.write(Phase::Running, start.elapsed(), done());
+            }
+            progress.write(Phase::Done, start.elapsed(), done());
+        });
+        Watch { end, thread }
+    }
+
+    fn write(&mut self, phase: Phase, elapsed: Duration, done: Done) {
+        let Some(file) = &mut self.file else { return };
+        let line = Line {
+            phase,
+            elapsed_ns: u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX),
+            requests: done.requests,
+            requests_expected: self.requests_expected,
+            sent_bytes: done.sent_bytes,
+        };
+        let mut text = serde_json::to_string(&line).unwrap_or_default();
+        text.push('\n');
+        if file.write_all(text.as_bytes()).is_err() {
+            // Whoever watched has gone; the trial goes on.
+            self.file = None;
+        }
+    }
+}
+
+/// A watch under way.
+pub struct Watch {
+    end: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Watch {
+    /// Writes the last line and ends the watch.
+    pub fn end(self) {
+        drop(self.end);
+        // The thread writes and returns; a panic in it has been printed already.
+        let _ = self.thread.join();
+    }
+}

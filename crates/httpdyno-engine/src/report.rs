@@ -1,0 +1,59 @@
+//! The report of a trial: one JSON object, version 1.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use dyno_room::Ending;
+use serde_json::{Value, json};
+
+use crate::feed::Fed;
+use crate::room_web::WebRecord;
+
+/// The version of the report's shape.
+const VERSION: u32 = 1;
+
+/// All that is known of a trial when it is over.
+pub struct Report<'r> {
+    /// What the room saw.
+    pub ending: Ending,
+    /// What the web saw; absent with another peer.
+    pub origin: Option<&'r WebRecord>,
+    /// What was fed on a schedule.
+    pub fed: Option<Fed>,
+}
+
+impl Report<'_> {
+    /// Writes the report; its keys are those of docs/reference/records.md.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let file = File::create(path).with_context(|| format!("--report {}", path.display()))?;
+        let mut file = BufWriter::new(file);
+        serde_json::to_writer(&mut file, &self.value()?)
+            .and_then(|()| writeln!(file).map_err(serde_json::Error::io))
+            .and_then(|()| file.flush().map_err(serde_json::Error::io))
+            .with_context(|| format!("--report {}", path.display()))
+    }
+
+    fn value(&self) -> Result<Value> {
+        let ending = &self.ending;
+        Ok(json!({
+            "version": VERSION,
+            "outcome": ending.outcome,
+            "reason": ending.reason,
+            "subject": ending.subject,
+            "engine": {
+                "cpu_user_ns": ending.engine.cpu_user_ns,
+                "cpu_system_ns": ending.engine.cpu_system_ns,
+                "version": env!("CARGO_PKG_VERSION"),
+            },
+            "peer": ending.peer,
+            "cpus": ending.cpus,
+            "pressure": ending.pressure,
+            "fed": self.fed,
+            "web": self.origin.map(WebRecord::identity),
+            "origin": self.origin.map(WebRecord::counters).transpose()?,
+            "throughput": self.origin.map_or_else(|| json!([]), WebRecord::throughput),
+        }))
+    }
+}
