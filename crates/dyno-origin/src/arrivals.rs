@@ -1,7 +1,7 @@
 //! The log of arrivals: when each request came, when its answer was done.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::io::{self, Write};
 
 use dyno_web::Scheme;
@@ -15,11 +15,7 @@ pub(crate) struct Fingerprints(RandomState, RandomState);
 
 impl Fingerprints {
     pub(crate) fn of(&self, value: &impl Hash) -> Fingerprint {
-        let mut high = self.0.build_hasher();
-        let mut low = self.1.build_hasher();
-        value.hash(&mut high);
-        value.hash(&mut low);
-        u128::from(high.finish()) << 64 | u128::from(low.finish())
+        u128::from(self.0.hash_one(value)) << 64 | u128::from(self.1.hash_one(value))
     }
 }
 
@@ -147,7 +143,11 @@ impl Arrivals {
     /// How many requests were logged: none unless logging was asked for.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.logs.iter().filter_map(|log| log.arrivals.as_ref()).map(Vec::len).sum()
+        self.logs
+            .iter()
+            .filter_map(|log| log.arrivals.as_ref())
+            .map(Vec::len)
+            .sum()
     }
 
     /// Whether no request was logged.
@@ -166,7 +166,12 @@ impl Arrivals {
     pub fn write_csv(&self, output: &mut impl Write) -> io::Result<()> {
         let mut ordered: Vec<(&Arrival, &Texts)> = Vec::with_capacity(self.len());
         for log in &self.logs {
-            ordered.extend(log.arrivals.iter().flatten().map(|arrival| (arrival, &log.urls)));
+            ordered.extend(
+                log.arrivals
+                    .iter()
+                    .flatten()
+                    .map(|arrival| (arrival, &log.urls)),
+            );
         }
         ordered.sort_by_key(|(arrival, _)| arrival.at_ns);
         output.write_all(b"at_ns,done_ns,connection,url,status\n")?;
@@ -200,7 +205,11 @@ mod tests {
     use super::*;
 
     fn url<'r>(scheme: Scheme, authority: &'r str, target: &'r str) -> Url<'r> {
-        Url { scheme, authority, target }
+        Url {
+            scheme,
+            authority,
+            target,
+        }
     }
 
     #[test]

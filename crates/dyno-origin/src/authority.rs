@@ -64,10 +64,15 @@ impl Authority {
         let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256)?;
         let mut params = CertificateParams::default();
         params.distinguished_name = rcgen::DistinguishedName::new();
-        params.distinguished_name.push(DnType::OrganizationName, "httpdyno");
-        params.distinguished_name.push(DnType::CommonName, "httpdyno room authority");
+        params
+            .distinguished_name
+            .push(DnType::OrganizationName, "httpdyno");
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "httpdyno room authority");
         let now = OffsetDateTime::now_utc();
-        (params.not_before, params.not_after) = (now - Duration::days(1_095), now + Duration::days(1_095));
+        (params.not_before, params.not_after) =
+            (now - Duration::days(1_095), now + Duration::days(1_095));
         params.serial_number = Some(serials.next());
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![
@@ -76,7 +81,10 @@ impl Authority {
             KeyUsagePurpose::CrlSign,
         ];
         let certificate = params.self_signed(&key)?;
-        let ecdsa = LeafKey::new(KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256)?, &provider)?;
+        let ecdsa = LeafKey::new(
+            KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256)?,
+            &provider,
+        )?;
         Ok(Self {
             pem: certificate.pem(),
             certificate: certificate.into(),
@@ -115,7 +123,7 @@ impl Authority {
                         let handshake = web.handshake(host.as_ref());
                         if !matches!(handshake.fault, Some(Fault::StallTls | Fault::TlsAlert)) {
                             // A name that cannot stand in a certificate fails again in its handshake, where it is counted.
-                            drop(self.leaf(host.as_ref(), &handshake));
+                            drop(self.leaf(host.as_ref(), handshake));
                         }
                     }
                 });
@@ -124,13 +132,20 @@ impl Authority {
     }
 
     /// The leaf that `handshake` shows for `host`, with its key; may wait for the RSA key.
-    pub(crate) fn leaf(&self, host: &str, handshake: &Handshake) -> Result<Arc<CertifiedKey>, Error> {
+    pub(crate) fn leaf(
+        &self,
+        host: &str,
+        handshake: Handshake,
+    ) -> Result<Arc<CertifiedKey>, Error> {
         let flavour = Flavour::of(handshake.fault);
         let variant = flavour as usize * 2 + usize::from(handshake.key == KeyKind::Ecdsa);
         let place = self.hasher.hash_one(host) % SHARDS as u64;
         let shard = &self.leaves[usize::try_from(place).expect("below 64")];
         let known = shard.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(leaf) = known.get(host).and_then(|variants| variants[variant].clone()) {
+        if let Some(leaf) = known
+            .get(host)
+            .and_then(|variants| variants[variant].clone())
+        {
             return Ok(leaf);
         }
         drop(known);

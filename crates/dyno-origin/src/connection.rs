@@ -62,7 +62,12 @@ pub(crate) async fn serve(accepted: Accepted, stream: TcpStream) {
 }
 
 /// Ends a connection as its last exchange says.
-async fn finish<S>(mut stream: S, accepted: &Accepted, end: End, reset: impl Fn(&S)) -> io::Result<()>
+async fn finish<S>(
+    mut stream: S,
+    accepted: &Accepted,
+    end: End,
+    reset: impl Fn(&S),
+) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {

@@ -86,25 +86,41 @@ fn new_lateness() -> Histogram<u64> {
 pub(crate) fn merge(threads: Vec<Counters>) -> (OriginReport, Throughput) {
     let sum = |count: fn(&Counters) -> u64| threads.iter().map(count).sum::<u64>();
     let dns_queries = sum(|thread| thread.dns_queries);
-    let dns_distinct: HashSet<u128> = threads.iter().flat_map(|thread| &thread.dns_seen).copied().collect();
+    let dns_distinct: HashSet<u128> = threads
+        .iter()
+        .flat_map(|thread| &thread.dns_seen)
+        .copied()
+        .collect();
     let mut lateness = new_lateness();
     for thread in &threads {
-        lateness.add(&thread.lateness).expect("both have the same bounds");
+        lateness
+            .add(&thread.lateness)
+            .expect("both have the same bounds");
     }
     let report = OriginReport {
         connections: sum(|thread| thread.connections),
         handshakes_full: sum(|thread| thread.handshakes_full),
         handshakes_resumed: sum(|thread| thread.handshakes_resumed),
         handshakes_failed: sum(|thread| thread.handshakes_failed),
-        tls_versions: present([("1.2", sum(|thread| thread.tls_1_2)), ("1.3", sum(|thread| thread.tls_1_3))]),
-        http_versions: present([("1.0", sum(|thread| thread.http_1_0)), ("1.1", sum(|thread| thread.http_1_1))]),
+        tls_versions: present([
+            ("1.2", sum(|thread| thread.tls_1_2)),
+            ("1.3", sum(|thread| thread.tls_1_3)),
+        ]),
+        http_versions: present([
+            ("1.0", sum(|thread| thread.http_1_0)),
+            ("1.1", sum(|thread| thread.http_1_1)),
+        ]),
         requests: sum(|thread| thread.requests),
         reused: sum(|thread| thread.reused),
         dns_queries,
         dns_repeated: dns_queries - dns_distinct.len() as u64,
         statuses: statuses(&threads),
         codings: present(CODINGS.map(|coding| (coding.name(), coded(&threads, coding)))),
-        faults: present(Fault::ALL.iter().map(|&fault| (fault.name(), struck(&threads, fault)))),
+        faults: present(
+            Fault::ALL
+                .iter()
+                .map(|&fault| (fault.name(), struck(&threads, fault))),
+        ),
         lateness_ns: Lateness {
             count: lateness.len(),
             p50: lateness.value_at_quantile(0.5),
@@ -116,7 +132,13 @@ pub(crate) fn merge(threads: Vec<Counters>) -> (OriginReport, Throughput) {
     let throughput = Bins::merge(threads.iter().map(|thread| &thread.bins));
     let user_agents = UserAgents::merge(threads.into_iter().map(|thread| thread.user_agents));
     let user_agents = user_agents.into_iter().collect();
-    (OriginReport { user_agents, ..report }, throughput)
+    (
+        OriginReport {
+            user_agents,
+            ..report
+        },
+        throughput,
+    )
 }
 
 const CODINGS: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Br, Coding::Zstd];
@@ -128,18 +150,32 @@ fn present(counts: impl IntoIterator<Item = (&'static str, u64)>) -> BTreeMap<&'
 
 fn statuses(threads: &[Counters]) -> BTreeMap<String, u64> {
     (0..STATUSES)
-        .map(|status| (status, threads.iter().map(|thread| thread.statuses[status]).sum::<u64>()))
+        .map(|status| {
+            (
+                status,
+                threads
+                    .iter()
+                    .map(|thread| thread.statuses[status])
+                    .sum::<u64>(),
+            )
+        })
         .filter(|(_, count)| *count > 0)
         .map(|(status, count)| (status.to_string(), count))
         .collect()
 }
 
 fn coded(threads: &[Counters], coding: Coding) -> u64 {
-    threads.iter().map(|thread| thread.codings[coding as usize]).sum()
+    threads
+        .iter()
+        .map(|thread| thread.codings[coding as usize])
+        .sum()
 }
 
 fn struck(threads: &[Counters], fault: Fault) -> u64 {
-    threads.iter().map(|thread| thread.faults[fault as usize]).sum()
+    threads
+        .iter()
+        .map(|thread| thread.faults[fault as usize])
+        .sum()
 }
 
 #[cfg(test)]
@@ -161,7 +197,10 @@ mod tests {
         first.lateness(1_000);
         second.lateness(5_000_000);
         let (report, _) = merge(vec![first, second]);
-        assert_eq!(report.statuses, [("200".to_owned(), 2), ("404".to_owned(), 1)].into());
+        assert_eq!(
+            report.statuses,
+            [("200".to_owned(), 2), ("404".to_owned(), 1)].into()
+        );
         assert_eq!(report.codings, [("br", 1)].into());
         assert_eq!(report.faults, [("short_chunked", 1)].into());
         assert_eq!(report.http_versions, [("1.1", 5)].into());

@@ -32,7 +32,9 @@ impl Date {
 
 fn format(second: u64) -> Text {
     let text = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(second));
-    text.as_bytes().try_into().expect("of that length until the year 9999")
+    text.as_bytes()
+        .try_into()
+        .expect("of that length until the year 9999")
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@ use std::net::SocketAddr;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Another program holds the address.
-    #[error("{protocol} {address}: another program listens there already; stop it, or choose another port")]
+    #[error(
+        "{protocol} {address}: another program listens there already; stop it, or choose another port"
+    )]
     AddressInUse {
         /// `TCP` or `UDP`.
         protocol: &'static str,
@@ -36,7 +38,9 @@ pub enum Error {
     #[error("cannot start a thread of the origin: {0}")]
     Thread(#[source] io::Error),
     /// The CPU does not exist, or is not allowed to this process.
-    #[error("cannot pin a thread to CPU {cpu}: {source}; choose one of the CPUs that this process may use")]
+    #[error(
+        "cannot pin a thread to CPU {cpu}: {source}; choose one of the CPUs that this process may use"
+    )]
     Pin {
         /// The CPU asked for.
         cpu: usize,
@@ -53,7 +57,11 @@ pub enum Error {
 
 impl Error {
     /// The error of a socket call for `address`.
-    pub(crate) fn listening(protocol: &'static str, address: SocketAddr, source: io::Error) -> Self {
+    pub(crate) fn listening(
+        protocol: &'static str,
+        address: SocketAddr,
+        source: io::Error,
+    ) -> Self {
         match source.kind() {
             io::ErrorKind::AddrInUse => Self::AddressInUse { protocol, address },
             io::ErrorKind::PermissionDenied => Self::NotPermitted { protocol, address },

@@ -87,7 +87,10 @@ pub(crate) fn mint(
     };
     params.serial_number = Some(serial);
     params.is_ca = IsCa::ExplicitNoCa;
-    params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
+    params.key_usages = vec![
+        KeyUsagePurpose::DigitalSignature,
+        KeyUsagePurpose::KeyEncipherment,
+    ];
     if key.is_compatible(&rcgen::PKCS_ECDSA_P256_SHA256) {
         // RFC 8813: an elliptic-curve key does not encipher.
         params.key_usages.truncate(1);

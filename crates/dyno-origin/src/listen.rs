@@ -15,7 +15,10 @@ const ATTEMPTS: u32 = 16;
 const DATAGRAM_BUFFER_BYTES: usize = 4 << 20;
 
 /// TCP listeners on `address`, one for each of `threads`, with the address as bound.
-pub(crate) fn tcp(address: SocketAddr, threads: usize) -> Result<(SocketAddr, Vec<TcpListener>), Error> {
+pub(crate) fn tcp(
+    address: SocketAddr,
+    threads: usize,
+) -> Result<(SocketAddr, Vec<TcpListener>), Error> {
     let failed = |error| Error::listening("TCP", address, error);
     let address = free(address, Type::STREAM).map_err(failed)?;
     let mut listeners = Vec::with_capacity(threads);
@@ -30,7 +33,10 @@ pub(crate) fn tcp(address: SocketAddr, threads: usize) -> Result<(SocketAddr, Ve
 }
 
 /// UDP sockets on `address`, one for each of `threads`, with the address as bound.
-pub(crate) fn udp(address: SocketAddr, threads: usize) -> Result<(SocketAddr, Vec<UdpSocket>), Error> {
+pub(crate) fn udp(
+    address: SocketAddr,
+    threads: usize,
+) -> Result<(SocketAddr, Vec<UdpSocket>), Error> {
     let failed = |error| Error::listening("UDP", address, error);
     let address = free(address, Type::DGRAM).map_err(failed)?;
     let mut sockets = Vec::with_capacity(threads);
@@ -63,7 +69,9 @@ pub(crate) fn dns(address: SocketAddr, threads: usize) -> Result<NameSockets, Er
                     tcp,
                 });
             }
-            Err(Error::AddressInUse { .. }) if address.port() == 0 && attempt < ATTEMPTS => attempt += 1,
+            Err(Error::AddressInUse { .. }) if address.port() == 0 && attempt < ATTEMPTS => {
+                attempt += 1;
+            }
             Err(error) => return Err(error),
         }
     }
@@ -83,8 +91,16 @@ fn free(address: SocketAddr, kind: Type) -> io::Result<SocketAddr> {
 }
 
 fn bound(address: SocketAddr, kind: Type, shared: bool) -> io::Result<Socket> {
-    let protocol = if kind == Type::STREAM { Protocol::TCP } else { Protocol::UDP };
-    let socket = Socket::new(Domain::for_address(address), kind.nonblocking().cloexec(), Some(protocol))?;
+    let protocol = if kind == Type::STREAM {
+        Protocol::TCP
+    } else {
+        Protocol::UDP
+    };
+    let socket = Socket::new(
+        Domain::for_address(address),
+        kind.nonblocking().cloexec(),
+        Some(protocol),
+    )?;
     if address.is_ipv6() {
         socket.set_only_v6(true)?;
     }
@@ -113,18 +129,31 @@ mod tests {
             let (address, _listeners) = tcp(any(), threads).unwrap();
             for again in [1, 2] {
                 let error = tcp(address, again).unwrap_err();
-                assert!(matches!(error, Error::AddressInUse { address: at, .. } if at == address), "{error}");
+                assert!(
+                    matches!(error, Error::AddressInUse { address: at, .. } if at == address),
+                    "{error}"
+                );
             }
         }
         let (address, _sockets) = udp(any(), 2).unwrap();
-        assert!(matches!(udp(address, 2), Err(Error::AddressInUse { protocol: "UDP", .. })));
+        assert!(matches!(
+            udp(address, 2),
+            Err(Error::AddressInUse {
+                protocol: "UDP",
+                ..
+            })
+        ));
     }
 
     #[test]
     fn threads_share_a_port_and_accepted_sockets_send_at_once() {
         let (address, listeners) = tcp(any(), 3).unwrap();
         assert_eq!(listeners.len(), 3);
-        assert!(listeners.iter().all(|listener| listener.local_addr().unwrap() == address));
+        assert!(
+            listeners
+                .iter()
+                .all(|listener| listener.local_addr().unwrap() == address)
+        );
         let (address, one) = tcp(any(), 1).unwrap();
         one[0].set_nonblocking(false).unwrap();
         let _client = std::net::TcpStream::connect(address).unwrap();

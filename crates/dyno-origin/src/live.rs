@@ -37,7 +37,8 @@ pub(crate) struct Count(AtomicU64);
 
 impl Count {
     pub(crate) fn add(&self, more: u64) {
-        self.0.store(self.0.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+        self.0
+            .store(self.0.load(Ordering::Relaxed) + more, Ordering::Relaxed);
     }
 
     pub(crate) fn get(&self) -> u64 {
@@ -74,7 +75,8 @@ impl Shared {
 
     /// Elapsed time counts from now on.
     pub(crate) fn begin(&self) {
-        self.began_ns.store(nanos(self.start, Instant::now()), Ordering::Relaxed);
+        self.began_ns
+            .store(nanos(self.start, Instant::now()), Ordering::Relaxed);
     }
 
     /// Nanoseconds from the beginning of the trial to `moment`; 0 before.

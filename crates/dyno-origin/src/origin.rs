@@ -1,8 +1,8 @@
 //! An origin from its start to its record.
 
 use std::net::SocketAddr;
-use std::sync::mpsc;
 use std::sync::Arc;
+use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
 use dyno_web::{Scheme, Web};
@@ -99,36 +99,45 @@ impl Origin {
     /// [`Error::AddressInUse`], [`Error::NotPermitted`] or [`Error::CannotListen`] for an address, [`Error::Pin`] for a
     /// CPU, [`Error::Thread`] or [`Error::Tls`] if the system refuses more.
     pub fn start(options: Options) -> Result<Running, Error> {
-        let (pages, preparation) = Pages::begin(options.web.model()).map_err(Error::Thread)?;
-        if !options.https.is_empty() {
-            let authority = options.authority.clone();
+        let Options {
+            web,
+            authority,
+            http,
+            https,
+            dns,
+            cpus,
+            log_arrivals,
+        } = options;
+        let (pages, preparation) = Pages::begin(web.model()).map_err(Error::Thread)?;
+        if !https.is_empty() {
+            let authority = authority.clone();
             let key = thread::Builder::new().name("rsa-key".to_owned());
             let key = key.spawn(move || authority.prepare_rsa().map_err(std::io::Error::other));
             preparation.add(key.map_err(Error::Thread)?);
         }
-        let tls = Arc::new(Tls::new(options.authority.clone(), options.web.clone())?);
-        let threads = options.cpus.len().max(1);
+        let tls = Arc::new(Tls::new(authority, web.clone())?);
+        let threads = cpus.len().max(1);
         let shared = Arc::new(Shared::new(threads));
         let fingerprints = Fingerprints::default();
         let mut plans: Vec<Plan> = (0..threads)
             .map(|index| Plan {
                 index,
-                cpu: options.cpus.get(index).copied(),
-                web: options.web.clone(),
+                cpu: cpus.get(index).copied(),
+                web: web.clone(),
                 pages: pages.clone(),
                 tls: tls.clone(),
                 shared: shared.clone(),
                 fingerprints: fingerprints.clone(),
-                log_arrivals: options.log_arrivals,
+                log_arrivals,
                 listeners: Vec::new(),
                 names_udp: Vec::new(),
                 names_tcp: Vec::new(),
             })
             .collect();
         let running = Running {
-            http: listen_all(&mut plans, &options.http, Scheme::Http)?,
-            https: listen_all(&mut plans, &options.https, Scheme::Https)?,
-            dns: listen_for_names(&mut plans, &options.dns)?,
+            http: listen_all(&mut plans, &http, Scheme::Http)?,
+            https: listen_all(&mut plans, &https, Scheme::Https)?,
+            dns: listen_for_names(&mut plans, &dns)?,
             threads: Vec::with_capacity(threads),
             shared,
             preparation,
@@ -137,7 +146,11 @@ impl Origin {
     }
 }
 
-fn listen_all(plans: &mut [Plan], addresses: &[SocketAddr], scheme: Scheme) -> Result<Vec<SocketAddr>, Error> {
+fn listen_all(
+    plans: &mut [Plan],
+    addresses: &[SocketAddr],
+    scheme: Scheme,
+) -> Result<Vec<SocketAddr>, Error> {
     let mut bound = Vec::with_capacity(addresses.len());
     for &address in addresses {
         let (address, listeners) = listen::tcp(address, plans.len())?;
@@ -149,7 +162,10 @@ fn listen_all(plans: &mut [Plan], addresses: &[SocketAddr], scheme: Scheme) -> R
     Ok(bound)
 }
 
-fn listen_for_names(plans: &mut [Plan], addresses: &[SocketAddr]) -> Result<Vec<SocketAddr>, Error> {
+fn listen_for_names(
+    plans: &mut [Plan],
+    addresses: &[SocketAddr],
+) -> Result<Vec<SocketAddr>, Error> {
     let mut bound = Vec::with_capacity(addresses.len());
     for &address in addresses {
         let names = listen::dns(address, plans.len())?;
@@ -175,7 +191,9 @@ impl Running {
             self.threads.push(Thread { stop, thread });
         }
         for _ in &self.threads {
-            begun.recv().expect("every thread says whether it could begin")?;
+            begun
+                .recv()
+                .expect("every thread says whether it could begin")?;
         }
         Ok(self)
     }
@@ -226,12 +244,18 @@ impl Running {
     /// If a thread of the origin did.
     #[must_use]
     pub fn stop(self) -> Record {
-        let (stops, threads): (Vec<_>, Vec<_>) = self.threads.into_iter().map(|one| (one.stop, one.thread)).unzip();
+        let (stops, threads): (Vec<_>, Vec<_>) = self
+            .threads
+            .into_iter()
+            .map(|one| (one.stop, one.thread))
+            .unzip();
         drop(stops);
-        let seen = threads.into_iter().filter_map(|thread| match thread.join() {
-            Ok(seen) => seen,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
+        let seen = threads
+            .into_iter()
+            .filter_map(|thread| match thread.join() {
+                Ok(seen) => seen,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
         let (counted, logs): (Vec<_>, Vec<_>) = seen.unzip();
         let (report, throughput) = counters::merge(counted);
         let arrivals = Arrivals::new(logs);

@@ -29,7 +29,10 @@ impl Bins {
                 *total += count;
             }
         }
-        (1..).zip(sum).map(|(bin, count)| (bin * BIN_NS, count)).collect()
+        (1..)
+            .zip(sum)
+            .map(|(bin, count)| (bin * BIN_NS, count))
+            .collect()
     }
 }
 

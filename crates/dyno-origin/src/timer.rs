@@ -66,12 +66,17 @@ impl Timer {
 
     fn set(&self, moment: Instant) -> io::Result<()> {
         // Zero would switch it off.
-        let wait = moment.saturating_duration_since(Instant::now()).max(Duration::from_nanos(1));
+        let wait = moment
+            .saturating_duration_since(Instant::now())
+            .max(Duration::from_nanos(1));
         let value = Timespec {
             tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: wait.subsec_nanos().into(),
         };
-        let interval = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let interval = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
         let setting = Itimerspec {
             it_interval: interval,
             it_value: value,
@@ -90,7 +95,10 @@ impl Timer {
     }
 }
 
-#[expect(deprecated, reason = "an owned descriptor stays open and the same, which is what the new, unsafe function asks for")]
+#[expect(
+    deprecated,
+    reason = "an owned descriptor stays open and the same, which is what the new, unsafe function asks for"
+)]
 fn watched(clock: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(clock, Interest::READABLE)
 }
@@ -111,11 +119,17 @@ impl Future for Until<'_> {
             return Poll::Ready(());
         }
         let timer = self.timer;
-        let id = *self.id.get_or_insert_with(|| timer.next.replace(timer.next.get() + 1));
+        let id = *self
+            .id
+            .get_or_insert_with(|| timer.next.replace(timer.next.get() + 1));
         let key = (self.moment, id);
         let mut waiting = timer.waiting.borrow_mut();
         waiting.insert(key, context.waker().clone());
-        if waiting.first_key_value().is_some_and(|(first, _)| *first == key) && timer.set(self.moment).is_err() {
+        if waiting
+            .first_key_value()
+            .is_some_and(|(first, _)| *first == key)
+            && timer.set(self.moment).is_err()
+        {
             // Without its clock a thread still serves, late by as much as it lacks.
             return Poll::Ready(());
         }
@@ -137,7 +151,10 @@ mod tests {
 
     /// Runs `test` on a thread like those of an origin.
     fn on_a_thread<F: Future<Output = ()>>(test: impl FnOnce(Rc<Timer>) -> F) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .unwrap();
         tokio::task::LocalSet::new().block_on(&runtime, async {
             let timer = Timer::new().unwrap();
             let running = timer.clone();

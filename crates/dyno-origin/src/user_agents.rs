@@ -55,7 +55,12 @@ impl UserAgents {
         all.sort_by_key(|seen| seen.first_at_ns);
         all.truncate(KEPT);
         all.into_iter()
-            .map(|seen| (String::from_utf8_lossy(&seen.value).into_owned(), seen.count))
+            .map(|seen| {
+                (
+                    String::from_utf8_lossy(&seen.value).into_owned(),
+                    seen.count,
+                )
+            })
             .collect()
     }
 }
@@ -76,6 +81,10 @@ mod tests {
         let merged = UserAgents::merge([first, second].into_iter());
         assert_eq!(merged.len(), KEPT);
         assert_eq!(merged[0], ("a".to_owned(), 3));
-        assert!(merged[1..].iter().all(|(value, count)| value != "late" && *count == 2));
+        assert!(
+            merged[1..]
+                .iter()
+                .all(|(value, count)| value != "late" && *count == 2)
+        );
     }
 }

@@ -47,7 +47,9 @@ impl Wire {
                 return Ok(());
             }
             // Bytes came, and stay where they are: only further news is of interest.
-            let seen = self.stream.try_io(Interest::READABLE, || Err::<(), _>(io::ErrorKind::WouldBlock.into()));
+            let seen = self.stream.try_io(Interest::READABLE, || {
+                Err::<(), _>(io::ErrorKind::WouldBlock.into())
+            });
             debug_assert!(seen.is_err());
         }
     }
@@ -61,7 +63,11 @@ impl Wire {
 }
 
 impl AsyncRead for Wire {
-    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let wire = self.get_mut();
         let before = buffer.filled().len();
         let read = Pin::new(&mut wire.stream).poll_read(context, buffer);
@@ -73,7 +79,11 @@ impl AsyncRead for Wire {
 }
 
 impl AsyncWrite for Wire {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let wire = self.get_mut();
         let sent = Pin::new(&mut wire.stream).poll_write(context, bytes);
         wire.count_sent(sent)

@@ -74,7 +74,11 @@ impl Worker {
 }
 
 /// Serves until told to stop; says over `ready` whether it could begin.
-pub(crate) fn run(plan: Plan, ready: &mpsc::Sender<Result<(), Error>>, stop: oneshot::Receiver<()>) -> Option<Seen> {
+pub(crate) fn run(
+    plan: Plan,
+    ready: &mpsc::Sender<Result<(), Error>>,
+    stop: oneshot::Receiver<()>,
+) -> Option<Seen> {
     let runtime = pin(plan.cpu).and_then(|()| {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         builder.enable_io().build().map_err(Error::Thread)
@@ -176,13 +180,19 @@ fn begin(plan: Plan) -> io::Result<Rc<Worker>> {
 }
 
 /// Accepts for ever.
-async fn accept(worker: &Worker, listener: &tokio::net::TcpListener, mut accepted: impl FnMut(TcpStream, SocketAddr)) {
+async fn accept(
+    worker: &Worker,
+    listener: &tokio::net::TcpListener,
+    mut accepted: impl FnMut(TcpStream, SocketAddr),
+) {
     loop {
         let stream = listener.accept().await.map(|(stream, _)| stream);
         match stream.and_then(|stream| stream.local_addr().map(|local| (stream, local))) {
             Ok((stream, local)) => accepted(stream, local),
             // A connection that was given up before it was accepted is no reason to rest.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted || error.kind() == io::ErrorKind::NotConnected => {}
+            Err(error)
+                if error.kind() == io::ErrorKind::ConnectionAborted
+                    || error.kind() == io::ErrorKind::NotConnected => {}
             Err(_) => worker.timer.until(std::time::Instant::now() + REST).await,
         }
     }

@@ -27,21 +27,34 @@ pub(super) fn reply(worker: &Worker, bytes: &[u8]) -> Option<Reply> {
     let now = Instant::now();
     let at_once = |message: &Message| {
         let message = message.to_vec().ok()?;
-        Some(Reply { message, moment: now })
+        Some(Reply {
+            message,
+            moment: now,
+        })
     };
     let Ok(query) = Message::from_vec(bytes) else {
         let id = u16::from_be_bytes([*bytes.first()?, *bytes.get(1)?]);
         // An answer to an answer would be answered, for ever.
         let is_query = bytes.len() >= HEADER_BYTES && bytes[2] & 0x80 == 0;
-        return is_query.then(|| at_once(&Message::error_msg(id, OpCode::Query, ResponseCode::FormErr)))?;
+        return is_query.then(|| {
+            at_once(&Message::error_msg(
+                id,
+                OpCode::Query,
+                ResponseCode::FormErr,
+            ))
+        })?;
     };
     if query.metadata.message_type != MessageType::Query {
         return None;
     }
     let (code, question) = match query.queries.as_slice() {
         _ if query.metadata.op_code != OpCode::Query => (ResponseCode::NotImp, None),
-        _ if query.edns.as_ref().is_some_and(|edns| edns.version() > 0) => (ResponseCode::BADVERS, None),
-        [question] if question.query_class() == DNSClass::IN => (ResponseCode::NoError, Some(question)),
+        _ if query.edns.as_ref().is_some_and(|edns| edns.version() > 0) => {
+            (ResponseCode::BADVERS, None)
+        }
+        [question] if question.query_class() == DNSClass::IN => {
+            (ResponseCode::NoError, Some(question))
+        }
         [_] => (ResponseCode::Refused, None),
         _ => (ResponseCode::FormErr, None),
     };
@@ -67,7 +80,9 @@ fn resolve(worker: &Worker, question: &Query) -> Resolution {
     let resolution = worker.web.resolve(&host);
     let mut counters = worker.counters.borrow_mut();
     counters.dns_queries += 1;
-    let fingerprint = worker.fingerprints.of(&(&host, u16::from(question.query_type())));
+    let fingerprint = worker
+        .fingerprints
+        .of(&(&host, u16::from(question.query_type())));
     counters.dns_seen.insert(fingerprint);
     match resolution.resolved {
         Resolved::NxDomain => counters.fault(Fault::NxDomain),
@@ -115,7 +130,11 @@ fn fill(answer: &mut Message, question: &Query, resolution: &Resolution) {
         },
     };
     match records {
-        Some(data) => answer.add_answer(Record::from_rdata(question.name().clone(), TIME_TO_LIVE_S, data)),
+        Some(data) => answer.add_answer(Record::from_rdata(
+            question.name().clone(),
+            TIME_TO_LIVE_S,
+            data,
+        )),
         None => answer.add_authority(start_of_authority(question.name())),
     };
 }
@@ -125,7 +144,19 @@ fn start_of_authority(name: &Name) -> Record {
     const REFRESH_S: i32 = 7_200;
     const EXPIRE_S: i32 = 1_209_600;
     let zone = name.trim_to(1);
-    let under_zone = |label: &str| Name::from_ascii(label).and_then(|label| label.append_domain(&zone)).unwrap_or_default();
-    let data = SOA::new(under_zone("ns"), under_zone("hostmaster"), 1, REFRESH_S, REFRESH_S, EXPIRE_S, TIME_TO_LIVE_S);
+    let under_zone = |label: &str| {
+        Name::from_ascii(label)
+            .and_then(|label| label.append_domain(&zone))
+            .unwrap_or_default()
+    };
+    let data = SOA::new(
+        under_zone("ns"),
+        under_zone("hostmaster"),
+        1,
+        REFRESH_S,
+        REFRESH_S,
+        EXPIRE_S,
+        TIME_TO_LIVE_S,
+    );
     Record::from_rdata(zone, TIME_TO_LIVE_S, RData::SOA(data))
 }

@@ -3,20 +3,19 @@
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use dyno_http::request::Parser;
 use dyno_http::{Limits, Method, Parse, Tolerance, Version, body};
-use dyno_web::{Answer, Request};
+use dyno_web::Request;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 use super::End;
+use super::arrival::{Arrived, arrive, unix_ns};
 use super::head::{self, Delivery};
 use super::input::Input;
 use super::request::{Asked, Names};
-use crate::arrivals::{Place, Url};
 use crate::connection::Accepted;
-use crate::live::nanos;
 use crate::worker::Worker;
 
 /// What requests may be like: as RFC 9112 says, but for characters in targets that browsers do not escape.
@@ -45,16 +44,11 @@ pub(crate) struct Exchange<'c, S> {
     is_reused: bool,
 }
 
-/// When a request came, where that stands in the log.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Arrived {
-    pub(super) place: Place,
-    pub(super) at_ns: u64,
-    pub(super) at: Instant,
-}
-
 /// Serves requests until the connection ends; says how it is to end.
-pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, accepted: &Accepted) -> End {
+pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: &mut S,
+    accepted: &Accepted,
+) -> End {
     let mut exchange = Exchange {
         stream,
         worker: &accepted.worker,
@@ -105,12 +99,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
         self.before_head(&answer, planned).await?;
         let date = worker.date.at(arrived.at_ns);
         if let Err(error) = head::write(&mut self.head, &answer, &delivery, &asked, &date) {
-            return self.refuse(500, &format!("the web's own answer cannot be sent: {error}\n")).await;
+            return self
+                .refuse(
+                    500,
+                    &format!("the web's own answer cannot be sent: {error}\n"),
+                )
+                .await;
         }
-        self.note_head(&answer, &delivery, arrived, planned);
+        arrived.note_head(worker, &answer, &delivery, planned);
         self.send(&answer, &delivery, source).await?;
-        self.note_end(arrived);
-        if delivery.keep_alive { Ok(()) } else { Err(End::Close) }
+        arrived.note_end(worker);
+        if delivery.keep_alive {
+            Ok(())
+        } else {
+            Err(End::Close)
+        }
     }
 
     /// Waits for the head of a request.
@@ -128,19 +131,30 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
                     }
                     continue;
                 }
-                Ok(Parse::Complete { head, .. }) if head.method == Method::Connect => {
-                    (501, "this is no proxy: CONNECT is not understood\n".to_owned())
-                }
+                Ok(Parse::Complete { head, .. }) if head.method == Method::Connect => (
+                    501,
+                    "this is no proxy: CONNECT is not understood\n".to_owned(),
+                ),
                 Ok(Parse::Complete { head, bytes }) => {
                     let asked = Asked::of(&head);
                     self.names.take(&head, self.accepted.scheme);
                     let user_agent = head.fields.get("user-agent").unwrap_or_default();
-                    let arrived = arrive(self.worker, self.accepted, &self.names, user_agent, self.is_reused, asked.version);
+                    let arrived = arrive(
+                        self.worker,
+                        self.accepted,
+                        &self.names,
+                        user_agent,
+                        self.is_reused,
+                        asked.version,
+                    );
                     self.is_reused = true;
                     self.input.consume(bytes);
                     return Ok((asked, arrived));
                 }
-                Err(error) => (error.problem.status(), format!("the request is malformed: {error}\n")),
+                Err(error) => (
+                    error.problem.status(),
+                    format!("the request is malformed: {error}\n"),
+                ),
             };
             return self.refuse(problem.0, &problem.1).await;
         }
@@ -150,7 +164,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
     async fn drain(&mut self, asked: &Asked) -> Result<(), End> {
         if asked.expects_continue && self.input.bytes().is_empty() {
             self.head.clear();
-            self.head.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+            self.head
+                .extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
             self.write_head().await?;
         }
         let mut decoder = body::Decoder::new(asked.framing, &LIMITS);
@@ -185,7 +200,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
 
     /// Sends what is written in `head`.
     pub(super) async fn write_head(&mut self) -> Result<(), End> {
-        self.stream.write_all(&self.head).await.map_err(|_| End::Gone)?;
+        self.stream
+            .write_all(&self.head)
+            .await
+            .map_err(|_| End::Gone)?;
         self.stream.flush().await.map_err(|_| End::Gone)
     }
 
@@ -222,55 +240,4 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
             }
         }
     }
-
-    fn note_head(&self, answer: &Answer, delivery: &Delivery, arrived: Arrived, planned: Instant) {
-        let mut counters = self.worker.counters.borrow_mut();
-        counters.lateness(nanos(planned, Instant::now()));
-        counters.status(answer.status);
-        counters.coding(delivery.coding);
-        self.worker.log.borrow_mut().answer(arrived.place, answer.status);
-    }
-
-    fn note_end(&self, arrived: Arrived) {
-        let now = Instant::now();
-        let worker = self.worker;
-        worker.live().answers.add(1);
-        worker.counters.borrow_mut().bins.count(worker.shared.elapsed_ns(now));
-        let done_ns = arrived.at_ns + nanos(arrived.at, now);
-        worker.log.borrow_mut().complete(arrived.place, done_ns);
-    }
-}
-
-/// Notes a request.
-fn arrive(
-    worker: &Worker,
-    accepted: &Accepted,
-    names: &Names,
-    user_agent: &[u8],
-    is_reused: bool,
-    version: Version,
-) -> Arrived {
-    let (at_ns, at) = (unix_ns(), Instant::now());
-    let mut counters = worker.counters.borrow_mut();
-    counters.requests += 1;
-    counters.reused += u64::from(is_reused);
-    match version {
-        Version::Http10 => counters.http_1_0 += 1,
-        Version::Http11 => counters.http_1_1 += 1,
-    }
-    counters.user_agents.count(user_agent, at_ns);
-    worker.live().requests.add(1);
-    let url = Url {
-        scheme: accepted.scheme,
-        authority: &names.authority,
-        target: &names.target,
-    };
-    let place = worker.log.borrow_mut().arrive(url, at_ns, accepted.number);
-    Arrived { place, at_ns, at }
-}
-
-/// The time of day, which only stamps are made of.
-fn unix_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

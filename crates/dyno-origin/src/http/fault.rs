@@ -18,7 +18,11 @@ const GARBAGE: &[u8] = b"\x00\xff\x13\x37 this is not a status line\r\n\r\n";
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
     /// Waits for the planned moment; then does what a fault of the head does instead of sending one.
-    pub(super) async fn before_head(&mut self, answer: &Answer, planned: Instant) -> Result<(), End> {
+    pub(super) async fn before_head(
+        &mut self,
+        answer: &Answer,
+        planned: Instant,
+    ) -> Result<(), End> {
         if answer.fault == Some(Fault::StallHeaders) {
             return Err(self.hold().await);
         }
@@ -37,14 +41,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
     }
 
     /// Sends the head that is written, with the content.
-    pub(super) async fn send(&mut self, answer: &Answer, delivery: &Delivery, source: Source<'_>) -> Result<(), End> {
-        let source = if delivery.has_content { source } else { Source::EMPTY };
+    pub(super) async fn send(
+        &mut self,
+        answer: &Answer,
+        delivery: &Delivery,
+        source: Source<'_>,
+    ) -> Result<(), End> {
+        let source = if delivery.has_content {
+            source
+        } else {
+            Source::EMPTY
+        };
         let whole = Outgoing {
             head: &self.head,
             source,
             from: 0,
             to: source.bytes(),
-            chunk_bytes: (delivery.framing == Framing::Chunked).then(|| chunk_bytes(answer.content)),
+            chunk_bytes: (delivery.framing == Framing::Chunked)
+                .then(|| chunk_bytes(answer.content)),
             end: delivery.end(answer),
         };
         let half = Outgoing {
@@ -72,7 +86,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
     }
 
     /// Sends the content a few bytes at a time, each piece at its moment: a late one does not delay the next.
-    async fn drip(&mut self, answer: &Answer, delivery: &Delivery, source: Source<'_>, drip: Drip) -> Result<(), End> {
+    async fn drip(
+        &mut self,
+        answer: &Answer,
+        delivery: &Delivery,
+        source: Source<'_>,
+        drip: Drip,
+    ) -> Result<(), End> {
         let start = Instant::now();
         let mut sent = 0;
         for piece in 0_u32.. {

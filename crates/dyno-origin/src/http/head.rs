@@ -85,7 +85,9 @@ pub(crate) fn write(
         // RFC 9110, section 8.6: not with these.
         _ if matches!(answer.status, 204 | 304) => head,
         Framing::Length => head.content_length(delivery.bytes),
-        Framing::Chunked if answer.trailers => head.field("Trailer", TRAILER_FIELD.as_bytes())?.chunked(),
+        Framing::Chunked if answer.trailers => {
+            head.field("Trailer", TRAILER_FIELD.as_bytes())?.chunked()
+        }
         Framing::Chunked => head.chunked(),
         Framing::UntilClose => head,
     };
@@ -103,10 +105,17 @@ pub(crate) fn write(
 /// # Errors
 ///
 /// None for a status of three digits.
-pub(crate) fn write_refusal(out: &mut Vec<u8>, status: u16, reason: &str, date: &date::Text) -> Result<(), Error> {
+pub(crate) fn write_refusal(
+    out: &mut Vec<u8>,
+    status: u16,
+    reason: &str,
+    date: &date::Text,
+) -> Result<(), Error> {
     out.clear();
     let head = write::response(out, Version::Http11, status)?;
-    let head = head.field("Date", date)?.field("Content-Type", b"text/plain; charset=utf-8")?;
+    let head = head
+        .field("Date", date)?
+        .field("Content-Type", b"text/plain; charset=utf-8")?;
     head.content_length(reason.len() as u64).close().end();
     out.extend_from_slice(reason.as_bytes());
     Ok(())

@@ -1,10 +1,12 @@
 //! HTTP/1.1 and 1.0 on one connection.
 
+mod arrival;
 mod exchange;
 mod fault;
 mod head;
 mod input;
 mod outgoing;
+mod piece;
 mod request;
 
 pub(crate) use exchange::serve;

@@ -7,12 +7,11 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
+use super::piece::{LINE_BYTES, Piece, size_line};
 use crate::prepared::Source;
 
 /// Slices handed to the kernel at once; a chunk takes three.
 const SLICES: usize = 32;
-/// The longest chunk-size line: 16 digits.
-const LINE_BYTES: usize = 18;
 
 /// What is to be sent, borrowed from where it lies.
 #[derive(Debug, Clone, Copy)]
@@ -47,22 +46,6 @@ enum Part {
     ChunkEnd,
     End,
     Over,
-}
-
-/// What lies at a place.
-enum Piece<'m> {
-    Bytes(&'m [u8]),
-    /// The line before a chunk of that length.
-    SizeLine(usize),
-}
-
-impl Piece<'_> {
-    fn len(&self) -> usize {
-        match self {
-            Self::Bytes(bytes) => bytes.len(),
-            Self::SizeLine(length) => digits(*length) + 2,
-        }
-    }
 }
 
 impl<'m> Outgoing<'m> {
@@ -127,11 +110,19 @@ impl<'m> Outgoing<'m> {
             let chunked = self.chunk_bytes.is_some();
             let (piece, part, offset) = match part {
                 Part::Head => (Piece::Bytes(self.head), self.after(offset), offset),
-                Part::SizeLine => (Piece::SizeLine(self.content(offset).len()), Part::Content, offset),
+                Part::SizeLine => (
+                    Piece::SizeLine(self.content(offset).len()),
+                    Part::Content,
+                    offset,
+                ),
                 Part::Content => {
                     let content = self.content(offset);
                     let offset = offset + content.len() as u64;
-                    let next = if chunked { Part::ChunkEnd } else { self.after(offset) };
+                    let next = if chunked {
+                        Part::ChunkEnd
+                    } else {
+                        self.after(offset)
+                    };
                     (Piece::Bytes(content), next, offset)
                 }
                 Part::ChunkEnd => (Piece::Bytes(b"\r\n"), self.after(offset), offset),
@@ -164,23 +155,6 @@ impl<'m> Outgoing<'m> {
     }
 }
 
-/// How many hexadecimal digits a length has.
-fn digits(length: usize) -> usize {
-    (usize::BITS - length.leading_zeros()).div_ceil(4).max(1) as usize
-}
-
-/// Writes the line before a chunk.
-fn size_line(length: usize, line: &mut [u8; LINE_BYTES]) -> &[u8] {
-    let digits = digits(length);
-    let mut rest = length;
-    for place in (0..digits).rev() {
-        line[place] = b"0123456789abcdef"[rest & 15];
-        rest >>= 4;
-    }
-    line[digits..digits + 2].copy_from_slice(b"\r\n");
-    &line[..digits + 2]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,7 +166,11 @@ mod tests {
     }
 
     impl AsyncWrite for Narrow {
-        fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
             let narrow = self.get_mut();
             let count = bytes.len().min(narrow.width);
             narrow.taken.extend_from_slice(&bytes[..count]);
@@ -237,37 +215,73 @@ mod tests {
         let letters = "abcdefghijklmnopqrstuvwxyz";
         let cases = [
             (plain, format!("HEAD {letters}abcd")),
-            (Outgoing { from: 5, to: 28, head: b"", ..plain }, format!("{}ab", &letters[5..])),
-            (Outgoing { source: Source::EMPTY, ..plain }, "HEAD ".to_owned()),
-            (Outgoing { source: Source::ended(b"abc", b"de"), to: 5, ..plain }, "HEAD abcde".to_owned()),
             (
-                Outgoing { chunk_bytes: Some(17), end: b"0\r\n\r\n", ..plain },
-                format!("HEAD 11\r\n{}\r\n9\r\n{}\r\n4\r\nabcd\r\n0\r\n\r\n", &letters[..17], &letters[17..]),
+                Outgoing {
+                    from: 5,
+                    to: 28,
+                    head: b"",
+                    ..plain
+                },
+                format!("{}ab", &letters[5..]),
             ),
             (
-                Outgoing { chunk_bytes: Some(17), to: 19, ..plain },
+                Outgoing {
+                    source: Source::EMPTY,
+                    ..plain
+                },
+                "HEAD ".to_owned(),
+            ),
+            (
+                Outgoing {
+                    source: Source::ended(b"abc", b"de"),
+                    to: 5,
+                    ..plain
+                },
+                "HEAD abcde".to_owned(),
+            ),
+            (
+                Outgoing {
+                    chunk_bytes: Some(17),
+                    end: b"0\r\n\r\n",
+                    ..plain
+                },
+                format!(
+                    "HEAD 11\r\n{}\r\n9\r\n{}\r\n4\r\nabcd\r\n0\r\n\r\n",
+                    &letters[..17],
+                    &letters[17..]
+                ),
+            ),
+            (
+                Outgoing {
+                    chunk_bytes: Some(17),
+                    to: 19,
+                    ..plain
+                },
                 format!("HEAD 11\r\n{}\r\n2\r\nrs\r\n", &letters[..17]),
             ),
             (
-                Outgoing { source: Source::EMPTY, chunk_bytes: Some(17), end: b"0\r\n\r\n", ..plain },
+                Outgoing {
+                    source: Source::EMPTY,
+                    chunk_bytes: Some(17),
+                    end: b"0\r\n\r\n",
+                    ..plain
+                },
                 "HEAD 0\r\n\r\n".to_owned(),
             ),
         ];
         for (outgoing, expected) in cases {
             for width in [1, 2, 3, 7, 1_000] {
-                let mut narrow = Narrow { taken: Vec::new(), width };
+                let mut narrow = Narrow {
+                    taken: Vec::new(),
+                    width,
+                };
                 outgoing.send(&mut narrow).await.unwrap();
-                assert_eq!(String::from_utf8(narrow.taken).unwrap(), expected, "{width} bytes at a time");
+                assert_eq!(
+                    String::from_utf8(narrow.taken).unwrap(),
+                    expected,
+                    "{width} bytes at a time"
+                );
             }
-        }
-    }
-
-    #[test]
-    fn size_lines_are_hexadecimal() {
-        let cases: [(usize, &[u8]); 4] = [(1, b"1\r\n"), (16, b"10\r\n"), (255, b"ff\r\n"), (16_384, b"4000\r\n")];
-        for (length, line) in cases {
-            assert_eq!(size_line(length, &mut [0; LINE_BYTES]), line);
-            assert_eq!(Piece::SizeLine(length).len(), line.len());
         }
     }
 }

@@ -52,15 +52,21 @@ impl Names {
     /// Takes over the names of a request that came in by `scheme`.
     pub(crate) fn take(&mut self, head: &RequestHead<'_>, scheme: Scheme) {
         self.authority.clear();
-        self.authority.push_str(head.authority().unwrap_or_default());
+        self.authority
+            .push_str(head.authority().unwrap_or_default());
         self.authority.make_ascii_lowercase();
         let host_bytes = host_bytes(&self.authority);
-        if self.authority[host_bytes..].strip_prefix(':').is_some_and(|port| is_default(port, scheme)) {
+        if self.authority[host_bytes..]
+            .strip_prefix(':')
+            .is_some_and(|port| is_default(port, scheme))
+        {
             self.authority.truncate(host_bytes);
         }
         let host = &self.authority[..host_bytes];
         let host = host.strip_suffix('.').unwrap_or(host);
-        let literal = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        let literal = host
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'));
         self.host.clear();
         self.host.push_str(literal.unwrap_or(host));
         self.target.clear();
@@ -79,7 +85,9 @@ impl Names {
 /// Where the host of an authority ends: at its port, or at its end.
 fn host_bytes(authority: &str) -> usize {
     let after_literal = authority.rfind(']').unwrap_or(0);
-    authority[after_literal..].find(':').map_or(authority.len(), |colon| after_literal + colon)
+    authority[after_literal..]
+        .find(':')
+        .map_or(authority.len(), |colon| after_literal + colon)
 }
 
 fn is_default(port: &str, scheme: Scheme) -> bool {
@@ -94,7 +102,9 @@ mod tests {
 
     fn take(target: &str, host: &str, scheme: Scheme) -> Names {
         let bytes = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n");
-        let Parse::Complete { head, .. } = request::parse(bytes.as_bytes(), &Limits::default()).unwrap() else {
+        let Parse::Complete { head, .. } =
+            request::parse(bytes.as_bytes(), &Limits::default()).unwrap()
+        else {
             panic!("a whole head")
         };
         let mut names = Names::default();
@@ -107,19 +117,86 @@ mod tests {
         use Scheme::{Http, Https};
         let cases = [
             ("/", "Example.ORG", Http, "example.org", "example.org", "/"),
-            ("/a?b=C", "example.org.", Http, "example.org", "example.org.", "/a?b=C"),
-            ("/", "example.org:80", Http, "example.org", "example.org", "/"),
-            ("/", "example.org:443", Https, "example.org", "example.org", "/"),
-            ("/", "example.org:8080", Http, "example.org", "example.org:8080", "/"),
-            ("/", "[2001:db8::1]:443", Https, "2001:db8::1", "[2001:db8::1]", "/"),
-            ("/", "[2001:db8::1]", Http, "2001:db8::1", "[2001:db8::1]", "/"),
-            ("http://Other.test:81/x", "example.org", Http, "other.test", "other.test:81", "/x"),
-            ("http://other.test", "example.org", Http, "other.test", "other.test", "/"),
-            ("http://other.test?x", "example.org", Http, "other.test", "other.test", "/?x"),
+            (
+                "/a?b=C",
+                "example.org.",
+                Http,
+                "example.org",
+                "example.org.",
+                "/a?b=C",
+            ),
+            (
+                "/",
+                "example.org:80",
+                Http,
+                "example.org",
+                "example.org",
+                "/",
+            ),
+            (
+                "/",
+                "example.org:443",
+                Https,
+                "example.org",
+                "example.org",
+                "/",
+            ),
+            (
+                "/",
+                "example.org:8080",
+                Http,
+                "example.org",
+                "example.org:8080",
+                "/",
+            ),
+            (
+                "/",
+                "[2001:db8::1]:443",
+                Https,
+                "2001:db8::1",
+                "[2001:db8::1]",
+                "/",
+            ),
+            (
+                "/",
+                "[2001:db8::1]",
+                Http,
+                "2001:db8::1",
+                "[2001:db8::1]",
+                "/",
+            ),
+            (
+                "http://Other.test:81/x",
+                "example.org",
+                Http,
+                "other.test",
+                "other.test:81",
+                "/x",
+            ),
+            (
+                "http://other.test",
+                "example.org",
+                Http,
+                "other.test",
+                "other.test",
+                "/",
+            ),
+            (
+                "http://other.test?x",
+                "example.org",
+                Http,
+                "other.test",
+                "other.test",
+                "/?x",
+            ),
         ];
         for (target, field, scheme, host, authority, path) in cases {
             let names = take(target, field, scheme);
-            let seen = (names.host.as_str(), names.authority.as_str(), names.target.as_str());
+            let seen = (
+                names.host.as_str(),
+                names.authority.as_str(),
+                names.target.as_str(),
+            );
             assert_eq!(seen, (host, authority, path), "{target} {field}");
         }
     }

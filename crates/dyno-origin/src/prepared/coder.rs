@@ -61,15 +61,21 @@ impl Coder for Gzip {
     fn extend(&mut self, text: &[u8]) -> io::Result<()> {
         self.checksum.update(text);
         // RFC 1952: the length modulo 2^32.
-        #[expect(clippy::cast_possible_truncation, reason = "the field holds the length modulo 2^32")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the field holds the length modulo 2^32"
+        )]
         let length = text.len() as u32;
         self.text_bytes = self.text_bytes.wrapping_add(length);
         let mut rest = text;
         loop {
             self.coded.reserve(rest.len() / 2 + 64);
             let before = self.deflate.total_in();
-            self.deflate.compress_vec(rest, &mut self.coded, FlushCompress::Sync).map_err(io::Error::other)?;
-            let taken = usize::try_from(self.deflate.total_in() - before).map_err(io::Error::other)?;
+            self.deflate
+                .compress_vec(rest, &mut self.coded, FlushCompress::Sync)
+                .map_err(io::Error::other)?;
+            let taken =
+                usize::try_from(self.deflate.total_in() - before).map_err(io::Error::other)?;
             rest = &rest[taken..];
             // With room left, nothing was held back.
             if rest.is_empty() && self.coded.len() < self.coded.capacity() {
@@ -97,7 +103,12 @@ impl Brotli {
         const BUFFER_BYTES: usize = 1 << 16;
         const QUALITY: u32 = 5;
         const WINDOW_LOG: u32 = 22;
-        Self(brotli::CompressorWriter::new(Vec::new(), BUFFER_BYTES, QUALITY, WINDOW_LOG))
+        Self(brotli::CompressorWriter::new(
+            Vec::new(),
+            BUFFER_BYTES,
+            QUALITY,
+            WINDOW_LOG,
+        ))
     }
 }
 

@@ -14,8 +14,12 @@ pub(crate) struct CodedDocument([OnceLock<Option<Box<[u8]>>>; 3]);
 impl CodedDocument {
     /// The document in `coding`; `None` for identity, or if the coding fails.
     pub(crate) fn get(&self, coding: Coding) -> Option<&[u8]> {
-        let place = Coding::COMPRESSED.iter().position(|&compressed| compressed == coding)?;
-        self.0[place].get_or_init(|| coded(coding, JSON_DOCUMENT.as_bytes()).ok()).as_deref()
+        let place = Coding::COMPRESSED
+            .iter()
+            .position(|&compressed| compressed == coding)?;
+        self.0[place]
+            .get_or_init(|| coded(coding, JSON_DOCUMENT.as_bytes()).ok())
+            .as_deref()
     }
 }
 
@@ -41,7 +45,10 @@ mod tests {
     fn every_coding_has_its_own_form() {
         let document = CodedDocument::default();
         assert!(document.get(Coding::Identity).is_none());
-        let starts: [(Coding, &[u8]); 2] = [(Coding::Gzip, &[0x1f, 0x8b]), (Coding::Zstd, &[0x28, 0xb5, 0x2f, 0xfd])];
+        let starts: [(Coding, &[u8]); 2] = [
+            (Coding::Gzip, &[0x1f, 0x8b]),
+            (Coding::Zstd, &[0x28, 0xb5, 0x2f, 0xfd]),
+        ];
         for (coding, start) in starts {
             assert!(document.get(coding).unwrap().starts_with(start));
         }

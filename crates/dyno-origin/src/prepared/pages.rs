@@ -38,17 +38,27 @@ impl Pages {
             ready: watch::Sender::new(()),
         });
         let ratio = model.compression_ratio();
-        let codings: Vec<Coding> = model.codings().into_iter().filter(|&coding| coding != Coding::Identity).collect();
+        let codings: Vec<Coding> = model
+            .codings()
+            .into_iter()
+            .filter(|&coding| coding != Coding::Identity)
+            .collect();
         let beginning = pages.clone();
-        let begun = thread::Builder::new().name("text".to_owned()).spawn(move || {
-            beginning.text.get_or_init(|| text(ratio));
-            beginning.ready.send_replace(());
-            thread::scope(|scope| {
-                let pages = &beginning;
-                let all: Vec<_> = codings.iter().map(|&coding| scope.spawn(move || pages.prepare(coding))).collect();
-                all.into_iter().try_for_each(|one| one.join().expect("coding does not panic"))
-            })
-        })?;
+        let begun = thread::Builder::new()
+            .name("text".to_owned())
+            .spawn(move || {
+                beginning.text.get_or_init(|| text(ratio));
+                beginning.ready.send_replace(());
+                thread::scope(|scope| {
+                    let pages = &beginning;
+                    let all: Vec<_> = codings
+                        .iter()
+                        .map(|&coding| scope.spawn(move || pages.prepare(coding)))
+                        .collect();
+                    all.into_iter()
+                        .try_for_each(|one| one.join().expect("coding does not panic"))
+                })
+            })?;
         Ok((pages, Preparation(Mutex::new(vec![begun]))))
     }
 
@@ -74,10 +84,15 @@ impl Pages {
         match content {
             Content::Empty => (Source::EMPTY, Coding::Identity),
             Content::Page(class) => self.page(class, coding).await,
-            Content::Text { bytes } => (Source::repeated(self.text().await, bytes), Coding::Identity),
+            Content::Text { bytes } => {
+                (Source::repeated(self.text().await, bytes), Coding::Identity)
+            }
             Content::Lines { count } => {
                 let line = STREAM_LINE.as_bytes();
-                (Source::repeated(line, count * line.len() as u64), Coding::Identity)
+                (
+                    Source::repeated(line, count * line.len() as u64),
+                    Coding::Identity,
+                )
             }
             Content::Document(document) => {
                 // Documents are few, and only one of them is ever coded.
@@ -113,24 +128,34 @@ impl Pages {
             if let Some(value) = cell.get() {
                 return value;
             }
-            ready.changed().await.expect("the sender is a part of the pages");
+            ready
+                .changed()
+                .await
+                .expect("the sender is a part of the pages");
         }
     }
 }
 
 fn place(coding: Coding) -> Option<usize> {
-    Coding::COMPRESSED.iter().position(|&compressed| compressed == coding)
+    Coding::COMPRESSED
+        .iter()
+        .position(|&compressed| compressed == coding)
 }
 
 impl Preparation {
     /// Adds a thread to wait for.
     pub(crate) fn add(&self, thread: JoinHandle<io::Result<()>>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(thread);
     }
 
     /// Waits until all is prepared.
     pub(crate) fn wait(&self) -> io::Result<()> {
         let threads = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        threads.into_iter().try_for_each(|thread| thread.join().expect("preparing does not panic"))
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().expect("preparing does not panic"))
     }
 }

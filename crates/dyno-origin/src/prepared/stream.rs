@@ -17,7 +17,10 @@ pub(crate) const STAGE_COUNT: usize = 3;
 
 /// The stage that holds a class.
 pub(crate) fn stage_of(class: Class) -> usize {
-    STAGES.iter().position(|&last| class.index() <= last).expect("the last stage holds the last class")
+    STAGES
+        .iter()
+        .position(|&last| class.index() <= last)
+        .expect("the last stage holds the last class")
 }
 
 /// The coded form of the classes up to some class.
@@ -35,7 +38,11 @@ impl Stream {
     }
 
     /// Codes the pages of all classes of `text`; hands over each stage as it is done.
-    pub(crate) fn prepare(text: &[u8], mut coder: impl Coder, mut done: impl FnMut(usize, Self)) -> io::Result<()> {
+    pub(crate) fn prepare(
+        text: &[u8],
+        mut coder: impl Coder,
+        mut done: impl FnMut(usize, Self),
+    ) -> io::Result<()> {
         let mut classes = Vec::with_capacity(CLASSES);
         let mut coded_bytes = 0;
         for class in Class::all() {
@@ -79,11 +86,15 @@ mod tests {
         assert_eq!(stages.len(), STAGE_COUNT);
         for class in Class::all() {
             let page = stages[stage_of(class)].page(class);
-            let coded = [page.from(0), page.from(page.from(0).len() as u64)].concat();
-            assert_eq!(coded.len() as u64, page.bytes());
-            let decoded = decode(&coded);
-            let bytes = usize::try_from(class.bytes()).unwrap();
-            assert!(decoded == text()[..bytes], "class {} of {bytes} bytes", class.index());
+            let bytes = [page.from(0), page.from(page.from(0).len() as u64)].concat();
+            assert_eq!(bytes.len() as u64, page.bytes());
+            let plain = decode(&bytes);
+            let length = usize::try_from(class.bytes()).unwrap();
+            assert!(
+                plain == text()[..length],
+                "class {} of {length} bytes",
+                class.index()
+            );
         }
         #[expect(clippy::cast_precision_loss, reason = "megabytes")]
         let ratio = text().len() as f64 / stages[STAGE_COUNT - 1].coded.len() as f64;
@@ -94,31 +105,36 @@ mod tests {
     fn gzip_pages_of_all_classes_decode() {
         let ratio = check(Gzip::new(), |coded| {
             let mut decoder = flate2::bufread::GzDecoder::new(coded);
-            let mut decoded = Vec::new();
-            decoder.read_to_end(&mut decoded).unwrap();
+            let mut plain = Vec::new();
+            decoder.read_to_end(&mut plain).unwrap();
             assert!(decoder.into_inner().is_empty(), "bytes after the end");
-            decoded
+            plain
         });
-        assert!((4.4..5.6).contains(&ratio), "{ratio:.2}: flushing must not cost the model's ratio of 5");
+        assert!(
+            (4.4..5.6).contains(&ratio),
+            "{ratio:.2}: flushing must not cost the model's ratio of 5"
+        );
     }
 
     #[test]
     fn brotli_pages_of_all_classes_decode() {
         check(Brotli::new(), |coded| {
-            let mut decoded = Vec::new();
-            brotli::BrotliDecompress(&mut &coded[..], &mut decoded).unwrap();
-            decoded
+            let mut plain = Vec::new();
+            brotli::BrotliDecompress(&mut &coded[..], &mut plain).unwrap();
+            plain
         });
     }
 
     #[test]
     fn zstd_pages_of_all_classes_decode() {
         check(Zstd::new().unwrap(), |coded| {
-            let mut decoder = zstd::stream::read::Decoder::with_buffer(coded).unwrap().single_frame();
-            let mut decoded = Vec::new();
-            decoder.read_to_end(&mut decoded).unwrap();
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(coded)
+                .unwrap()
+                .single_frame();
+            let mut plain = Vec::new();
+            decoder.read_to_end(&mut plain).unwrap();
             assert!(decoder.finish().is_empty(), "bytes after the end");
-            decoded
+            plain
         });
     }
 }

@@ -44,7 +44,7 @@ struct ByName {
 impl ResolvesServerCert for ByName {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         let host = hello.server_name()?;
-        self.authority.leaf(host, &self.web.handshake(host)).ok()
+        self.authority.leaf(host, self.web.handshake(host)).ok()
     }
 }
 
@@ -72,7 +72,10 @@ impl Tls {
         // One key for the tickets of all hosts: that a ticket is taken by the host that gave it only, is in the ticket.
         let ticketer = Ticketer::new()?;
         let config = |versions| config(&provider, versions, by_name.clone(), ticketer.clone());
-        let configs = [config(&[&version::TLS13, &version::TLS12][..])?, config(&[&version::TLS12])?];
+        let configs = [
+            config(&[&version::TLS13, &version::TLS12][..])?,
+            config(&[&version::TLS12])?,
+        ];
         Ok(Self {
             configs: configs.map(Arc::new),
             authority,
@@ -85,12 +88,16 @@ impl Tls {
     }
 
     /// The configuration of a host that was asked for by name.
-    pub(crate) fn config(&self, handshake: &Handshake) -> Arc<ServerConfig> {
+    pub(crate) fn config(&self, handshake: Handshake) -> Arc<ServerConfig> {
         self.configs[usize::from(handshake.only_1_2)].clone()
     }
 
     /// The configuration for a client that names no host: it gets the leaf of the address that it connected to.
-    pub(crate) fn config_of_address(&self, address: &str, handshake: &Handshake) -> Result<Arc<ServerConfig>, Error> {
+    pub(crate) fn config_of_address(
+        &self,
+        address: &str,
+        handshake: Handshake,
+    ) -> Result<Arc<ServerConfig>, Error> {
         let leaf = self.authority.leaf(address, handshake)?;
         let mut config = ServerConfig::clone(&self.configs[usize::from(handshake.only_1_2)]);
         config.cert_resolver = Arc::new(Fixed(leaf));
@@ -98,7 +105,7 @@ impl Tls {
     }
 
     /// Waits for the key of a leaf, if it takes long to make.
-    pub(crate) async fn key_of(&self, handshake: &Handshake) -> Result<(), Error> {
+    pub(crate) async fn key_of(&self, handshake: Handshake) -> Result<(), Error> {
         if self.authority.has_key(handshake.key) {
             return Ok(());
         }
@@ -114,8 +121,11 @@ fn config(
     certificates: Arc<ByName>,
     ticketer: Arc<dyn ProducesTickets>,
 ) -> Result<ServerConfig, Error> {
-    let builder = ServerConfig::builder_with_provider(provider.clone()).with_protocol_versions(versions)?;
-    let mut config = builder.with_no_client_auth().with_cert_resolver(certificates);
+    let builder =
+        ServerConfig::builder_with_provider(provider.clone()).with_protocol_versions(versions)?;
+    let mut config = builder
+        .with_no_client_auth()
+        .with_cert_resolver(certificates);
     // What HTTP/2 needs of the handshake is here: its name before this one, for hosts that offer it.
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     config.ticketer = ticketer;

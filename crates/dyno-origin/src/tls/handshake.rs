@@ -38,8 +38,13 @@ pub(crate) async fn shake_hands(wire: Wire, accepted: &Accepted) -> io::Result<S
             return Err(error);
         }
     };
-    let name = start.client_hello().server_name().map(str::to_ascii_lowercase);
-    let host = name.clone().unwrap_or_else(|| accepted.local.ip().to_string());
+    let name = start
+        .client_hello()
+        .server_name()
+        .map(str::to_ascii_lowercase);
+    let host = name
+        .clone()
+        .unwrap_or_else(|| accepted.local.ip().to_string());
     let handshake = worker.tls.web().handshake(&host);
     if let Some(fault) = handshake.fault {
         worker.counters.borrow_mut().fault(fault);
@@ -59,8 +64,10 @@ pub(crate) async fn shake_hands(wire: Wire, accepted: &Accepted) -> io::Result<S
             Ok(Shaken::Over)
         }
         _ => {
-            let stream = complete(start, accepted, name.is_some(), &host, &handshake).await;
-            stream.inspect_err(|_| failed()).map(|stream| Shaken::Encrypted(Box::new(stream)))
+            let stream = complete(start, accepted, name.is_some(), &host, handshake).await;
+            stream
+                .inspect_err(|_| failed())
+                .map(|stream| Shaken::Encrypted(Box::new(stream)))
         }
     }
 }
@@ -70,14 +77,15 @@ async fn complete(
     accepted: &Accepted,
     named: bool,
     host: &str,
-    handshake: &Handshake,
+    handshake: Handshake,
 ) -> io::Result<TlsStream<Wire>> {
     let tls = &accepted.worker.tls;
     tls.key_of(handshake).await.map_err(io::Error::other)?;
     let config = if named {
         tls.config(handshake)
     } else {
-        tls.config_of_address(host, handshake).map_err(io::Error::other)?
+        tls.config_of_address(host, handshake)
+            .map_err(io::Error::other)?
     };
     let stream = start.into_stream(config).await?;
     let session = stream.get_ref().1;

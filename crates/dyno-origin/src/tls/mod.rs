@@ -3,6 +3,6 @@
 mod config;
 mod handshake;
 
-pub(crate) use config::Tls;
 pub use config::KEY_EXCHANGE_GROUPS;
+pub(crate) use config::Tls;
 pub(crate) use handshake::{Shaken, shake_hands};

@@ -1,0 +1,300 @@
+//! What ordinary requests get.
+
+use std::io::{Read, Write};
+use std::time::{Duration, Instant};
+
+use dyno_http::Method;
+use dyno_web::{Class, JSON_DOCUMENT, STREAM_LINE, text};
+
+use crate::stage::{Stage, is_silent, reply, request};
+
+#[test]
+fn fixed_paths_are_served() {
+    let stage = Stage::new("");
+    let text = text(5);
+    let lines = STREAM_LINE.repeat(3);
+    let long = [&text[..], &text[..100]].concat();
+    let cases: [(&str, u16, &[u8]); 9] = [
+        ("/plain", 200, b"Hello, World!"),
+        ("/json", 200, JSON_DOCUMENT.as_bytes()),
+        ("/bytes/100000", 200, &text[..100_000]),
+        (&format!("/bytes/{}", long.len()), 200, &long),
+        ("/bytes/0", 200, b""),
+        ("/status/204", 204, b""),
+        ("/status/503", 503, b""),
+        ("/stream/3", 200, lines.as_bytes()),
+        ("/drip?duration_ms=20&numbytes=7", 200, &text[..7]),
+    ];
+    for (target, status, content) in cases {
+        let answer = stage.get("any.test", target, "");
+        assert_eq!(answer.status, status, "{target}");
+        assert!(
+            answer.content == content,
+            "{target}: {} bytes",
+            answer.content.len()
+        );
+        let chunked = target.starts_with("/stream");
+        assert_eq!(
+            answer.field("transfer-encoding"),
+            chunked.then_some("chunked"),
+            "{target}"
+        );
+        assert_eq!(
+            answer.field("content-length").is_some(),
+            !chunked && status != 204,
+            "{target}"
+        );
+        assert!(
+            answer
+                .field("date")
+                .is_some_and(|date| date.ends_with(" GMT"))
+        );
+    }
+}
+
+#[test]
+fn redirects_say_where_to() {
+    let stage = Stage::new(
+        "[[host]]\nname = 'a.test'\nredirect_to = 'https://b.test/x'\nredirect_status = 308\n",
+    );
+    let answer = stage.get("a.test", "/", "");
+    assert_eq!(
+        (answer.status, answer.field("location")),
+        (308, Some("https://b.test/x"))
+    );
+    let answer = stage.get("b.test", "/redirect/2", "");
+    assert_eq!(
+        (answer.status, answer.field("location")),
+        (302, Some("/redirect/1"))
+    );
+}
+
+#[test]
+fn a_web_that_cannot_be_put_in_a_head_says_so() {
+    let stage = Stage::new("[[host]]\nname = 'a.test'\nredirect_to = \"/a\\r\\nSet-Cookie: b\"\n");
+    let answer = stage.get("a.test", "/", "");
+    assert_eq!((answer.status, answer.field("set-cookie")), (500, None));
+}
+
+#[test]
+fn pages_come_in_the_coding_that_is_asked_for() {
+    let classes: Vec<Class> = Class::all()
+        .step_by(25)
+        .chain(Class::all().skip(255))
+        .collect();
+    let codings = ["gzip", "br", "zstd"];
+    let mut hosts = Vec::new();
+    for (class, coding) in classes
+        .iter()
+        .flat_map(|class| codings.map(|coding| (class, coding)))
+    {
+        let (index, bytes) = (class.index(), class.bytes());
+        hosts.push(format!(
+            "[[host]]\nname = '{coding}-{index}.test'\ncontent_bytes = {bytes}\ncoding = '{coding}'\n"
+        ));
+    }
+    let stage = Stage::new(&format!(
+        "{}[content]\ncompression_ratio = 5\nmedian_bytes = 1000\n",
+        hosts.concat()
+    ));
+    let text = text(5);
+    for class in classes {
+        let page = &text[..usize::try_from(class.bytes()).unwrap()];
+        for coding in codings {
+            let host = format!("{coding}-{}.test", class.index());
+            let accepts = "Accept-Encoding: gzip, br\r\nAccept-Encoding: zstd\r\n";
+            let answer = stage.get(&host, "/", accepts);
+            assert_eq!(answer.field("content-encoding"), Some(coding), "{host}");
+            assert_eq!(answer.field("vary"), Some("Accept-Encoding"));
+            assert!(answer.decoded() == page, "{host}");
+        }
+    }
+    let plain = stage.get("br-0.test", "/", "");
+    assert_eq!(
+        (plain.field("content-encoding"), plain.content.len()),
+        (None, 256)
+    );
+}
+
+#[test]
+fn documents_come_in_the_coding_of_their_path() {
+    let stage = Stage::new("");
+    for (path, coding) in [("/gzip", "gzip"), ("/brotli", "br"), ("/zstd", "zstd")] {
+        let answer = stage.get("a.test", path, "Accept-Encoding: *\r\n");
+        assert_eq!(answer.field("content-encoding"), Some(coding));
+        assert_eq!(answer.decoded(), JSON_DOCUMENT.as_bytes());
+    }
+}
+
+#[test]
+fn framings_are_as_the_host_has_them() {
+    let stage = Stage::new(
+        "[[host]]\nname = 'chunked.test'\nframing = 'chunked'\ntrailers = true\ncontent_bytes = 40000\n\
+         [[host]]\nname = 'until-close.test'\nframing = 'until_close'\ncontent_bytes = 40000\n\
+         [[host]]\nname = 'closes.test'\ncloses = true\ncontent_bytes = 256\n",
+    );
+    let text = text(5);
+    let chunked = stage.send(&request(
+        "GET",
+        "chunked.test",
+        "/",
+        "Connection: close\r\n",
+    ));
+    assert!(chunked.ends_with(b"\r\n0\r\nServer-Timing: origin;dur=0\r\n\r\n"));
+    let answer = stage.get("chunked.test", "/", "");
+    assert_eq!(
+        (answer.field("trailer"), answer.content == text[..40_000]),
+        (Some("Server-Timing"), true)
+    );
+    let until_close = stage.get("until-close.test", "/", "");
+    assert_eq!(
+        (
+            until_close.field("content-length"),
+            until_close.field("connection")
+        ),
+        (None, Some("close"))
+    );
+    assert!(until_close.content == text[..40_000]);
+    let mut closing = stage.ask("closes.test", "/", "");
+    assert_eq!(
+        reply(&mut closing, Method::Get).field("connection"),
+        Some("close")
+    );
+    assert_eq!(closing.read(&mut [0]).unwrap(), 0);
+}
+
+#[test]
+fn connections_are_kept_and_requests_may_be_sent_ahead() {
+    let stage = Stage::new("");
+    let mut stream = stage.connect();
+    let mut ahead = request("GET", "a.test", "/delay/30", "");
+    ahead.extend(request("HEAD", "a.test", "/json", ""));
+    ahead.extend(request("GET", "a.test", "/status/404", ""));
+    stream.write_all(&ahead).unwrap();
+    assert_eq!(reply(&mut stream, Method::Get).content, b"Hello, World!");
+    let head = reply(&mut stream, Method::Head);
+    assert_eq!(
+        (head.field("content-length"), head.content.len()),
+        (Some("16384"), 0)
+    );
+    assert_eq!(reply(&mut stream, Method::Get).status, 404);
+    assert!(
+        is_silent(&mut stream),
+        "the connection stays, without another answer"
+    );
+}
+
+#[test]
+fn version_1_0_closes_unless_asked_not_to_and_gets_no_chunks() {
+    let stage = Stage::new("");
+    let closed = stage.send(b"GET /stream/2 HTTP/1.0\r\n\r\n");
+    let closed = String::from_utf8(closed).unwrap();
+    assert!(
+        closed.contains("Connection: close\r\n") && closed.ends_with(&STREAM_LINE.repeat(2)),
+        "{closed}"
+    );
+    assert!(!closed.to_lowercase().contains("chunked"));
+    let mut kept = stage.connect();
+    for _ in 0..2 {
+        kept.write_all(b"GET /plain HTTP/1.0\r\nHost: a.test\r\nConnection: keep-alive\r\n\r\n")
+            .unwrap();
+        assert_eq!(
+            reply(&mut kept, Method::Get).field("connection"),
+            Some("keep-alive")
+        );
+    }
+}
+
+#[test]
+fn bodies_are_drained_and_awaited() {
+    let stage = Stage::new("");
+    let mut stream = stage.connect();
+    let mut bytes = request("POST", "a.test", "/plain", "Content-Length: 200000\r\n");
+    bytes.extend(vec![b'x'; 200_000]);
+    bytes.extend(request(
+        "PUT",
+        "a.test",
+        "/plain",
+        "Transfer-Encoding: chunked\r\n",
+    ));
+    bytes.extend(b"5\r\nhello\r\n0\r\nTrailer: x\r\n\r\n");
+    stream.write_all(&bytes).unwrap();
+    for _ in 0..2 {
+        assert_eq!(reply(&mut stream, Method::Post).content, b"Hello, World!");
+    }
+    stream
+        .write_all(&request(
+            "POST",
+            "a.test",
+            "/plain",
+            "Expect: 100-continue\r\nContent-Length: 5\r\n",
+        ))
+        .unwrap();
+    assert_eq!(reply(&mut stream, Method::Post).status, 100);
+    assert!(is_silent(&mut stream), "the answer waits for the body");
+    stream.write_all(b"hello").unwrap();
+    assert_eq!(reply(&mut stream, Method::Post).status, 200);
+}
+
+#[test]
+fn interim_answers_come_before_the_answer() {
+    let stage = Stage::new("[[host]]\nname = 'hints.test'\ninterim = 103\ncontent_bytes = 256\n");
+    let mut stream = stage.ask("hints.test", "/", "");
+    let interim = reply(&mut stream, Method::Get);
+    assert_eq!(
+        (interim.status, interim.field("link").is_some()),
+        (103, true)
+    );
+    assert_eq!(reply(&mut stream, Method::Get).status, 200);
+}
+
+#[test]
+fn what_is_no_request_is_refused() {
+    let stage = Stage::new("");
+    let long = format!(
+        "GET /plain HTTP/1.1\r\nHost: a.test\r\nX: {}\r\n\r\n",
+        "x".repeat(70_000)
+    );
+    let cases: [(&[u8], &str); 6] = [
+        (b"nonsense\r\n\r\n", "400 Bad Request"),
+        (b"GET /plain HTTP/1.1\r\n\r\n", "400 Bad Request"),
+        (
+            b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+            "400 Bad Request",
+        ),
+        (long.as_bytes(), "431 Request Header Fields Too Large"),
+        (
+            b"CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n\r\n",
+            "501 Not Implemented",
+        ),
+        (
+            b"GET / HTTP/3.7\r\nHost: a\r\n\r\n",
+            "505 HTTP Version Not Supported",
+        ),
+    ];
+    for (bytes, expected) in cases {
+        let answer = String::from_utf8(stage.send(bytes)).unwrap();
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {expected}\r\n")),
+            "{answer}"
+        );
+        assert!(answer.contains("Connection: close\r\n"));
+    }
+}
+
+#[test]
+fn delays_and_drips_take_their_time() {
+    let stage = Stage::new("");
+    for target in [
+        "/delay/60",
+        "/drip?duration_ms=60&numbytes=5",
+        "/plain?delay_ms=60",
+    ] {
+        let start = Instant::now();
+        assert_eq!(stage.get("a.test", target, "").status, 200);
+        assert!(start.elapsed() >= Duration::from_millis(60), "{target}");
+    }
+    let lateness = stage.stop().report.lateness_ns;
+    assert_eq!(lateness.count, 3);
+    assert!(lateness.max > 0 && lateness.p50 <= lateness.p99 && lateness.p99 <= lateness.max);
+}
