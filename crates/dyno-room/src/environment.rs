@@ -35,6 +35,8 @@ const REMOVED: &[&str] = &[
 ];
 const REMOVED_SUFFIX: &str = "_PROXY";
 
+type Variables = Vec<(OsString, OsString)>;
+
 /// The variables of a program, from the caller's own.
 ///
 /// `trusts_authorities` says whether the room has an authority of its own; without one the variables of trust stay away.
@@ -42,46 +44,38 @@ pub(crate) fn variables(
     environment: &Environment,
     caller: impl Iterator<Item = (OsString, OsString)>,
     trusts_authorities: bool,
-) -> Vec<(OsString, OsString)> {
-    let mut variables: Vec<(OsString, OsString)> = Vec::new();
-    let mut set = |name: &OsStr, value: &OsStr| {
-        variables.retain(|(existing, _)| existing != name);
-        variables.push((name.to_owned(), value.to_owned()));
-    };
-    let own = match environment {
-        Environment::Clean(own) => {
-            let path = caller
-                .filter(|(name, _)| name == "PATH")
-                .map(|(_, value)| value)
-                .next()
-                .unwrap_or_else(|| DEFAULT_PATH.into());
-            set(OsStr::new("PATH"), &path);
-            for (name, value) in [
-                ("HOME", HOME),
-                ("TMPDIR", TEMPORARY),
-                ("LANG", "C.UTF-8"),
-                ("TZ", "UTC"),
-            ] {
-                set(OsStr::new(name), OsStr::new(value));
-            }
-            own
-        }
+) -> Variables {
+    let (mut variables, own) = match environment {
+        Environment::Clean(own) => (clean(caller), own),
         Environment::Inherited(own) => {
-            caller
-                .filter(|(name, _)| !is_removed(name))
-                .for_each(|(name, value)| set(&name, &value));
-            own
+            (caller.filter(|(name, _)| !is_removed(name)).collect(), own)
         }
     };
-    for (name, value) in ROOM {
-        if trusts_authorities || !value.starts_with('/') {
-            set(OsStr::new(name), OsStr::new(value));
-        }
-    }
-    for (name, value) in own {
-        set(name, value);
+    let room = ROOM
+        .iter()
+        .filter(|(_, value)| trusts_authorities || !value.starts_with('/'))
+        .map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    for (name, value) in room.chain(own.iter().cloned()) {
+        variables.retain(|(known, _)| *known != name);
+        variables.push((name, value));
     }
     variables
+}
+
+/// What a program needs to run at all.
+fn clean(mut caller: impl Iterator<Item = (OsString, OsString)>) -> Variables {
+    let path = caller.find(|(name, _)| name == "PATH");
+    let path = path.map_or_else(|| DEFAULT_PATH.into(), |(_, value)| value);
+    let fixed = [
+        ("HOME", HOME),
+        ("TMPDIR", TEMPORARY),
+        ("LANG", "C.UTF-8"),
+        ("TZ", "UTC"),
+    ];
+    [("PATH".into(), path)]
+        .into_iter()
+        .chain(fixed.map(|(name, value)| (name.into(), value.into())))
+        .collect()
 }
 
 fn is_removed(name: &OsStr) -> bool {

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::process::parse_parent;
 use crate::protocol::Instants;
@@ -55,18 +57,23 @@ fn sample(proc: &Path, excluded: Option<i32>, exec: Instants, stopped: &Receiver
     let mut samples = Samples::new();
     let mut interval = FIRST_INTERVAL;
     loop {
-        let begin = Instant::now();
+        let before = thread_cpu_time();
         // A tree that has just ended has no pages left, and its zero says nothing.
         if let Some(bytes) = tree_bytes(proc, excluded).filter(|&bytes| bytes > 0) {
             let now = Instants::now().monotonic_ns;
             samples.push((now.saturating_sub(exec.monotonic_ns), bytes));
         }
-        let pause = interval.max(begin.elapsed() * COST_SHARE);
+        let pause = interval.max(thread_cpu_time().saturating_sub(before) * COST_SHARE);
         interval = (interval * 2).min(INTERVAL);
         if stopped.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
             return samples;
         }
     }
+}
+
+/// The processor time of this thread: what sampling costs, however long it had to wait for its CPU.
+fn thread_cpu_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
 /// The proportional set size of all processes that count.

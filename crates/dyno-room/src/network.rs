@@ -5,6 +5,8 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use rustix::thread::UnshareFlags;
 
@@ -13,12 +15,16 @@ use crate::addresses::{
     DEFAULT_V4, DEFAULT_V6, PEER_V4, PEER_V6, Prefix, SILENT_V4, SILENT_V6, SUBJECT_V4, SUBJECT_V6,
     WEB_V4, WEB_V6,
 };
-use crate::error::{Result, Step};
+use crate::error::{Result, RoomError, Step};
 use crate::namespaces::unshare;
 use crate::netlink::{
     Device, Hop, LinkCounters, Message, Netlink, Table, VethEnd, add_address, add_neighbour,
     add_route, add_veth, bring_up,
 };
+
+/// How long the links may take to come up, and how often to look.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_micros(200);
 
 /// Settings of every namespace of the room.
 const EVERYWHERE: &[(&str, &str)] = &[
@@ -68,6 +74,8 @@ const FROM_CLOSED: VethEnd = VethEnd {
 pub(crate) struct Network {
     subject_namespace: OwnedFd,
     subject: Netlink,
+    peer: Netlink,
+    closed: Netlink,
     closed_namespace: OwnedFd,
     pub(crate) has_ipv6: bool,
     pub(crate) refused_settings: Vec<String>,
@@ -86,11 +94,13 @@ impl Network {
         let mut network = Self {
             subject_namespace,
             subject,
+            peer,
+            closed,
             closed_namespace,
             has_ipv6,
             refused_settings: refused,
         };
-        network.join(peer, closed)?;
+        network.join()?;
         Ok(network)
     }
 
@@ -104,18 +114,46 @@ impl Network {
         self.subject.counters(TO_PEER.device)
     }
 
-    fn join(&mut self, mut peer: Netlink, mut closed: Netlink) -> Result<()> {
-        peer.execute(
-            || "creating the link between subject and peer".to_owned(),
-            &mut add_veth(TO_SUBJECT, TO_PEER, self.subject_namespace.as_fd()),
-        )?;
-        peer.execute(
-            || "creating the link to the hosts that refuse".to_owned(),
-            &mut add_veth(TO_CLOSED, FROM_CLOSED, self.closed_namespace.as_fd()),
-        )?;
+    /// Waits until packets pass through every link: the kernel notices a carrier a moment after both ends are up, and drops what is
+    /// sent before. A lost first packet would cost the subject a second.
+    pub(crate) fn wait_until_operational(&mut self) -> Result<()> {
+        let start = Instant::now();
+        for (netlink, devices) in [
+            (&mut self.peer, &[TO_SUBJECT.device, TO_CLOSED.device][..]),
+            (&mut self.subject, &[TO_PEER.device]),
+            (&mut self.closed, &[FROM_CLOSED.device]),
+        ] {
+            for &device in devices {
+                while !netlink.is_operational(device)? {
+                    if start.elapsed() > PATIENCE {
+                        return Err(RoomError::Init(format!(
+                            "the room's links did not come up within {PATIENCE:?}; try again when the machine has less to do"
+                        )));
+                    }
+                    sleep(PAUSE);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn join(&mut self) -> Result<()> {
+        for (near, far, namespace) in [
+            (TO_SUBJECT, TO_PEER, &self.subject_namespace),
+            (TO_CLOSED, FROM_CLOSED, &self.closed_namespace),
+        ] {
+            self.peer
+                .execute(
+                    || format!("creating the link `{}`", near.name),
+                    &mut add_veth(near, far, namespace.as_fd()),
+                )
+                .map_err(|error| {
+                    error.with_cure("the kernel needs veth devices (modprobe veth)")
+                })?;
+        }
         for plan in [&peer_plan()[..], &subject_plan()[..], &closed_plan()[..]]
             .into_iter()
-            .zip([&mut peer, &mut self.subject, &mut closed])
+            .zip([&mut self.peer, &mut self.subject, &mut self.closed])
         {
             let (steps, netlink) = plan;
             for step in steps.iter().filter(|step| self.has_ipv6 || step.is_v4()) {

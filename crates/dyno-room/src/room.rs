@@ -173,6 +173,7 @@ impl Room {
             subject.stdout.as_fd(),
             subject.stderr.as_fd(),
         ];
+        self.network.wait_until_operational()?;
         let before = MachineSnapshot::take();
         let answer = match self.init.ask(&request, &streams) {
             Ok(Event::SubjectStarted(at)) => Ok(at),

@@ -159,50 +159,58 @@ impl Running {
         reaped: &Reaped,
         memory: Vec<(u64, u64)>,
     ) -> Ending {
-        let out_of_memory = self.room.group.out_of_memory();
         let outcome = match (end.cause, end.signal) {
             (Cause::Deadline, _) => Outcome::Deadline,
             (Cause::Stopped, _) => Outcome::Interrupted,
             (Cause::Own, Some(_)) => Outcome::Signaled,
             (Cause::Own, None) => Outcome::Exited,
         };
+        let options = &self.room.options;
         Ending {
             outcome,
-            reason: reason(outcome, end.signal, out_of_memory),
-            subject: SubjectAccount {
-                exit_code: end.exit_code,
-                signal: end.signal,
-                started_at_ns: Some(started.unix_ns),
-                ended_at_ns: Some(end.at.unix_ns),
-                wall_ns: end.at.monotonic_ns.saturating_sub(started.monotonic_ns),
-                cpu: self.room.group.cpu_time().unwrap_or(reaped.subject),
-                peak_memory_bytes: memory.iter().map(|&(_, bytes)| bytes).max(),
-                memory,
-                out_of_memory,
-                sent_bytes: end.counters.sent_bytes,
-                received_bytes: end.counters.received_bytes,
-                sent_packets: end.counters.sent_packets,
-                received_packets: end.counters.received_packets,
-                ..self.blank_account()
-            },
+            reason: reason(outcome, end.signal, self.room.group.out_of_memory()),
+            subject: self.subject_account(started, end, reaped, memory),
             engine: end.after.engine_since(&self.before),
-            peer: self
-                .room
-                .peer
-                .as_ref()
-                .zip(reaped.peer)
-                .map(|(peer, end)| PeerAccount {
-                    argv: text(&peer.argv),
-                    exit_code: end.exit_code,
-                    cpu: end.cpu,
-                }),
-            cpus: end.after.cpus_since(
-                &self.before,
-                &self.room.options.engine_cpus,
-                &self.room.options.subject_cpus,
-            ),
+            peer: self.peer_account(reaped.peer),
+            cpus: end
+                .after
+                .cpus_since(&self.before, &options.engine_cpus, &options.subject_cpus),
             pressure: end.after.pressure_since(&self.before),
         }
+    }
+
+    fn subject_account(
+        &self,
+        started: Instants,
+        end: &SubjectEnd,
+        reaped: &Reaped,
+        memory: Vec<(u64, u64)>,
+    ) -> SubjectAccount {
+        SubjectAccount {
+            exit_code: end.exit_code,
+            signal: end.signal,
+            started_at_ns: Some(started.unix_ns),
+            ended_at_ns: Some(end.at.unix_ns),
+            wall_ns: end.at.monotonic_ns.saturating_sub(started.monotonic_ns),
+            cpu: self.room.group.cpu_time().unwrap_or(reaped.subject),
+            peak_memory_bytes: memory.iter().map(|&(_, bytes)| bytes).max(),
+            memory,
+            out_of_memory: self.room.group.out_of_memory(),
+            sent_bytes: end.counters.sent_bytes,
+            received_bytes: end.counters.received_bytes,
+            sent_packets: end.counters.sent_packets,
+            received_packets: end.counters.received_packets,
+            ..self.blank_account()
+        }
+    }
+
+    fn peer_account(&self, end: Option<PeerEnd>) -> Option<PeerAccount> {
+        let (peer, end) = self.room.peer.as_ref().zip(end)?;
+        Some(PeerAccount {
+            argv: text(&peer.argv),
+            exit_code: end.exit_code,
+            cpu: end.cpu,
+        })
     }
 
     fn never_started(self) -> Ending {

@@ -128,8 +128,12 @@ impl<'a> Mount<'a> {
             .strip_prefix(self.root.trim_end_matches('/'))
             .unwrap_or("");
         let top = PathBuf::from(self.point);
-        let own = top.join(below.trim_start_matches('/'));
-        let own = if own.is_dir() { own } else { top.clone() };
+        let below = below.trim_start_matches('/');
+        let own = if below.is_empty() || !top.join(below).is_dir() {
+            top.clone()
+        } else {
+            top.join(below)
+        };
         Some(Hierarchy { version, top, own })
     }
 }

@@ -52,15 +52,21 @@ impl Netlink {
 
     /// The traffic counters of one device of this namespace.
     pub(crate) fn counters(&mut self, device: Device) -> Result<LinkCounters> {
-        let step = || format!("reading the counters of link {}", device.0);
-        let reply = self
-            .exchange(&mut requests::get_link(device))
-            .step(step)?
-            .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
-            .step(step)?;
-        LinkCounters::parse(&reply)
+        LinkCounters::parse(&self.link(device)?)
             .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
-            .step(step)
+            .step(|| format!("reading the counters of link {}", device.0))
+    }
+
+    /// Whether packets pass through one device of this namespace.
+    pub(crate) fn is_operational(&mut self, device: Device) -> Result<bool> {
+        Ok(requests::is_operational(&self.link(device)?))
+    }
+
+    /// All that the kernel tells about one device.
+    fn link(&mut self, device: Device) -> Result<Vec<u8>> {
+        self.exchange(&mut requests::get_link(device))
+            .and_then(|reply| reply.ok_or_else(|| io::ErrorKind::UnexpectedEof.into()))
+            .step(|| format!("asking for link {}", device.0))
     }
 
     fn exchange(&mut self, message: &mut Message) -> io::Result<Option<Vec<u8>>> {

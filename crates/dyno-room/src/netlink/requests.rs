@@ -10,7 +10,10 @@ use crate::addresses::Prefix;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
+const IFLA_OPERSTATE: u16 = 16;
 const IFLA_STATS64: u16 = 23;
+/// `IF_OPER_UP`: the kernel has noticed the carrier and lets packets through.
+const OPERATIONALLY_UP: u8 = 6;
 const NUD_PERMANENT: u16 = 0x80;
 const INTERFACE_UP: u32 = libc::IFF_UP as u32;
 const INTERFACE_MESSAGE_BYTES: usize = 16;
@@ -197,6 +200,12 @@ pub(crate) struct LinkCounters {
     pub(crate) sent_bytes: u64,
 }
 
+/// Whether the body of a link message says that packets pass.
+pub(super) fn is_operational(body: &[u8]) -> bool {
+    let attributes_of_link = body.get(INTERFACE_MESSAGE_BYTES..).unwrap_or_default();
+    attributes(attributes_of_link).any(|found| found == (IFLA_OPERSTATE, &[OPERATIONALLY_UP]))
+}
+
 impl LinkCounters {
     /// Reads `struct rtnl_link_stats64` out of the body of a link message.
     pub(super) fn parse(body: &[u8]) -> Option<Self> {
@@ -248,6 +257,16 @@ mod tests {
         let bytes = body(&mut add_route(Table::Main, DEFAULT_V6, Hop::Unreachable));
         assert_eq!(bytes[..8], [10, 0, 0, 0, 254, 4, 0, 7]);
         assert_eq!(attributes(&bytes[12..]).count(), 0);
+    }
+
+    #[test]
+    fn a_link_is_operational_when_the_kernel_says_so() {
+        for (state, expected) in [(OPERATIONALLY_UP, true), (2, false)] {
+            let mut message = get_link(Device(2));
+            message.attribute(IFLA_OPERSTATE, &[state]);
+            assert_eq!(is_operational(&body(&mut message)), expected);
+        }
+        assert!(!is_operational(&[0; 8]));
     }
 
     #[test]

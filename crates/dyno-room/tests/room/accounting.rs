@@ -4,7 +4,7 @@ use libtest_mimic::Failed;
 use serde_json::Value;
 
 use crate::Test;
-use crate::stage::{Ended, Stage, holds, same};
+use crate::stage::{Stage, control_groups_of, holds, read_report, same};
 
 const MEBIBYTE: u64 = 1024 * 1024;
 
@@ -28,17 +28,23 @@ pub const TESTS: &[(&str, Test)] = &[
     ),
 ];
 
-fn cpu_ns(ended: &Ended) -> u64 {
+/// What only root can set up.
+pub const ROOT_TESTS: &[(&str, Test)] = &[(
+    "version_2_of_control_groups_accounts_too",
+    version_2_of_control_groups_accounts_too,
+)];
+
+fn cpu_ns(report: &Value) -> u64 {
     ["cpu_user_ns", "cpu_system_ns"]
         .iter()
-        .filter_map(|part| ended.report["subject"][part].as_u64())
+        .filter_map(|part| report["subject"][part].as_u64())
         .sum()
 }
 
 fn processor_time_is_the_subjects_own(stage: &Stage) -> Result<(), Failed> {
     let ended = stage.run(&[], &stage.subject(&["burn", "200"]))?;
     let burned: u64 = ended.stdout().trim().parse()?;
-    let counted = cpu_ns(&ended);
+    let counted = cpu_ns(&ended.report);
     // Its start and end are the subject's too, but nobody else's work is.
     holds(
         &format!("{counted} of {burned}"),
@@ -49,7 +55,7 @@ fn processor_time_is_the_subjects_own(stage: &Stage) -> Result<(), Failed> {
 fn processor_time_of_abandoned_children_is_there(stage: &Stage) -> Result<(), Failed> {
     let ended = stage.run(&[], &stage.subject(&["abandon", "100"]))?;
     let burned: u64 = ended.stdout().trim().parse()?;
-    let counted = cpu_ns(&ended);
+    let counted = cpu_ns(&ended.report);
     holds(&format!("{counted} of {burned}"), counted >= burned)
 }
 
@@ -108,6 +114,49 @@ fn a_memory_limit_is_enforced_or_the_report_says_why_not(stage: &Stage) -> Resul
     same("status", ended.output.status.code(), Some(137))?;
     let reason = ended.report["reason"].as_str().unwrap_or_default();
     holds(reason, reason.contains("want of memory"))
+}
+
+/// The hierarchies of version 1 are taken away, in a namespace of the test's own.
+fn version_2_of_control_groups_accounts_too(stage: &Stage) -> Result<(), Failed> {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo")?;
+    if !mounts.contains(" - cgroup2 ") {
+        eprintln!("control groups of version 2 are not mounted: not tested");
+        return Ok(());
+    }
+    let program = stage.program();
+    let report = stage.path("report.json");
+    let mut command = std::process::Command::new(&program);
+    command.args(["subject", "version-2-only"]).arg(&program);
+    command
+        .args(["engine", "--memory", "1073741824", "--report"])
+        .arg(&report);
+    command.arg("--").args(stage.subject(&["burn", "100"]));
+    let engine = command.stdout(std::process::Stdio::piped()).spawn()?;
+    let number = engine.id();
+    let output = engine.wait_with_output()?;
+    let burned: u64 = String::from_utf8(output.stdout)?.trim().parse()?;
+    let report = read_report(&report);
+    let subject = &report["subject"];
+    same(
+        "accounting",
+        subject["accounting"].as_str(),
+        Some("cgroup-v2"),
+    )?;
+    let counted = cpu_ns(&report);
+    holds(
+        &format!("{counted} of {burned}"),
+        counted >= burned && counted < 2 * burned,
+    )?;
+    let enforced = subject["memory_limit_enforced_by"].is_string();
+    holds(
+        "a limit or a reason",
+        enforced != subject["memory_limit_reason"].is_string(),
+    )?;
+    same(
+        "control groups",
+        control_groups_of(number),
+        Vec::<std::path::PathBuf>::new(),
+    )
 }
 
 fn moments_and_windows_fit_together(stage: &Stage) -> Result<(), Failed> {

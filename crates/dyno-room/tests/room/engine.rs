@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::net::{TcpListener, UdpSocket};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::exit;
 use std::time::Duration;
@@ -63,6 +64,16 @@ impl Arguments {
     }
 }
 
+impl Arguments {
+    fn environment(&self) -> Environment {
+        if self.clean {
+            Environment::Clean(vec![])
+        } else {
+            Environment::Inherited(vec![])
+        }
+    }
+}
+
 /// Plays the engine and exits.
 pub fn main(arguments: &[OsString]) -> ! {
     let arguments = Arguments::parse(arguments);
@@ -102,31 +113,28 @@ fn run(arguments: &Arguments) -> Result<Ending> {
         trust_files: arguments.trust_files.clone(),
     })?;
     serve();
-    let environment = || {
-        if arguments.clean {
-            Environment::Clean(vec![])
-        } else {
-            Environment::Inherited(vec![])
-        }
-    };
     if !arguments.peer.is_empty() {
         room.start_peer(PeerOptions {
             argv: arguments.peer.clone(),
-            environment: environment(),
+            environment: arguments.environment(),
             directory: None,
-            output: rustix::io::dup(std::io::stderr()).expect("a standard error"),
+            output: duplicate(std::io::stderr()),
         })?;
     }
-    let running = room.start(SubjectOptions {
+    room.start(SubjectOptions {
         argv: arguments.argv.clone(),
-        environment: environment(),
+        environment: arguments.environment(),
         directory: arguments.directory.clone(),
-        stdin: rustix::io::dup(std::io::stdin()).expect("a standard input"),
-        stdout: rustix::io::dup(std::io::stdout()).expect("a standard output"),
-        stderr: rustix::io::dup(std::io::stderr()).expect("a standard error"),
+        stdin: duplicate(std::io::stdin()),
+        stdout: duplicate(std::io::stdout()),
+        stderr: duplicate(std::io::stderr()),
         deadline: arguments.deadline,
-    })?;
-    running.wait()
+    })?
+    .wait()
+}
+
+fn duplicate(stream: impl AsFd) -> OwnedFd {
+    rustix::io::dup(stream).expect("a standard stream")
 }
 
 /// An origin of sorts: greets whoever connects to port 80, on every address, and answers every name with NXDOMAIN.

@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         if let Err(reason) = &stage {
             eprintln!("tests as {user} are skipped: {reason}");
         }
-        for (name, test) in tests() {
+        for (name, test) in tests(user) {
             let stage = stage.clone();
             let is_skipped = stage.is_err();
             let trial = Trial::test(format!("{user}::{name}"), move || test(&stage?));
@@ -44,16 +44,19 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-fn tests() -> impl Iterator<Item = (&'static str, Test)> {
-    [
+fn tests(user: User) -> impl Iterator<Item = (&'static str, Test)> {
+    let for_everybody = [
         starts::TESTS,
         network::TESTS,
         furniture::TESTS,
         accounting::TESTS,
         endings::TESTS,
         kills::TESTS,
-    ]
-    .into_iter()
-    .flatten()
-    .copied()
+    ];
+    let for_root = [furniture::ROOT_TESTS, accounting::ROOT_TESTS];
+    for_everybody
+        .into_iter()
+        .chain(for_root.into_iter().filter(move |_| user == User::Root))
+        .flatten()
+        .copied()
 }

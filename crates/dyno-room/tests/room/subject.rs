@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, exit};
+use std::process::{Command, Stdio, exit};
 use std::time::{Duration, Instant};
 
 /// Long enough for a connection across a room on a slow machine; silence lasts longer.
@@ -12,10 +12,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 const MEBIBYTE: usize = 1024 * 1024;
 
 /// Plays a subject and exits.
-#[expect(
-    clippy::zombie_processes,
-    reason = "the room is there to reap what its subjects leave"
-)]
 pub fn main(arguments: &[OsString]) -> ! {
     let arguments: Vec<&str> = arguments
         .iter()
@@ -28,30 +24,18 @@ pub fn main(arguments: &[OsString]) -> ! {
             Err(error) => println!("{error}"),
         },
         ["burn", milliseconds] => burn(milliseconds.parse().expect("a number")),
-        ["abandon", milliseconds] => abandon(milliseconds),
+        ["abandon", milliseconds] => leave_behind(&["burn", milliseconds], Stdio::piped()),
         ["hold", mebibytes, milliseconds] => hold(
             mebibytes.parse().expect("a number"),
             milliseconds.parse().expect("a number"),
         ),
         ["sleep", _token] => std::thread::sleep(Duration::from_secs(600)),
-        ["daemon", token] => {
-            let program = std::env::current_exe().expect("/proc is mounted");
-            let mut command = Command::new(program);
-            command.args(["subject", "sleep", token]).process_group(0);
-            command
-                .stdin(std::process::Stdio::null())
-                .stdout(std::process::Stdio::null());
-            command.spawn().expect("this program can be executed");
-        }
+        ["daemon", token] => leave_behind(&["sleep", token], Stdio::null()),
         ["greet", port] => greet(port),
-        ["unmount", path] => {
-            match rustix::mount::unmount(path, rustix::mount::UnmountFlags::DETACH) {
-                Ok(()) => println!("unmounted"),
-                Err(error) => println!("{:?}", error.kind()),
-            }
-        }
+        ["unmount", path] => unmount(path),
         ["descriptors"] => descriptors(),
         ["bare-etc", ref command @ ..] => bare_etc(command),
+        ["version-2-only", ref command @ ..] => version_2_only(command),
         ["facts"] => println!(
             "{}",
             serde_json::to_string(&dyno_room::facts()).expect("facts are JSON")
@@ -88,20 +72,23 @@ fn burn(milliseconds: u64) {
     println!("{}", used().as_nanos());
 }
 
-/// Burns in a child that nobody waits for: the room has to.
-fn abandon(milliseconds: &str) {
+/// Has a child do something and does not wait for its end, which is the room's business; passes on what it prints.
+fn leave_behind(task: &[&str], output: Stdio) {
     let program = std::env::current_exe().expect("/proc is mounted");
     let mut command = Command::new(program);
-    command
-        .args(["subject", "burn", milliseconds])
-        .stdout(std::process::Stdio::piped());
-    let child = command.spawn().expect("this program can be executed");
-    let mut burned = String::new();
-    let mut output = child.stdout.expect("its output is piped");
-    output
-        .read_to_string(&mut burned)
-        .expect("it prints what it burned");
-    print!("{burned}");
+    command.arg("subject").args(task).process_group(0);
+    let child = command.stdin(Stdio::null()).stdout(output).spawn();
+    if let Some(mut output) = child.expect("this program can be executed").stdout {
+        std::io::copy(&mut output, &mut std::io::stdout()).expect("standard output is open");
+    }
+}
+
+/// Prints whether a mount could be taken away.
+fn unmount(path: &str) {
+    match rustix::mount::unmount(path, rustix::mount::UnmountFlags::DETACH) {
+        Ok(()) => println!("unmounted"),
+        Err(error) => println!("{:?}", error.kind()),
+    }
 }
 
 /// Touches this much memory and keeps it for a while.
@@ -144,15 +131,8 @@ fn descriptors() {
 /// Executes a command on a machine whose `/etc` has no hosts, no `nsswitch.conf`, no certificates, and a `resolv.conf` that leads
 /// into `/run`, as systemd makes it.
 fn bare_etc(command: &[&str]) {
-    use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
-    // SAFETY: unsharing a mount namespace closes no descriptor.
-    let unshared = unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNS) };
-    unshared.expect("root may make namespaces");
-    mount_change(
-        "/",
-        MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
-    )
-    .expect("a private tree");
+    use rustix::mount::{MountFlags, mount};
+    own_mounts();
     mount("tmpfs", "/etc", "tmpfs", MountFlags::empty(), None).expect("an empty /etc");
     std::os::unix::fs::symlink(
         "../run/systemd/resolve/stub-resolv.conf",
@@ -161,6 +141,32 @@ fn bare_etc(command: &[&str]) {
     .expect("an empty folder takes a link");
     let error = Command::new(command[0]).args(&command[1..]).exec();
     panic!("{error}");
+}
+
+/// Executes a command on a machine that has control groups of version 2 only.
+fn version_2_only(command: &[&str]) {
+    own_mounts();
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").expect("/proc is mounted");
+    for mount in mounts.lines().filter(|mount| mount.contains(" - cgroup ")) {
+        let point = mount.split(' ').nth(4).expect("a mount has a mount point");
+        rustix::mount::unmount(point, rustix::mount::UnmountFlags::DETACH)
+            .expect("root may unmount");
+    }
+    let error = Command::new(command[0]).args(&command[1..]).exec();
+    panic!("{error}");
+}
+
+/// Moves this process into a mount namespace of its own.
+fn own_mounts() {
+    use rustix::mount::{MountPropagationFlags, mount_change};
+    // SAFETY: unsharing a mount namespace closes no descriptor.
+    let unshared = unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNS) };
+    unshared.expect("root may make namespaces");
+    mount_change(
+        "/",
+        MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+    )
+    .expect("a private tree");
 }
 
 /// Enters a room too late.
