@@ -1,29 +1,45 @@
 //! What engines that were killed outright left behind: control groups, which outlive their makers.
 
+use std::collections::VecDeque;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::control_group::{GroupName, Hierarchies, Hierarchy, remove_tree};
+use crate::control_group::{GroupName, Hierarchies, remove_tree};
 
-/// Folders of control groups whose engine is gone.
+/// How many folders are looked into at most: machines that run thousands of services must not slow a room's start.
+const MAXIMUM_FOLDERS: usize = 1_000;
+
+/// Folders of control groups whose engine is gone, wherever its session had put them.
 pub(crate) fn control_groups() -> Vec<PathBuf> {
     let hierarchies = Hierarchies::of_this_process();
     let mut found: Vec<PathBuf> = hierarchies
-        .iter()
-        .flat_map(Hierarchy::parents)
-        .filter_map(|parent| fs::read_dir(parent).ok())
-        .flatten()
-        .flatten()
-        .filter(|entry| {
-            let name = entry.file_name();
-            let name = name
-                .to_str()
-                .and_then(|name| name.parse::<GroupName>().ok());
-            name.is_some_and(GroupName::is_left_over)
-        })
-        .map(|entry| entry.path())
+        .used()
+        .flat_map(|hierarchy| left_over_below(&hierarchy.top))
         .collect();
     found.sort();
+    found.dedup();
+    found
+}
+
+/// Breadth first, so that what lies near the top is found in any case.
+fn left_over_below(top: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = VecDeque::from([top.to_owned()]);
+    for _ in 0..MAXIMUM_FOLDERS {
+        let Some(folder) = folders.pop_front() else {
+            break;
+        };
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            match entry.file_name().to_str().map(str::parse::<GroupName>) {
+                Some(Ok(name)) if name.is_left_over() => found.push(entry.path()),
+                Some(Ok(_)) => {}
+                _ => folders.push_back(entry.path()),
+            }
+        }
+    }
     found
 }
 
@@ -53,3 +69,30 @@ pub(crate) fn other_engines() -> Vec<String> {
 
 /// The engine's name as the kernel shows it.
 const ENGINE: &str = "httpdyno-engine";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_over_is_found_at_any_depth() {
+        let top = std::env::temp_dir().join(format!("dyno-room-leftovers-{}", std::process::id()));
+        let own = GroupName::own().to_string();
+        let earlier = own
+            .rsplit_once('-')
+            .map(|(head, _)| format!("{head}-1"))
+            .unwrap();
+        for name in [&own, &earlier] {
+            fs::create_dir_all(top.join("user.slice/session").join(name)).unwrap();
+        }
+        fs::create_dir(top.join(&earlier)).unwrap();
+        assert_eq!(
+            left_over_below(&top),
+            [
+                top.join(&earlier),
+                top.join("user.slice/session").join(&earlier)
+            ]
+        );
+        fs::remove_dir_all(&top).unwrap();
+    }
+}

@@ -3,6 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The controllers of version 1 that a room uses.
+const USED_CONTROLLERS: &[&str] = &["cpuacct", "memory", "cpuset"];
+
 /// Version of a hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Version {
@@ -54,6 +57,15 @@ impl Hierarchies {
     /// All of them.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Hierarchy> {
         self.0.iter()
+    }
+
+    /// Those that a room makes groups in.
+    pub(crate) fn used(&self) -> impl Iterator<Item = &Hierarchy> {
+        self.v2().into_iter().chain(
+            USED_CONTROLLERS
+                .iter()
+                .filter_map(|controller| self.v1(controller)),
+        )
     }
 
     /// The hierarchy of version 2.

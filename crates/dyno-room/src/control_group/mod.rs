@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-pub(crate) use hierarchy::{Hierarchies, Hierarchy, Version};
+pub(crate) use hierarchy::{Hierarchies, Version};
 pub(crate) use name::GroupName;
 
 use crate::account::{Accounting, CpuTime};
