@@ -1,12 +1,13 @@
-"""The name of an error: what its innermost cause is called by aiohttp, c-ares, OpenSSL or the system."""
+"""The name of an error: what its innermost cause is called by aiohttp, OpenSSL or the system."""
 
 import errno
 import re
+import socket
 import ssl
 
-import pycares
-from aiodns.error import DNSError
 from aiohttp import InvalidURL
+
+LOOKUP_ERRORS = {value: name for name, value in vars(socket).items() if name.startswith("EAI_")}
 
 
 def cause_name(error: BaseException) -> str:
@@ -15,14 +16,14 @@ def cause_name(error: BaseException) -> str:
     Returns
     -------
     str
-        ``ARES_ENOTFOUND`` of c-ares, ``CERTIFICATE_HAS_EXPIRED`` of OpenSSL, ``ECONNREFUSED`` of the system, else the
+        ``CERTIFICATE_HAS_EXPIRED`` of OpenSSL, ``EAI_NONAME`` or ``ECONNREFUSED`` of the system, else the
         class of the error, such as ``TimeoutError`` or ``TooManyRedirects``.
     """
     inner = innermost(error)
     if isinstance(inner, TimeoutError) and inner.errno is None:
         return "TimeoutError"
-    if isinstance(inner, DNSError):
-        return pycares.errno.errorcode.get(inner.args[0], "DNSError")
+    if isinstance(inner, socket.gaierror):
+        return LOOKUP_ERRORS.get(inner.errno, "gaierror")
     if isinstance(inner, ssl.SSLCertVerificationError):
         return word(inner.verify_message)
     if isinstance(inner, ssl.SSLError):

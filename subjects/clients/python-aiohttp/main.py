@@ -2,15 +2,17 @@
 
 import asyncio
 import json
+import math
 import os
 import re
 import resource
 import sys
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
-from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector, ThreadedResolver
 from cause import cause_name
 from settings import SettingError, Settings, read_settings
 
@@ -35,6 +37,9 @@ def main() -> int:
     # An open connection is a descriptor, and the usual soft limit is 1024.
     _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
+    # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
+    # See resolv.conf(5); its own default is five seconds for each.
+    os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
     asyncio.run(crawl(settings))
     return 0
 
@@ -42,6 +47,8 @@ def main() -> int:
 async def crawl(settings: Settings) -> None:
     """Fetch every line of stdin, at most ``concurrency`` at a time."""
     slots = asyncio.Semaphore(settings.concurrency)
+    # A thread for each name looked up, and one to read stdin; asyncio's own few would be the crawl's limit.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(settings.concurrency + 1))
 
     async def work(session: ClientSession, line: str) -> None:
         try:
@@ -56,13 +63,19 @@ async def crawl(settings: Settings) -> None:
         async for line in read_lines():
             await slots.acquire()
             tasks.create_task(work(session, line))
+    # Returning would wait for the lookups that were given up.
+    os._exit(0)
 
 
 def new_session(settings: Settings) -> ClientSession:
-    """One session for all requests: no limit of its own, no cookies from one host to the next visit."""
+    """One session for all requests: no limit of its own, no cookies.
+
+    Names go to the system's resolver: c-ares, which aiohttp's documentation recommends, keeps each answer for its
+    time to live, and the names of a crawl are all different.
+    """
     pool = {"force_close": True} if not settings.keepalive else {"keepalive_timeout": IDLE_SECONDS}
     return ClientSession(
-        connector=TCPConnector(limit=0, limit_per_host=0, **pool),
+        connector=TCPConnector(limit=0, limit_per_host=0, resolver=ThreadedResolver(), **pool),
         cookie_jar=DummyCookieJar(),
         max_line_size=HEADER_BYTES,
         max_field_size=HEADER_BYTES,
