@@ -1,10 +1,14 @@
-"""Fixtures of all tests: subjects written on the spot, and a stand-in for the engine."""
+"""Fixtures of all tests: subjects written on the spot, a stand-in for the engine, and the engine itself."""
 
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from httpdyno.lab.engine import Engine, engine_refusal
+from httpdyno.lab.location import find_engine
 
 TESTS = Path(__file__).parent
 
@@ -51,3 +55,26 @@ def stand_in_engine(tmp_path: Path) -> Path:
     program.write_text(f'#!/bin/sh\nexec {sys.executable} {TESTS / "doubles" / "engine.py"} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     return program
+
+
+@pytest.fixture(scope="session")
+def engine() -> Engine:
+    """Find the real engine; skip where the kernel lets it make no room."""
+    found = find_engine()
+    tried = subprocess.run(
+        [found, "room", "--web", "plain", "--", "true"],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    if tried.returncode != 0:
+        pytest.skip(f"no room on this machine: {engine_refusal(tried.stderr, tried.returncode)}")
+    return Engine(found)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the contract test be run for other subjects: `pytest tests/contract --subject ID`, or `--subject all`."""
+    parser.addoption(
+        "--subject", action="append", default=[], help="client to hold against the contract; `all` for all"
+    )

@@ -35,9 +35,17 @@ def _print(fact: Mapping[str, Any]) -> None:
     console = results()
     good = bool(fact.get("ok"))
     console.out("ok      " if good else "limited ", style="green" if good else "yellow", end="")
-    console.out(without_controls(f"{fact['name']}: {fact.get('value')}"))
+    console.out(without_controls(f"{fact['name']}: {_readable(fact.get('value'))}"))
     if good:
         return
     for label in ("consequence", "cure"):
         if fact.get(label):
             console.out(without_controls(f"        {label}: {fact[label]}"))
+
+
+def _readable(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(str(entry) for entry in value) or "none"
+    return "not known" if value is None else str(value)

@@ -16,9 +16,10 @@ _INTRODUCTION: Final = """# Command line
 
 After set-up the command is `.venv/bin/httpdyno`. This page is generated from the commands (`make docs`).
 
-Results go to stdout, progress and messages to stderr; there are no colours and no bars when it is no terminal. Exit
-codes: 0 done, 1 a check or threshold failed, 2 usage, 3 nothing could be measured, 130 interrupted. `room` ends with the
-status of its command: 128 + N when signal N ended it, 124 at its deadline, 125 when the engine itself failed.
+Results go to stdout, progress and messages to stderr; there are no colours and no bars when it is no terminal.
+
+Exit codes: 0 done, 1 a check or threshold failed, 2 usage, 3 nothing could be measured, 130 interrupted. `room` ends
+with the status of its command: 128 + N when signal N ended it, 124 at its deadline, 125 when the engine itself failed.
 
 `HTTPDYNO_ENGINE` names another engine, `XDG_CACHE_HOME` another place for the builds of subjects, `NO_COLOR` turns
 colours off.
