@@ -33,7 +33,7 @@ pub(super) fn facts() -> Vec<Fact> {
 
 fn cpus(count: usize) -> Fact {
     const NAME: &str = "cpus";
-    let value = Value::Number(u64::try_from(count).unwrap_or(u64::MAX));
+    let value = Value::Number(i64::try_from(count).unwrap_or(i64::MAX));
     if count >= 2 {
         return Fact::good(NAME, value);
     }
@@ -94,7 +94,9 @@ fn clock_source(found: Option<String>) -> Fact {
 
 fn open_files(limit: Option<u64>) -> Fact {
     const NAME: &str = "open_files";
-    let value = Value::Number(limit.unwrap_or(u64::MAX));
+    let value = limit.map_or(Value::Unknown, |limit| {
+        Value::Number(i64::try_from(limit).unwrap_or(i64::MAX))
+    });
     if limit.is_none_or(|limit| limit >= ENOUGH_FILES) {
         return Fact::good(NAME, value);
     }

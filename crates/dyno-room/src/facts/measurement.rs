@@ -96,7 +96,7 @@ fn perf_event_paranoid() -> Fact {
     let level = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid")
         .ok()
         .and_then(|text| text.trim().parse::<i64>().ok());
-    let value = level.map_or(Value::Unknown, |level| Value::Text(level.to_string()));
+    let value = level.map_or(Value::Unknown, Value::Number);
     match level {
         Some(level) if level <= OWN_PROCESSES || namespaces::is_privileged() => {
             Fact::good(NAME, value)
@@ -117,7 +117,7 @@ fn hardware_counters() -> Fact {
         Ok(()) => Fact::good(NAME, Value::Flag(true)),
         Err(error) => Fact::poor(
             NAME,
-            Value::Text(error.to_string()),
+            Value::Text(format!("cycles cannot be counted: {error}")),
             Fitness::Limited,
             "no instruction counts: cost is told in CPU time only",
             "use a machine, or a virtual machine, with a performance monitoring unit",

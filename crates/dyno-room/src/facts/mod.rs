@@ -28,7 +28,7 @@ pub enum Value {
     /// It is there, or not.
     Flag(bool),
     /// A count or a limit.
-    Number(u64),
+    Number(i64),
     /// A name or an explanation.
     Text(String),
     /// Several names.
