@@ -22,14 +22,28 @@ def main() -> int:
     if verb == "--version":
         print("httpdyno-engine 0.0.0")
         return 0
-    return {"urls": urls, "expect": expect, "doctor": doctor, "room": room}[verb](sys.argv[2:])
+    return {"web": web, "urls": urls, "expect": expect, "doctor": doctor, "room": room}[verb](sys.argv[2:])
+
+
+def web_missing(options: argparse.Namespace) -> int:
+    if options.web in {"top-sites", "plain"}:
+        return 0
+    print(f"httpdyno-engine: there is no web {options.web!r}", file=sys.stderr)
+    return 125
+
+
+def web(arguments: list[str]) -> int:
+    if status := web_missing(options := parse(arguments)):
+        return status
+    print(
+        json.dumps({"name": options.web, "seed": 1 if options.seed is None else int(options.seed), "digest": "0" * 32})
+    )
+    return 0
 
 
 def urls(arguments: list[str]) -> int:
-    options = parse(arguments)
-    if options.web not in {"top-sites", "plain"}:
-        print(f"httpdyno-engine: there is no web {options.web!r}", file=sys.stderr)
-        return 125
+    if status := web_missing(options := parse(arguments)):
+        return status
     for number in range(options.limit or 10):
         print(f"https://host{number}.example/")
     return 0

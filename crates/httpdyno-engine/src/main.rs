@@ -12,6 +12,7 @@ mod room;
 mod room_web;
 mod url_list;
 mod urls;
+mod web_identity;
 mod web_source;
 
 use std::process::ExitCode;
@@ -47,6 +48,8 @@ enum Verb {
     Urls(urls::Arguments),
     /// Say what a correct client must report for each URL of standard input (CSV)
     Expect(expect::Arguments),
+    /// Say which web it is: name, seed, digest (JSON)
+    Web(web_identity::Arguments),
     /// Say what this machine can do for a room (JSON)
     Doctor,
 }
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Verb::Origin(arguments) => origin::run(&arguments),
         Verb::Urls(arguments) => urls::run(&arguments),
         Verb::Expect(arguments) => expect::run(&arguments),
+        Verb::Web(arguments) => web_identity::run(&arguments),
         Verb::Doctor => doctor::run(),
     };
     match outcome {

@@ -12,6 +12,7 @@ use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::progress::{Done, Progress};
+use crate::web_identity;
 use crate::web_source::WebArguments;
 
 #[derive(Debug, Args)]
@@ -94,7 +95,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     if let Some(path) = &arguments.report {
         let report = json!({
             "version": 1,
-            "web": { "name": web.model().name, "seed": web.seed(), "digest": web.digest() },
+            "web": web_identity::identity(&web),
             "origin": record.report,
             "throughput": record.throughput,
         });

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::progress::Done;
 use crate::url_list::Foreseen;
+use crate::web_identity;
 
 const DNS_PORT: u16 = 53;
 
@@ -106,7 +107,7 @@ pub struct WebRecord {
 impl WebRecord {
     /// Which web it was.
     pub fn identity(&self) -> Value {
-        json!({ "name": self.web.model().name, "seed": self.web.seed(), "digest": self.web.digest() })
+        web_identity::identity(&self.web)
     }
 
     /// The origin's counters.

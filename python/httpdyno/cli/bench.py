@@ -34,7 +34,7 @@ def bench(
     timeout: Timeout = "5",
     user_agent: UserAgent = "",
     web: Web = "top-sites",
-    seed: Seed = 1,
+    seed: Seed = None,
     repeat: Repeat = 1,
     cpus: Cpus = None,
     memory: Memory = None,
@@ -62,6 +62,6 @@ def bench(
         open_urls(place, options, urls=urls, limit=limit) as prepared,
         Display(messages()) as display,
     ):
-        measured = measure(make_crawl(options, prepared), chosen, prepared.file, place, display, interruption)
+        measured = measure(make_crawl(options, prepared, place), chosen, prepared.file, place, display, interruption)
     print_table(measured.table, format)
     close_run(measured, invalid=() if names else tuple(catalogue.invalid.values()))

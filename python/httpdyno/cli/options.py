@@ -70,7 +70,12 @@ UserAgent = Annotated[
 Web = Annotated[
     str, typer.Option("--web", metavar="WEB", help="top-sites, plain, contract, or the TOML file of a web model.")
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the web and of the order of trials.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed", metavar="N", min=0, help="Seed of the web and of the order of trials.", show_default="the web's own"
+    ),
+]
 Repeat = Annotated[int, typer.Option("--repeat", metavar="N", min=1, help="How often each subject runs, interleaved.")]
 Cpus = Annotated[
     str | None,

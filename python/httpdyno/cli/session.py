@@ -24,7 +24,7 @@ class CrawlOptions:
     """The options of ``bench`` and ``try`` as they were typed."""
 
     web: str
-    seed: int
+    seed: int | None
     timeout: str
     duration: str
     user_agent: str
@@ -33,19 +33,21 @@ class CrawlOptions:
     repeat: int = 1
 
 
-def make_crawl(options: CrawlOptions, urls: UrlFile) -> Crawl:
-    """Make the crawl that the options describe.
+def make_crawl(options: CrawlOptions, urls: UrlFile, place: Place) -> Crawl:
+    """Make the crawl that the options describe; the engine says which seed a web has of its own.
 
     Raises
     ------
     InvalidValue
-        If one of them cannot be read; the message names it.
+        If one of them cannot be read, the message names it; if there is no such web.
     """
     timeout_ns = parse_duration_ns(options.timeout, name="--timeout")
+    web = place.engine.web(options.web, seed=options.seed)
     return Crawl(
         workload=Workload(urls=urls.file.path, timeout_s=timeout_ns / 1e9, user_agent=options.user_agent),
         web=options.web,
-        seed=options.seed,
+        seed=web.seed,
+        web_digest=web.digest,
         concurrency=options.concurrency,
         deadline_s=parse_duration_ns(options.duration, name="--duration") / 1e9,
         memory_bytes=None if options.memory is None else parse_size_bytes(options.memory, name="--memory"),

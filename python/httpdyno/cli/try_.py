@@ -31,7 +31,7 @@ def try_subject(
     timeout: Timeout = "5",
     user_agent: UserAgent = "",
     web: Web = "top-sites",
-    seed: Seed = 1,
+    seed: Seed = None,
     cpus: Cpus = None,
     memory: Memory = None,
     format: Format = "table",  # noqa: A002
@@ -63,7 +63,7 @@ def try_subject(
         Display(messages(), quiet=True) as display,
     ):
         audience = Spectator(display, lines)
-        measured = measure(make_crawl(options, prepared), chosen, prepared.file, place, audience, interruption)
+        measured = measure(make_crawl(options, prepared, place), chosen, prepared.file, place, audience, interruption)
         if lines:
             lines.finish()
     if format != "plain":

@@ -15,7 +15,7 @@ __all__ = ["urls"]
 def urls(
     source: Annotated[str, typer.Argument(metavar="WEB|FILE|-", help="A web, or a list of URLs or bare domains.")],
     limit: Limit = None,
-    seed: Seed = 1,
+    seed: Seed = None,
 ) -> None:
     """Print URLs, one a line: those of a web, or those of a list with https:// put before bare domains."""
     from httpdyno.experiments.url_source import STANDARD_INPUT, urls_of_list, urls_of_web

@@ -22,6 +22,8 @@ class Crawl:
     workload: Workload
     web: str = "top-sites"
     seed: int = 1
+    web_digest: str | None = None
+    """What the engine says of web and seed; None on the real internet."""
     concurrency: int | None = None
     """None: each subject's own."""
     deadline_s: float = 600.0

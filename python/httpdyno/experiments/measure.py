@@ -160,7 +160,7 @@ def _writer(crawl: Crawl, builds: Mapping[str, BuildOutcome], planned: int, plac
         machine=describe_machine(),
         trials_planned=planned,
         git=describe_git(Path(httpdyno.__file__).parent),
-        webs=(WebIdentity(condition.web, condition.seed),),
+        webs=(WebIdentity(condition.web, condition.seed, crawl.web_digest),),
         subjects=tuple(_version(outcome) for outcome in builds.values()),
         settings={
             "concurrency": crawl.concurrency,

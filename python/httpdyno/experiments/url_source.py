@@ -36,7 +36,7 @@ class UrlFile:
         self.file.close()
 
 
-def urls_of_web(engine: Engine, *, web: str, seed: int, limit: int | None) -> UrlFile:
+def urls_of_web(engine: Engine, *, web: str, seed: int | None, limit: int | None) -> UrlFile:
     """Take the first URLs of a web.
 
     Raises

@@ -10,7 +10,7 @@ from typing import IO, Any
 from httpdyno.errors import EngineFailed, InvalidValue
 from httpdyno.lab.location import ENGINE_NAME
 
-__all__ = ["Engine", "engine_refusal"]
+__all__ = ["Engine", "ServedWeb", "engine_refusal"]
 
 
 def engine_refusal(stderr: str, status: int) -> str:
@@ -20,6 +20,19 @@ def engine_refusal(stderr: str, status: int) -> str:
         return own[-1].removeprefix(f"{ENGINE_NAME}:").strip()
     last = stderr.strip().splitlines()[-1:] or ["it says nothing"]
     return f"ended with exit status {status}: {last[0].strip()}"
+
+
+def _seeded(seed: int | None) -> list[str]:
+    return [] if seed is None else ["--seed", str(seed)]
+
+
+@dataclass(frozen=True, slots=True)
+class ServedWeb:
+    """A web as the engine names it: equal digests answer alike."""
+
+    name: str
+    seed: int
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +69,24 @@ class Engine:
                 ["expect", "--web", web, "--seed", str(seed), "--timeout", f"{timeout_s:g}"], stdin=lines, stdout=into
             )
 
-    def urls(self, *, web: str, seed: int, limit: int | None, into: IO[bytes]) -> None:
+    def web(self, web: str, *, seed: int | None) -> ServedWeb:
+        """Ask which web that is; with no ``seed``, the web's own.
+
+        Raises
+        ------
+        InvalidValue
+            If there is no such web, or it has a mistake.
+        EngineFailed
+            If the engine cannot be started or answers no such thing.
+        """
+        answer = self._run(["web", "--web", web, *_seeded(seed)], stdout=subprocess.PIPE)
+        try:
+            identity = json.loads(answer)
+            return ServedWeb(identity["name"], int(identity["seed"]), identity["digest"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise EngineFailed(f"{self.path} web: the answer is no web's identity; build the engine again") from error
+
+    def urls(self, *, web: str, seed: int | None, limit: int | None, into: IO[bytes]) -> None:
         """Write the URLs of a web, one a line, the first ``limit`` of them.
 
         Raises
@@ -67,7 +97,7 @@ class Engine:
             If the engine cannot be started.
         """
         limited = [] if limit is None else ["--limit", str(limit)]
-        self._run(["urls", "--web", web, "--seed", str(seed), *limited], stdout=into)
+        self._run(["urls", "--web", web, *_seeded(seed), *limited], stdout=into)
 
     def doctor(self) -> list[dict[str, Any]]:
         """Ask what the kernel of this machine can and cannot do.

@@ -1,0 +1,28 @@
+//! `web`: which web it is, as JSON.
+
+use anyhow::Result;
+use clap::Args;
+use dyno_web::Web;
+use serde_json::{Value, json};
+
+use crate::web_source::WebArguments;
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    web: WebArguments,
+}
+
+/// What names a web in reports and on standard output: equal digests answer alike.
+pub fn identity(web: &Web) -> Value {
+    json!({ "name": web.model().name, "seed": web.seed(), "digest": web.digest() })
+}
+
+/// Prints the identity, with the timeout that the web's answers are planned for.
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let web = arguments.web.load()?;
+    let mut identity = identity(&web);
+    identity["timeout_ms"] = json!(web.model().timeout_ms);
+    println!("{identity}");
+    Ok(0)
+}
