@@ -1,6 +1,7 @@
 """What the engine is asked beside trials: expectations, URLs, facts of this machine."""
 
 import json
+import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import IO, Any
 
 from httpdyno.errors import EngineFailed, InvalidValue
 from httpdyno.lab.location import ENGINE_NAME
+from httpdyno.subjects.cache import storage_errors
 
 __all__ = ["Engine", "ServedWeb", "engine_refusal"]
 
@@ -63,11 +65,11 @@ class Engine:
             If the engine refuses: the web does not exist, or has a mistake.
         EngineFailed
             If the engine cannot be started.
+        StorageFailed
+            If the file cannot be written.
         """
         with urls.open("rb") as lines:
-            self._run(
-                ["expect", "--web", web, "--seed", str(seed), "--timeout", f"{timeout_s:g}"], stdin=lines, stdout=into
-            )
+            self._copy(["expect", "--web", web, "--seed", str(seed), "--timeout", f"{timeout_s:g}"], into, lines)
 
     def web(self, web: str, *, seed: int | None) -> ServedWeb:
         """Ask which web that is; with no ``seed``, the web's own.
@@ -79,7 +81,7 @@ class Engine:
         EngineFailed
             If the engine cannot be started or answers no such thing.
         """
-        answer = self._run(["web", "--web", web, *_seeded(seed)], stdout=subprocess.PIPE)
+        answer = self._ask(["web", "--web", web, *_seeded(seed)])
         try:
             identity = json.loads(answer)
             return ServedWeb(identity["name"], int(identity["seed"]), identity["digest"])
@@ -95,9 +97,11 @@ class Engine:
             If the engine refuses.
         EngineFailed
             If the engine cannot be started.
+        StorageFailed
+            If the file cannot be written.
         """
         limited = [] if limit is None else ["--limit", str(limit)]
-        self._run(["urls", "--web", web, *_seeded(seed), *limited], stdout=into)
+        self._copy(["urls", "--web", web, *_seeded(seed), *limited], into)
 
     def doctor(self) -> list[dict[str, Any]]:
         """Ask what the kernel of this machine can and cannot do.
@@ -112,7 +116,7 @@ class Engine:
         EngineFailed
             If the engine cannot be started or answers no such list.
         """
-        answer = self._run(["doctor"], stdout=subprocess.PIPE)
+        answer = self._ask(["doctor"])
         try:
             facts = json.loads(answer)
         except ValueError as error:
@@ -129,17 +133,34 @@ class Engine:
         EngineFailed
             If the engine cannot be started.
         """
-        return self._run(["--version"], stdout=subprocess.PIPE).decode(errors="replace").strip().rpartition(" ")[2]
+        return self._ask(["--version"]).decode(errors="replace").strip().rpartition(" ")[2]
 
-    def _run(
-        self, arguments: Sequence[str], *, stdin: IO[bytes] | int = subprocess.DEVNULL, stdout: IO[bytes] | int
-    ) -> bytes:
+    def _copy(self, arguments: Sequence[str], into: IO[bytes], stdin: IO[bytes] | int = subprocess.DEVNULL) -> None:
+        """Run a verb and write what it prints: here and not by the engine, so that a full disk is known as one."""
+        with self._started(arguments, stdin) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            with storage_errors("temporary files"):
+                shutil.copyfileobj(process.stdout, into)
+                into.flush()
+            # Read after the output: it is one line, which no pipe is too small for.
+            said = process.stderr.read()
+        self._check(process.returncode, said)
+
+    def _ask(self, arguments: Sequence[str]) -> bytes:
+        with self._started(arguments, subprocess.DEVNULL) as process:
+            answer, said = process.communicate()
+        self._check(process.returncode, said)
+        return answer
+
+    def _started(self, arguments: Sequence[str], stdin: IO[bytes] | int) -> "subprocess.Popen[bytes]":
         try:
-            done = subprocess.run(
-                [self.path, *arguments], stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, check=False
+            return subprocess.Popen(
+                [self.path, *arguments], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE
             )
         except OSError as error:
             raise EngineFailed(f"the engine {self.path} cannot be started: {error.strerror}") from error
-        if done.returncode != 0:
-            raise InvalidValue(engine_refusal(done.stderr.decode(errors="replace"), done.returncode))
-        return done.stdout or b""
+
+    def _check(self, status: int, said: bytes) -> None:
+        if status != 0:
+            raise InvalidValue(engine_refusal(said.decode(errors="replace"), status))

@@ -3,6 +3,7 @@
 import os
 import re
 import secrets
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from httpdyno.errors import StorageFailed
 
 __all__ = ["storing", "write_whole"]
 
+_PROBE_BYTES: Final = 1024 * 1024
 _OS_ERROR: Final = re.compile(r"\(os error ([0-9]{1,4})\)")
 
 
@@ -29,7 +31,7 @@ def storing(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
-        reason = _reason(error)
+        reason = _reason(path, error)
         raise StorageFailed(
             f"{path}: results cannot be written: {reason}; make room or choose another folder with --out DIR"
         ) from error
@@ -58,12 +60,20 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
             named.replace(path)
 
 
-def _reason(error: Exception) -> str:
+def _reason(path: Path, error: Exception) -> str:
     """Say it as the operating system does; polars wraps the number of its error into a sentence of its own."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     number = _OS_ERROR.search(str(error))
-    return os.strerror(int(number[1])) if number else str(error).partition("\n")[0]
+    if number:
+        return os.strerror(int(number[1]))
+    # A disk that is full at the wrong moment is a "transport error" to polars: writing once more tells.
+    try:
+        with tempfile.TemporaryFile(dir=path) as file:
+            file.write(bytes(_PROBE_BYTES))
+    except OSError as plain:
+        return plain.strerror or str(plain)
+    return str(error).partition("\n")[0]
 
 
 def _open_unnamed(folder: Path) -> int | None:

@@ -46,9 +46,9 @@ def storage_errors(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        place = error.filename or ""
+        place = f" {error.filename}" if error.filename else ""
         cure = "free some space" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "make it writable or name another"
-        raise StorageFailed(f"{what}: cannot write {place}: {error.strerror}; {cure}") from error
+        raise StorageFailed(f"{what}: cannot write{place}: {error.strerror}; {cure}") from error
 
 
 @dataclass(frozen=True, slots=True)

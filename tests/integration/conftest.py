@@ -1,0 +1,97 @@
+"""The real command with the real engine, in folders of its own, and a look at what it leaves behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from doubles.command_line import Command, Ended
+from doubles.traces import Traces, describe, processes_of, traces_of
+from httpdyno.lab.engine import Engine
+
+START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())"]
+PATIENCE_S = 120.0
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def environment(engine: Engine, tmp_path: Path) -> dict[str, str]:
+    """Name the folders of the test in the environment of its commands."""
+    (tmp_path / "tmp").mkdir()
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return {
+        **kept,
+        "HTTPDYNO_ENGINE": str(engine.path),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "TMPDIR": str(tmp_path / "tmp"),
+        "COLUMNS": "200",
+    }
+
+
+@pytest.fixture
+def start(environment: dict[str, str], tmp_path: Path) -> Iterator[Start]:
+    """Start `httpdyno` and go on at once; whatever still runs at the end of the test is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*arguments: str, **more: str) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(
+            [*START, *arguments],
+            cwd=tmp_path,
+            env=environment | more,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            process_group=0,
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def httpdyno(start: Start) -> Command:
+    """Run `httpdyno` to its end."""
+
+    def run(*arguments: str, **more: str) -> Ended:
+        return ended(start(*arguments, **more))
+
+    return run
+
+
+def ended(process: "subprocess.Popen[str]") -> Ended:
+    """Wait for a command."""
+    out, err = process.communicate(timeout=PATIENCE_S)
+    return Ended(process.returncode, out, err)
+
+
+@pytest.fixture
+def wait_for_end() -> Callable[["subprocess.Popen[str]"], Ended]:
+    """Wait for a command that was started."""
+    return ended
+
+
+@pytest.fixture
+def nothing_left(tmp_path: Path) -> Iterator[Callable[[], None]]:
+    """Assert that processes, mounts and temporary files of the test's commands are gone; what died needs a moment."""
+
+    def check() -> None:
+        deadline = time.monotonic() + 10
+        while (left := traces_of(tmp_path, tmp_path / "tmp")) != Traces((), (), ()):
+            assert time.monotonic() < deadline, left
+            time.sleep(0.05)
+
+    yield check
+    for process in processes_of(tmp_path):
+        sys.stderr.write(f"killed at the end of the test: {describe(process)}\n")
+        os.kill(process, signal.SIGKILL)

@@ -1,0 +1,126 @@
+"""The commands end to end: real engine, real rooms."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from conftest import ANSWERS_ALL, MakeSubject
+from doubles.command_line import Command, Ended
+from httpdyno.store import open_run
+
+START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())"]
+
+# Asks for real: urllib in a thread is enough for a few URLs.
+ASKS = """
+import sys, time, urllib.request
+from datetime import datetime, timezone
+for line in sys.stdin:
+    start, began = datetime.now(timezone.utc), time.monotonic()
+    code, length = "200", 0
+    try:
+        with urllib.request.urlopen(line.strip(), timeout=5) as answer:
+            length = len(answer.read())
+    except Exception as error:
+        code = type(error).__name__
+    print(f"{line.strip()},{code},{start.isoformat()},{(time.monotonic() - began) * 1000},{length}", flush=True)
+"""
+
+
+def test_a_crawl_is_verified_from_end_to_end(
+    httpdyno: Command,
+    make_subject: MakeSubject,
+    subject_folders: Path,
+    tmp_path: Path,
+    nothing_left: Callable[[], None],
+) -> None:
+    make_subject("asks", ASKS)
+    make_subject("lies", ANSWERS_ALL)
+    given = ["asks", "lies", "--subjects", str(subject_folders), "--web", "plain", "--format", "json"]
+    (tmp_path / "list").write_text("a.example\nb.example/plain\nhttps://c.example/bytes/7\n", encoding="utf-8")
+    ended = httpdyno("bench", *given, "--urls", "list", "--repeat", "2")
+    assert ended.code == 0, ended.err
+    rows = {row["subject"]: row for row in ended.rows}
+    assert (rows["asks"]["verdict"], rows["asks"]["wrong"], rows["asks"]["2xx"]) == ("VALID", 0, 3)
+    assert (rows["lies"]["verdict"], rows["lies"]["wrong"]) == ("INCORRECT", 3)
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = open_run(folder)
+    assert [trial.block for trial in run.records()] == [0, 0, 1, 1]
+    assert run.manifest.webs[0].name == "plain"
+    nothing_left()
+
+
+def test_what_is_no_url_is_a_row_with_an_error(
+    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path, tmp_path: Path
+) -> None:
+    make_subject("asks", ASKS)
+    (tmp_path / "list").write_text("a.example\nnot a url\nhttps://[::1\n", encoding="utf-8")
+    ended = httpdyno(
+        "bench", "asks", "--subjects", str(subject_folders), "--web", "plain", "--urls", "list", "--format", "json"
+    )
+    (row,) = ended.rows
+    assert (row["totalUrls"], row["2xx"], row["Exception"], row["wrong"]) == (3, 1, 2, 0)
+
+
+def test_the_same_seed_gives_the_same_counts(
+    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path
+) -> None:
+    make_subject("asks", ASKS)
+    given = ["asks", "--subjects", str(subject_folders), "--limit", "5", "--seed", "11", "--format", "json"]
+    counts = [
+        {name: httpdyno("bench", *given).rows[0][name] for name in ("2xx", "3xx", "4xx", "5xx", "Exception")}
+        for _ in range(2)
+    ]
+    assert counts[0] == counts[1]
+    assert sum(counts[0].values()) == 5
+
+
+def test_two_runs_at_once_do_not_meet(
+    start: Callable[..., "subprocess.Popen[str]"],
+    wait_for_end: Callable[[object], Ended],
+    make_subject: MakeSubject,
+    subject_folders: Path,
+    tmp_path: Path,
+    nothing_left: Callable[[], None],
+) -> None:
+    make_subject("asks", ASKS)
+    given = ["bench", "asks", "--subjects", str(subject_folders), "--web", "plain", "--limit", "20", "--format", "json"]
+    both = [wait_for_end(process) for process in [start(*given), start(*given)]]
+    for ended in both:
+        assert ended.code == 0, ended.err
+        (row,) = ended.rows
+        assert (row["verdict"], row["totalUrls"], row["wrong"], row["connections"]) == ("VALID", 20, 0, 20)
+    runs = list((tmp_path / "runs").iterdir())
+    assert len(runs) == 2
+    assert all(open_run(run).manifest.state == "complete" for run in runs)
+    nothing_left()
+
+
+def test_a_room_passes_streams_and_status_through(environment: dict[str, str], tmp_path: Path) -> None:
+    started = subprocess.run(
+        [*START, "room", "--web", "plain", "--", "sh", "-c", "cat; echo problem >&2; exit 7"],
+        input="hello",
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (started.returncode, started.stdout, started.stderr) == (7, "hello", "problem\n")
+
+
+def test_try_takes_a_pipe(environment: dict[str, str], make_subject: MakeSubject, subject_folders: Path) -> None:
+    make_subject("asks", ASKS)
+    done = subprocess.run(
+        [*START, "try", "asks", "--subjects", str(subject_folders), "--web", "plain"],
+        input="a.example\nnot a url\n",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.splitlines()[:2]
+    assert first.startswith("[200] https://a.example : ")
+    assert second.startswith("[")
+    assert " not a url : " in second

@@ -1,0 +1,74 @@
+"""Subjects that misbehave: a failed trial with its reason, and the run goes on."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import ANSWERS_ALL, MakeSubject
+from doubles.command_line import Command
+from httpdyno.store import open_run
+
+PRINT = "print(f'{url},200,2026-11-21T10:00:00.000000+00:00,1.5,16384', flush=True)"
+LINES = "import sys, time, os\nurls = [line.strip() for line in sys.stdin]\n"
+EACH = f"for url in urls:\n    {PRINT}\n"
+
+MISBEHAVIOUR = {
+    "crashes": (LINES + "for url in urls[:3]:\n    " + PRINT + "\nos.abort()\n", "crashed", "SIGABRT"),
+    "refuses": (LINES + "print('no, thank you', file=sys.stderr)\nsys.exit(3)\n", "crashed", "no, thank you"),
+    "hangs": (LINES + "time.sleep(1000)\n", "hung", "printed nothing"),
+    "ignores-the-end": (
+        "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + LINES + EACH + "time.sleep(1000)\n",
+        "hung",
+        "did not exit",
+    ),
+    "rambles": (LINES + EACH + "print('done with it all!')\n", "garbage", "done with it all!"),
+    "repeats": (LINES + EACH + "url = urls[0]\n" + PRINT + "\n", "duplicate", "1 line more"),
+    "forgets": (LINES + "urls = urls[1:]\n" + EACH, "missing", "1 URL forgotten"),
+    "invents": (LINES + EACH + "url = 'https://elsewhere.example/'\n" + PRINT + "\n", "foreign", "elsewhere.example"),
+    "is-no-program": (None, "crashed", "could not be started"),
+}
+
+
+@pytest.fixture
+def crowd(make_subject: MakeSubject) -> list[str]:
+    """Write all of them, and one that behaves."""
+    for name, (program, _, _) in MISBEHAVIOUR.items():
+        folder = make_subject(name, program or "")
+        if program is None:
+            text = (folder / "subject.toml").read_text(encoding="utf-8")
+            (folder / "subject.toml").write_text(text.replace('"python3", "main.py"', '"./absent"'), encoding="utf-8")
+    make_subject("behaves", ANSWERS_ALL.replace(",13", ",16384"))
+    return [*MISBEHAVIOUR, "behaves"]
+
+
+def test_each_is_a_failed_trial_with_its_reason(
+    httpdyno: Command, crowd: list[str], subject_folders: Path, tmp_path: Path, nothing_left: Callable[[], None]
+) -> None:
+    ended = httpdyno(
+        "bench", *crowd, "--subjects", str(subject_folders), "--web", "plain", "--limit", "10", "--timeout", "0.2",
+        "--duration", "2", "--format", "json",
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    verdicts = {row["subject"]: row["verdict"] for row in ended.rows}
+    # Who never asked the web is caught by its arrivals; it ran to its end all the same.
+    assert verdicts.pop("behaves") == "INCORRECT"
+    assert verdicts == {name: outcome for name, (_, outcome, _) in MISBEHAVIOUR.items()}
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = open_run(folder)
+    assert run.manifest.state == "complete"
+    reasons = {trial.subject: trial.reason or "" for trial in run.records()}
+    for name, (_, _, reason) in MISBEHAVIOUR.items():
+        assert reason in reasons[name]
+    nothing_left()
+
+
+def test_one_of_them_alone_is_no_success_but_no_crash_of_ours(
+    httpdyno: Command, crowd: list[str], subject_folders: Path
+) -> None:
+    assert "crashes" in crowd
+    ended = httpdyno("try", "crashes", "--subjects", str(subject_folders), "--web", "plain", "--limit", "5")
+    assert ended.code == 0
+    assert ended.out.startswith("[200] https://")
+    assert "crashed" in ended.out
+    assert "Traceback" not in ended.err
