@@ -10,6 +10,7 @@ from httpdyno.judge.crawl import summarise_crawl
 from httpdyno.judge.lines import read_lines
 from httpdyno.judge.outcome import ending_from_report, outcome_of
 from httpdyno.judge.reference import Reference
+from httpdyno.judge.saturation import is_saturated
 from httpdyno.judge.validity import correctness
 from httpdyno.judge.verdict import judge_samples
 from httpdyno.model import (
@@ -84,6 +85,7 @@ def judge_crawl(plan: TrialPlan, remains: Remains, reference: Reference, *, vers
         reference,
         timeout_ns=timeout_ns,
         cut_short=ending.cut_short,
+        saturated=is_saturated(lines.frame["start_ns"], counters),
         known_cases=[failure.case for failure in plan.subject.known_failures],
     )
     outcome, reason = outcome_of(ending, lines, judged, timeout_ns=timeout_ns)

@@ -9,6 +9,7 @@ import polars as pl
 
 from httpdyno.judge.arrival import CLOCK_SLACK_NS, BoolArray, Claims, Int64Array, Requests, seen_within
 from httpdyno.judge.reference import Reference
+from httpdyno.judge.saturation import name_timeouts
 from httpdyno.model import Verdict
 
 __all__ = ["VERDICTS", "Judged", "judge_samples", "latest_allowed_ns"]
@@ -54,6 +55,7 @@ def judge_samples(
     *,
     timeout_ns: int,
     cut_short: bool = False,
+    saturated: bool = False,
     known_cases: Collection[str] = (),
 ) -> Judged:
     """Judge every line of a client.
@@ -81,6 +83,8 @@ def judge_samples(
         What the client was told to give each URL.
     cut_short : bool
         True when the deadline, or the user, ended the trial: URLs without a line become samples, ``not_reached``.
+    saturated : bool
+        True when the client was out of processor time: its own timeouts on honest answers then have that cause.
     known_cases : Collection[str]
         Causes of the subject's known failures; a wrong sample with such a cause is ``explained``.
     """
@@ -92,6 +96,8 @@ def judge_samples(
     if len(duplicates):
         matched, ids = matched.filter(pl.Series(~surplus)), ids[~surplus]
     samples = _with_verdicts(matched, ids, expected, reference.arrivals, timeout_ns=timeout_ns)
+    if saturated:
+        samples = name_timeouts(samples, timeout_ns=timeout_ns)
     unprinted = np.repeat(np.arange(len(given)), given - np.bincount(ids, minlength=len(given)))
     missing = expected["url"].gather(unprinted)
     if cut_short:

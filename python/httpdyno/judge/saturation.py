@@ -1,0 +1,43 @@
+"""Whether a client was out of processor time while it had URLs left: then its own timeouts have a known cause."""
+
+from typing import Final
+
+import polars as pl
+
+from httpdyno.model import Counters, Verdict
+
+__all__ = ["SATURATED_SHARE", "TIMED_OUT_SATURATED", "is_saturated", "name_timeouts"]
+
+SATURATED_SHARE: Final = 0.85
+"""A client is saturated when it used this share of its CPUs from its exec until the last URL was started."""
+TIMED_OUT_SATURATED: Final = "timeout_when_saturated"
+"""Cause of an honest answer that a saturated client gave up at its timeout; a ``known_failure`` may name it."""
+_OWN_TIMEOUT_SHARE: Final = 0.98
+
+
+def is_saturated(starts_ns: pl.Series, counters: Counters) -> bool:
+    """Tell whether the client had no processor time to spare while its list lasted.
+
+    Parameters
+    ----------
+    starts_ns : pl.Series
+        When each URL was started, Unix time in ns; may hold nulls.
+    counters : Counters
+        What the engine counted. False where it did not count CPU time.
+    """
+    started_at_ns, user_ns, system_ns = counters.started_at_ns, counters.cpu_user_ns, counters.cpu_system_ns
+    last_start = starts_ns.drop_nulls()
+    if started_at_ns is None or user_ns is None or system_ns is None or last_start.is_empty():
+        return False
+    lasted_ns = int(last_start.to_numpy().max()) - started_at_ns
+    cpus = sum(cpu.role != "engine" for cpu in counters.cpus or ()) or 1
+    return lasted_ns > 0 and user_ns + system_ns >= SATURATED_SHARE * lasted_ns * cpus
+
+
+def name_timeouts(samples: pl.DataFrame, *, timeout_ns: int) -> pl.DataFrame:
+    """Give the cause ``timeout_when_saturated`` to false errors that lasted as long as the client's timeout."""
+    own_timeout = (pl.col("verdict").cast(pl.String) == Verdict.FALSE_ERROR.value) & (
+        pl.col("duration_ns") >= round(_OWN_TIMEOUT_SHARE * timeout_ns)
+    )
+    cause = pl.when(own_timeout.fill_null(False)).then(pl.lit(TIMED_OUT_SATURATED)).otherwise(pl.col("cause"))
+    return samples.with_columns(cause=cause)
