@@ -17,8 +17,8 @@ setup: ## Install what is missing, create .venv, build the engine
 build: setup ## Build the engine and every subject that can be built here
 	@$(BIN)/httpdyno subjects build $(ARGS)
 
-bench: setup ## Crawl 2,000 URLs with each client, twice, and print the table; more options with ARGS='--limit 500'
-	@$(BIN)/httpdyno bench --limit 2000 --repeat 2 $(ARGS)
+bench: setup ## Crawl 2,000 URLs with each client and print the table; more options with ARGS='--repeat 5'
+	@$(BIN)/httpdyno bench --limit 2000 $(ARGS)
 
 test: setup ## Run every test
 	@$(MAKE) --no-print-directory test-rust test-python
