@@ -107,6 +107,9 @@ class Counters:
     lateness_p99_ns: Annotated[int | None, Recorded("99th percentile of how late they were", unit="ns")] = None
     lateness_max_ns: Annotated[int | None, Recorded("the latest", unit="ns")] = None
     throughput: Annotated[tuple[ThroughputPoint, ...] | None, Recorded("answers over time")] = None
+    origin_congestion_control: Annotated[str | None, Recorded("TCP congestion control of the origin")] = None
+    subject_congestion_control: Annotated[str | None, Recorded("the kernel's TCP congestion control")] = None
+    key_exchange_groups: Annotated[str | None, Recorded("TLS groups that the origin offers, by preference")] = None
 
 
 _SUBJECT: Final = (
@@ -175,6 +178,7 @@ def _counters(report: Mapping[str, Any]) -> Counters:
     pressure = report.get("pressure") or {}
     origin = report.get("origin") or {}
     lateness = origin.get("lateness_ns") or {}
+    transport = report.get("transport") or {}
     plain: dict[str, Any] = {name: subject.get(name) for name in _SUBJECT} | {
         name: origin.get(name) for name in _ORIGIN
     }
@@ -201,6 +205,9 @@ def _counters(report: Mapping[str, Any]) -> Counters:
         lateness_p99_ns=lateness.get("p99"),
         lateness_max_ns=lateness.get("max"),
         throughput=tuple(ThroughputPoint(int(at), int(answers)) for at, answers in report.get("throughput") or ()),
+        origin_congestion_control=transport.get("origin_congestion_control"),
+        subject_congestion_control=transport.get("subject_congestion_control"),
+        key_exchange_groups=" ".join(transport.get("key_exchange_groups") or ()) or None,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from httpdyno.errors import UnreadableRun
-from httpdyno.model import Sample, Trial, restore
+from httpdyno.model import Sample, Trial, restore, schema
 from httpdyno.store.columns import polars_schema
 from httpdyno.store.layout import MANIFEST, PARTS, SAMPLES, TRIALS, sample_part, trial_part
 from httpdyno.store.manifest import Manifest, manifest_from_json
@@ -99,10 +99,13 @@ def _scan(folder: Path, files: list[Path], record: type[Any]) -> pl.LazyFrame:
         known = frame.collect_schema().names()
     except (OSError, pl.exceptions.PolarsError) as error:
         raise _damaged(folder, error) from error
-    absent = [name for name in columns if name not in known]
-    if absent:
-        raise UnreadableRun(f"{folder}: {files[0].name} is damaged: it has no column {absent[0]}")
-    return frame.select(pl.col(name).cast(type_) for name, type_ in columns.items())
+    needed = [field.name for field in schema(record) if not field.nullable and field.name not in known]
+    if needed:
+        raise UnreadableRun(f"{folder}: {files[0].name} is damaged: it has no column {needed[0]}")
+    # A run may be older than a column: what was not recorded is not known.
+    return frame.select(
+        (pl.col(name) if name in known else pl.lit(None)).cast(type_).alias(name) for name, type_ in columns.items()
+    )
 
 
 def _damaged(folder: Path, error: Exception) -> UnreadableRun:
