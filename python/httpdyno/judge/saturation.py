@@ -9,14 +9,17 @@ from httpdyno.model import Counters, Verdict
 __all__ = ["SATURATED_SHARE", "TIMED_OUT_SATURATED", "is_saturated", "name_timeouts"]
 
 SATURATED_SHARE: Final = 0.85
-"""A client is saturated when it used this share of its CPUs from its exec until the last URL was started."""
+"""A client is saturated when it used this share of its CPUs until the last URL was started."""
 TIMED_OUT_SATURATED: Final = "timeout_when_saturated"
 """Cause of an honest answer that a saturated client gave up at its timeout; a ``known_failure`` may name it."""
 _OWN_TIMEOUT_SHARE: Final = 0.98
 
 
-def is_saturated(starts_ns: pl.Series, counters: Counters) -> bool:
+def is_saturated(starts_ns: pl.Series, counters: Counters, *, concurrency: int) -> bool:
     """Tell whether the client had no processor time to spare while its list lasted.
+
+    Processor time is known of the whole trial only; it counts evenly for each URL, so that what was spent on the last
+    ``concurrency`` URLs, which end after the last start, is left out. A list no longer than that is never saturated.
 
     Parameters
     ----------
@@ -24,6 +27,8 @@ def is_saturated(starts_ns: pl.Series, counters: Counters) -> bool:
         When each URL was started, Unix time in ns; may hold nulls.
     counters : Counters
         What the engine counted. False where it did not count CPU time.
+    concurrency : int
+        URLs in flight at once.
     """
     started_at_ns, user_ns, system_ns = counters.started_at_ns, counters.cpu_user_ns, counters.cpu_system_ns
     last_start = starts_ns.drop_nulls()
@@ -31,7 +36,8 @@ def is_saturated(starts_ns: pl.Series, counters: Counters) -> bool:
         return False
     lasted_ns = int(last_start.to_numpy().max()) - started_at_ns
     cpus = sum(cpu.role != "engine" for cpu in counters.cpus or ()) or 1
-    return lasted_ns > 0 and user_ns + system_ns >= SATURATED_SHARE * lasted_ns * cpus
+    spent_ns = (user_ns + system_ns) * max(1 - concurrency / len(last_start), 0)
+    return lasted_ns > 0 and spent_ns > 0 and spent_ns >= SATURATED_SHARE * lasted_ns * cpus
 
 
 def name_timeouts(samples: pl.DataFrame, *, timeout_ns: int) -> pl.DataFrame:

@@ -85,7 +85,7 @@ def judge_crawl(plan: TrialPlan, remains: Remains, reference: Reference, *, vers
         reference,
         timeout_ns=timeout_ns,
         cut_short=ending.cut_short,
-        saturated=is_saturated(lines.frame["start_ns"], counters),
+        saturated=is_saturated(lines.frame["start_ns"], counters, concurrency=plan.concurrency),
         known_cases=[failure.case for failure in plan.subject.known_failures],
     )
     outcome, reason = outcome_of(ending, lines, judged, timeout_ns=timeout_ns)

@@ -1,5 +1,6 @@
 """Runs the trials of a plan in rooms on this machine, each judged as soon as it has ended."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -15,6 +16,7 @@ from httpdyno.lab.trial import Evidence, Observer, run_trial
 from httpdyno.model import Condition, Outcome, TrialPlan
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.builder import BuildOutcome
+from httpdyno.subjects.environment import program_path
 
 __all__ = ["Executor", "RoomExecutor"]
 
@@ -91,7 +93,11 @@ def _command(plan: TrialPlan, build: Build) -> Command:
     return Command(
         argv=build.argv,
         folder=build.folder,
-        environment={**workload.environment(plan.concurrency), **build.environment},
+        environment={
+            "PATH": program_path(os.environ),
+            **workload.environment(plan.concurrency),
+            **build.environment,
+        },
         trust_files=build.trust_files,
     )
 

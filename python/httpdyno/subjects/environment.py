@@ -1,24 +1,33 @@
-"""The environment in which toolchains are asked and subjects are built."""
+"""The environment in which toolchains are asked, subjects are built and clients run."""
 
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["tool_environment"]
+__all__ = ["program_path", "tool_environment"]
 
 _FOREIGN = ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT", "PYTHONPATH", "PYTHONHOME")
 """Variables that belong to the Python environment which runs httpdyno and would mislead the one of a subject."""
 
 
-def tool_environment(caller: Mapping[str, str]) -> dict[str, str]:
-    """Give the caller's environment without what belongs to this program, and with the programs beside this Python.
+def program_path(caller: Mapping[str, str]) -> str:
+    """Give the folders in which programs are searched, as ``PATH``.
 
-    The folder of this Python comes last: uv is found there when the machine has none, and the machine's own
-    ``python3`` is never shadowed.
+    First the toolchains that set-up brought, since it brings one only where the machine's is missing or too old; then
+    the caller's; the folder of this Python comes last: uv is found there when the machine has none, and the machine's
+    own ``python3`` is never shadowed.
     """
-    environment = {name: value for name, value in caller.items() if name not in _FOREIGN}
     own = str(Path(sys.executable).parent)
-    others = [folder for folder in environment.get("PATH", os.defpath).split(os.pathsep) if folder and folder != own]
-    environment["PATH"] = os.pathsep.join([*others, own])
+    toolchains = Path(sys.prefix, "toolchains", "bin")
+    first = [str(toolchains)] if toolchains.is_dir() else []
+    folders = caller.get("PATH", os.defpath).split(os.pathsep)
+    others = [folder for folder in folders if folder and folder not in {own, *first}]
+    return os.pathsep.join([*first, *others, own])
+
+
+def tool_environment(caller: Mapping[str, str]) -> dict[str, str]:
+    """Give the caller's environment without what belongs to this program, and with ``program_path``."""
+    environment = {name: value for name, value in caller.items() if name not in _FOREIGN}
+    environment["PATH"] = program_path(caller)
     return environment
