@@ -198,6 +198,12 @@ impl Running {
         Ok(self)
     }
 
+    /// The congestion control of its connections; `None` where the kernel does not tell.
+    #[must_use]
+    pub fn congestion_control() -> Option<String> {
+        listen::congestion_control().ok()
+    }
+
     /// Where plain HTTP is served, as bound, in the order of the options.
     #[must_use]
     pub fn http(&self) -> &[SocketAddr] {

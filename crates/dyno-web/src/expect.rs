@@ -297,8 +297,15 @@ fn literal(address: IpAddr) -> Result<Option<Fault>, &'static str> {
     }
 }
 
+/// Whether resolvers ask for such a name at all: letters, digits, hyphens inside (RFC 1123), underscores, which live on.
 fn is_resolvable(host: &str) -> bool {
-    host.len() <= 253 && host.split('.').all(|label| (1..=63).contains(&label.len()))
+    let is_label = |label: &str| {
+        let edges = [label.chars().next(), label.chars().last()];
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+            && edges.iter().all(|edge| *edge != Some('-'))
+    };
+    host.len() <= 253 && host.split('.').all(is_label)
 }
 
 #[cfg(test)]
@@ -349,6 +356,11 @@ mod tests {
             ("https://a b.test/", "invalid_url"),
             ("https://any.test/a b", "invalid_url"),
             ("https://a..test/", "invalid_name"),
+            ("https://a!b.test/", "invalid_name"),
+            ("https://-a.test/", "invalid_name"),
+            ("https://a-.test/", "invalid_name"),
+            ("https://a_b.test/plain", "200 13"),
+            ("https://xn--bcher-kva.test/plain", "200 13"),
         ];
         for (url, expected) in cases {
             assert_eq!(outcome(&web, url), expected, "{url}");

@@ -56,7 +56,7 @@ enum Verb {
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().verb {
-        Verb::Room(arguments) => room::run(*arguments),
+        Verb::Room(arguments) => room::run(&arguments),
         Verb::Origin(arguments) => origin::run(&arguments),
         Verb::Urls(arguments) => urls::run(&arguments),
         Verb::Expect(arguments) => expect::run(&arguments),

@@ -52,6 +52,7 @@ impl Report<'_> {
             "pressure": ending.pressure,
             "fed": self.fed,
             "web": self.origin.map(WebRecord::identity),
+            "transport": self.origin.map(|_| WebRecord::transport()),
             "origin": self.origin.map(WebRecord::counters).transpose()?,
             "throughput": self.origin.map_or_else(|| json!([]), WebRecord::throughput),
         }))

@@ -87,16 +87,16 @@ fn variable(text: &str) -> Result<(OsString, OsString), String> {
 }
 
 /// Makes the room, runs the command in it, reports; the status is the command's.
-pub fn run(arguments: Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<u8> {
     let web = arguments
         .peer
         .is_none()
         .then(|| arguments.web.load())
         .transpose()?;
-    let files = Files::open(&arguments)?;
+    let files = Files::open(arguments)?;
     let mut progress = Progress::new(arguments.progress)?;
     progress.preparing();
-    let options = room_options(&arguments)?;
+    let options = room_options(arguments)?;
     let mut room = Room::enter(&options)?;
     // From here on there may be threads; sockets are the peer's.
     let web = web
@@ -107,7 +107,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
         trust_files: arguments.trust_files.clone(),
     })?;
     if let Some(peer) = &arguments.peer {
-        room.start_peer(peer_options(peer, &arguments)?)?;
+        room.start_peer(peer_options(peer, arguments)?)?;
     }
     if let (Some(web), Some(list)) = (&web, &arguments.stdin) {
         progress.expect(Some(web.prepare(list, arguments.timeout)?));
@@ -118,7 +118,7 @@ pub fn run(arguments: Arguments) -> Result<u8> {
     }
     let running = room.start(SubjectOptions {
         argv: arguments.argv.clone(),
-        environment: environment(&arguments),
+        environment: environment(arguments),
         directory: arguments.directory.clone(),
         stdin: files.stdin,
         stdout: files.stdout,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use dyno_origin::{Authority, Options, Origin, Record, Running};
+use dyno_origin::{Authority, KEY_EXCHANGE_GROUPS, Options, Origin, Record, Running};
 use dyno_room::{Room, RoomOptions, addresses};
 use dyno_web::{Nanos, Scheme, Web};
 use serde_json::{Value, json};
@@ -113,6 +113,17 @@ impl WebRecord {
     /// The origin's counters.
     pub fn counters(&self) -> Result<Value> {
         Ok(serde_json::to_value(&self.record.report)?)
+    }
+
+    /// What both sides of the link were set to.
+    pub fn transport() -> Value {
+        let subject = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").ok();
+        json!({
+            "origin_congestion_control": Running::congestion_control(),
+            // Both namespaces have the kernel's own default; a subject's socket may choose another.
+            "subject_congestion_control": subject.map(|name| name.trim().to_owned()),
+            "key_exchange_groups": KEY_EXCHANGE_GROUPS,
+        })
     }
 
     /// Answers completed over time.
