@@ -62,19 +62,6 @@ def test_what_is_no_url_is_a_row_with_an_error(
     assert (row["totalUrls"], row["2xx"], row["Exception"], row["wrong"]) == (3, 1, 2, 0)
 
 
-def test_the_same_seed_gives_the_same_counts(
-    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path
-) -> None:
-    make_subject("asks", ASKS)
-    given = ["asks", "--subjects", str(subject_folders), "--limit", "5", "--seed", "11", "--format", "json"]
-    counts = [
-        {name: httpdyno("bench", *given).rows[0][name] for name in ("2xx", "3xx", "4xx", "5xx", "Exception")}
-        for _ in range(2)
-    ]
-    assert counts[0] == counts[1]
-    assert sum(counts[0].values()) == 5
-
-
 def test_two_runs_at_once_do_not_meet(
     start: Callable[..., "subprocess.Popen[str]"],
     wait_for_end: Callable[[object], Ended],
