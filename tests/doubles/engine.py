@@ -60,8 +60,9 @@ def expect(arguments: list[str]) -> int:
 
 def doctor(_: list[str]) -> int:
     facts = [
-        {"name": "cpus", "value": "2", "ok": True, "consequence": None, "cure": None},
-        {"name": "perf", "value": "none", "ok": False, "consequence": "no counters", "cure": "another machine"},
+        {"name": "cpus", "value": 2, "ok": "yes", "consequence": None, "cure": None},
+        {"name": "perf", "value": None, "ok": "limited", "consequence": "no counters", "cure": "another machine"},
+        {"name": "tun", "value": False, "ok": "no", "consequence": "no links", "cure": "load the module"},
     ]
     print(json.dumps(facts))
     return 0

@@ -1,14 +1,20 @@
 """``httpdyno doctor``: what this machine can and cannot do, what follows, and what would help."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from httpdyno.cli.terminal import results
 from httpdyno.report.cell import without_controls
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from httpdyno.model import Fact
+
 __all__ = ["doctor"]
+
+_LABELS: Final = {"yes": ("ok", "green"), "limited": ("limited", "yellow"), "no": ("no", "red")}
 
 
 def doctor(
@@ -16,6 +22,7 @@ def doctor(
 ) -> None:
     """Print what this machine can and cannot do, each fact with its consequence and its cure."""
     import json
+    from dataclasses import asdict
 
     from httpdyno.errors import InvalidValue
     from httpdyno.lab.diagnosis import diagnose
@@ -25,22 +32,19 @@ def doctor(
     facts = diagnose()
     console = results()
     if format == "json":
-        console.out(json.dumps(facts, indent=2))
+        console.out(json.dumps([asdict(fact) for fact in facts], indent=2))
         return
     for fact in facts:
-        _print(fact)
+        _print(fact, console)
 
 
-def _print(fact: Mapping[str, Any]) -> None:
-    console = results()
-    good = bool(fact.get("ok"))
-    console.out("ok      " if good else "limited ", style="green" if good else "yellow", end="")
-    console.out(without_controls(f"{fact['name']}: {_readable(fact.get('value'))}"))
-    if good:
-        return
-    for label in ("consequence", "cure"):
-        if fact.get(label):
-            console.out(without_controls(f"        {label}: {fact[label]}"))
+def _print(fact: "Fact", console: "Console") -> None:
+    label, colour = _LABELS[fact.ok]
+    console.out(f"{label:8}", style=colour, end="")
+    console.out(without_controls(f"{fact.name}: {_readable(fact.value)}"))
+    for name in ("consequence", "cure"):
+        if text := getattr(fact, name):
+            console.out(without_controls(f"        {name}: {text}"))
 
 
 def _readable(value: object) -> str:

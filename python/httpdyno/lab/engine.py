@@ -10,6 +10,7 @@ from typing import IO, Any
 
 from httpdyno.errors import EngineFailed, InvalidValue
 from httpdyno.lab.location import ENGINE_NAME
+from httpdyno.model import Fact, Fitness
 from httpdyno.subjects.cache import storage_errors
 
 __all__ = ["Engine", "ServedWeb", "engine_refusal"]
@@ -103,13 +104,8 @@ class Engine:
         limited = [] if limit is None else ["--limit", str(limit)]
         self._copy(["urls", "--web", web, *_seeded(seed), *limited], into)
 
-    def doctor(self) -> list[dict[str, Any]]:
+    def doctor(self) -> list[Fact]:
         """Ask what the kernel of this machine can and cannot do.
-
-        Returns
-        -------
-        list of dict
-            Each with ``name``, ``value``, ``ok``, ``consequence``, ``cure``.
 
         Raises
         ------
@@ -121,9 +117,9 @@ class Engine:
             facts = json.loads(answer)
         except ValueError as error:
             raise EngineFailed(f"{self.path} doctor: the answer is no JSON: {error}") from error
-        if not isinstance(facts, list) or not all(isinstance(fact, dict) and "name" in fact for fact in facts):
+        if not isinstance(facts, list):
             raise EngineFailed(f"{self.path} doctor: the answer is no list of facts; build the engine again")
-        return facts
+        return [self._fact(values) for values in facts]
 
     def version(self) -> str:
         """Ask for the version.
@@ -134,6 +130,12 @@ class Engine:
             If the engine cannot be started.
         """
         return self._ask(["--version"]).decode(errors="replace").strip().rpartition(" ")[2]
+
+    def _fact(self, values: Any) -> Fact:  # noqa: ANN401  # whatever the engine has printed
+        try:
+            return Fact(**(values | {"ok": Fitness(values["ok"])}))
+        except (TypeError, KeyError, ValueError, InvalidValue) as error:
+            raise EngineFailed(f"{self.path} doctor: {error} in a fact; build the engine again") from error
 
     def _copy(self, arguments: Sequence[str], into: IO[bytes], stdin: IO[bytes] | int = subprocess.DEVNULL) -> None:
         """Run a verb and write what it prints: here and not by the engine, so that a full disk is known as one."""

@@ -3,6 +3,7 @@
 from httpdyno.model.chart import Axis, Chart, ChartKind, Series
 from httpdyno.model.condition import Condition, Link, TrialPlan, Workload
 from httpdyno.model.counters import Count, Counters, CpuTime, MemoryPoint, ThroughputPoint, counters_from_report
+from httpdyno.model.fact import Fact, Fitness
 from httpdyno.model.record import RECORD_VERSION, Field, flatten, restore, schema
 from httpdyno.model.sample import Sample
 from httpdyno.model.subject import Capabilities, KnownFailure, Need, Subject, SubjectKind
@@ -26,7 +27,9 @@ __all__ = [
     "CpuTime",
     "CrawlSummary",
     "ExplainedCase",
+    "Fact",
     "Field",
+    "Fitness",
     "KnownFailure",
     "Link",
     "MemoryPoint",

@@ -18,7 +18,7 @@ from httpdyno.lab.progress import Progress
 from httpdyno.lab.room import Command, Machine
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial import Evidence, run_trial
-from httpdyno.model import Condition, Workload
+from httpdyno.model import Condition, Fitness, Workload
 
 CONDITION = Condition("crawl", "plain", Workload((), timeout_s=1), deadline_s=1)
 UPPER_CASE = ("tr", "a-z", "A-Z")
@@ -152,7 +152,11 @@ def test_signals_are_given_back() -> None:
 def test_the_engine_answers_questions(stand_in_engine: Path) -> None:
     engine = Engine(stand_in_engine)
     assert engine.version() == "0.0.0"
-    assert [fact["name"] for fact in engine.doctor()] == ["cpus", "perf"]
+    assert [(fact.name, fact.ok) for fact in engine.doctor()] == [
+        ("cpus", Fitness.YES),
+        ("perf", Fitness.LIMITED),
+        ("tun", Fitness.NO),
+    ]
     with ScratchFile() as file, ScratchFile() as expected:
         engine.urls(web="plain", seed=1, limit=2, into=file.file)
         assert file.read_text() == "https://host0.example/\nhttps://host1.example/\n"
@@ -160,6 +164,26 @@ def test_the_engine_answers_questions(stand_in_engine: Path) -> None:
         assert len(expected.read_text().splitlines()) == 3
     with ScratchFile() as file, pytest.raises(InvalidValue, match="there is no web 'nowhere'"):
         engine.urls(web="nowhere", seed=1, limit=2, into=file.file)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "nonsense",
+        "{}",
+        "[1]",
+        '[{"name": "cpus"}]',
+        '[{"name": "cpus", "value": 2, "ok": true, "consequence": null, "cure": null}]',
+        '[{"name": "cpus", "value": 2, "ok": "yes", "mood": "good"}]',
+        '[{"name": "cpus", "value": 1, "ok": "no", "consequence": null, "cure": null}]',
+    ],
+)
+def test_facts_of_another_form_are_refused(tmp_path: Path, answer: str) -> None:
+    program = tmp_path / "engine"
+    program.write_text(f"#!/bin/sh\necho '{answer}'\n", encoding="utf-8")
+    program.chmod(0o755)
+    with pytest.raises(EngineFailed, match=r"engine doctor: .*"):
+        Engine(program).doctor()
 
 
 def test_the_engine_is_where_the_variable_says(stand_in_engine: Path, tmp_path: Path) -> None:
