@@ -302,7 +302,9 @@ fn is_resolvable(host: &str) -> bool {
     let is_label = |label: &str| {
         let edges = [label.chars().next(), label.chars().last()];
         (1..=63).contains(&label.len())
-            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
             && edges.iter().all(|edge| *edge != Some('-'))
     };
     host.len() <= 253 && host.split('.').all(is_label)
