@@ -1,34 +1,94 @@
-"""What a command may have left behind on this machine: processes, mounts, files."""
+"""What a command may have left behind on this machine: processes, mounts, files, network namespaces, control groups."""
 
 import os
+import re
+from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+# What crates/dyno-room gives its groups: namespace of process ids, process id and start time of the engine.
+GROUP_NAME = re.compile(r"httpdyno-(?P<namespace>\d+)-(?P<engine>\d+)-(?P<start>\d+)")
+NAMED_NAMESPACE = re.compile(r" (net:\[\d+\]) .* - nsfs ")
+ENGINE = "httpdyno-engine"
 
 
 @dataclass(frozen=True)
 class Traces:
-    """Processes that belong to a folder, by their working folder, their command line or their environment."""
+    """What belongs to a folder, or is new on the machine and belongs to no room that lives."""
 
-    processes: tuple[str, ...]
-    mounts: tuple[str, ...]
-    files: tuple[str, ...]
+    processes: tuple[str, ...] = ()
+    mounts: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    network_namespaces: tuple[str, ...] = ()
+    control_groups: tuple[str, ...] = ()
 
 
-def traces_of(folder: Path, temporary: Path) -> Traces:
-    """List what there is now; `temporary` is the `$TMPDIR` of the commands that ran."""
+@dataclass(frozen=True)
+class Before:
+    """What was there already, whoever had made it."""
+
+    network_namespaces: frozenset[str]
+    control_groups: frozenset[str]
+
+
+def look_before() -> Before:
+    """Note what is there before a test begins."""
+    return Before(frozenset(network_namespaces()), frozenset(control_groups()))
+
+
+def traces_of(folder: Path, temporary: Path, before: Before) -> Traces:
+    """List what there is now.
+
+    Processes belong to the folder by their working folder, their command line or their environment; mounts by their
+    path; `temporary` is the `$TMPDIR` of the commands that ran. Rooms of others may come and go meanwhile: a namespace
+    counts when no living engine is above a process in it, a control group when the engine that made it is gone.
+    """
+    ours = set(processes_of(folder))
+    namespaces = network_namespaces()
     return Traces(
-        processes=tuple(describe(process) for process in processes_of(folder)),
+        processes=tuple(describe(process) for process in ours),
         mounts=tuple(line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(folder) in line),
         files=tuple(str(path) for path in sorted(temporary.rglob("*"))),
+        network_namespaces=tuple(
+            f"{name} of {[describe(process) for process in namespaces[name]]}"
+            for name in sorted(namespaces.keys() - before.network_namespaces)
+            if not any(_is_in_a_room_of_others(process, ours) for process in namespaces[name])
+        ),
+        control_groups=tuple(sorted(control_groups() - before.control_groups)),
     )
 
 
 def processes_of(folder: Path) -> list[int]:
     """Find living processes that have the folder in their command line, environment or working folder."""
-    found = []
-    for path in Path("/proc").iterdir():
-        if path.name.isdigit() and int(path.name) != os.getpid() and _belongs(path, str(folder)):
-            found.append(int(path.name))
+    return [number for number in _processes() if number != os.getpid() and _belongs(number, str(folder))]
+
+
+def network_namespaces() -> dict[str, list[int]]:
+    """Find the network namespaces that something keeps alive, each with the processes in it; none: a mount does."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for number in _processes():
+        try:
+            found[str(Path(f"/proc/{number}/ns/net").readlink())].append(number)
+        except OSError:
+            continue
+    for name in NAMED_NAMESPACE.findall(Path("/proc/self/mountinfo").read_text(encoding="utf-8")):
+        found.setdefault(name, [])
+    return dict(found)
+
+
+def control_groups() -> set[str]:
+    """Find the control groups of rooms whose engine is gone."""
+    own_namespace = Path("/proc/self/ns/pid").stat().st_ino
+    found = set()
+    for folder, names, _ in os.walk(CONTROL_GROUPS):
+        for name in names:
+            match = GROUP_NAME.fullmatch(name)
+            if match and int(match["namespace"]) == own_namespace:
+                fields = _stat(int(match["engine"]))
+                if not fields or fields[19] != match["start"]:
+                    found.add(str(Path(folder, name)))
     return found
 
 
@@ -39,6 +99,12 @@ def describe(process: int) -> str:
     except OSError:
         words = "gone"
     return f"{process} {words}"
+
+
+def parent_of(process: int) -> int:
+    """Give the parent of a process; 0 when the process is gone or has none."""
+    fields = _stat(process)
+    return int(fields[1]) if fields else 0
 
 
 def pid_in_room(process: int) -> int | None:
@@ -52,10 +118,36 @@ def pid_in_room(process: int) -> int | None:
     return int(numbers[-1]) if len(numbers) > 1 else None
 
 
-def _belongs(path: Path, folder: str) -> bool:
+def _processes() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
+def _stat(process: int) -> list[str]:
+    """Give the fields of a process behind its name: state, parent, ..., start time as the twentieth."""
     try:
-        if (path / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0] == "Z":
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _is_in_a_room_of_others(process: int, ours: Collection[int]) -> bool:
+    """Whether a living engine that is none of ours is the process or is above it."""
+    while process > 1:
+        try:
+            name = Path(f"/proc/{process}/comm").read_text(encoding="utf-8", errors="replace").strip()
+        except OSError:
             return False
+        if name == ENGINE and process not in ours:
+            return True
+        process = parent_of(process)
+    return False
+
+
+def _belongs(process: int, folder: str) -> bool:
+    path = Path(f"/proc/{process}")
+    if _stat(process)[:1] in ([], ["Z"]):
+        return False
+    try:
         words = (path / "cmdline").read_bytes() + (path / "environ").read_bytes()
         return folder.encode() in words or str((path / "cwd").readlink()).startswith(folder)
     except OSError:

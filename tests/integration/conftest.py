@@ -11,18 +11,26 @@ from pathlib import Path
 import pytest
 
 from doubles.command_line import Command, Ended
-from doubles.traces import Traces, describe, processes_of, traces_of
+from doubles.traces import Before, Traces, describe, look_before, processes_of, traces_of
 from httpdyno.lab.engine import Engine
 
 START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())"]
 PATIENCE_S = 120.0
 
 Start = Callable[..., "subprocess.Popen[str]"]
+NothingLeft = Callable[..., None]
 
 
 @pytest.fixture
-def environment(engine: Engine, tmp_path: Path) -> dict[str, str]:
-    """Name the folders of the test in the environment of its commands."""
+def before() -> Before:
+    """Note what is on the machine before the test's first command."""
+    return look_before()
+
+
+@pytest.fixture
+def environment(engine: Engine, tmp_path: Path, before: Before) -> dict[str, str]:
+    """Name the folders of the test in the environment of its commands; none can start without it, so not before."""
+    del before
     (tmp_path / "tmp").mkdir()
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     return {
@@ -81,15 +89,30 @@ def wait_for_end() -> Callable[["subprocess.Popen[str]"], Ended]:
     return ended
 
 
-@pytest.fixture
-def nothing_left(tmp_path: Path) -> Iterator[Callable[[], None]]:
-    """Assert that processes, mounts and temporary files of the test's commands are gone; what died needs a moment."""
+def wait_until(condition: Callable[[], bool], evidence: Callable[[], object]) -> None:
+    """Fail with the evidence unless the condition comes true soon."""
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline, evidence()
+        time.sleep(0.05)
 
-    def check() -> None:
-        deadline = time.monotonic() + 10
-        while (left := traces_of(tmp_path, tmp_path / "tmp")) != Traces((), (), ()):
-            assert time.monotonic() < deadline, left
-            time.sleep(0.05)
+
+@pytest.fixture
+def nothing_left(tmp_path: Path, before: Before, environment: dict[str, str]) -> Iterator[NothingLeft]:
+    """Assert that all that the test's commands made on this machine is gone; what died needs a moment.
+
+    Control groups outlive an engine that was killed outright, until the next room is made: `nothing_left(swept=True)`
+    makes it.
+    """
+
+    def traces() -> Traces:
+        return traces_of(tmp_path, tmp_path / "tmp", before)
+
+    def check(*, swept: bool = False) -> None:
+        if swept:
+            wait_until(lambda: not traces().processes, traces)
+            subprocess.run([*START, "room", "--web", "plain", "--", "true"], env=environment, check=True)
+        wait_until(lambda: traces() == Traces(), traces)
 
     yield check
     for process in processes_of(tmp_path):

@@ -32,7 +32,7 @@ def test_a_crawl_is_verified_from_end_to_end(
     make_subject: MakeSubject,
     subject_folders: Path,
     tmp_path: Path,
-    nothing_left: Callable[[], None],
+    nothing_left: Callable[..., None],
 ) -> None:
     make_subject("asks", ASKS)
     make_subject("lies", ANSWERS_ALL)
@@ -68,7 +68,7 @@ def test_two_runs_at_once_do_not_meet(
     make_subject: MakeSubject,
     subject_folders: Path,
     tmp_path: Path,
-    nothing_left: Callable[[], None],
+    nothing_left: Callable[..., None],
 ) -> None:
     make_subject("asks", ASKS)
     given = ["bench", "asks", "--subjects", str(subject_folders), "--web", "plain", "--limit", "20", "--format", "json"]

@@ -11,7 +11,7 @@ import pytest
 
 from conftest import ANSWERS_ALL, MakeSubject
 from doubles.command_line import Ended
-from doubles.traces import pid_in_room, processes_of
+from doubles.traces import parent_of, pid_in_room, processes_of
 from httpdyno.experiments.crawl import Crawl
 from httpdyno.model import Subject, Workload
 from httpdyno.store import open_run
@@ -71,16 +71,9 @@ def engine_of(folder: Path, command: int) -> int:
     return engine
 
 
-def parent_of(process: int) -> int:
-    try:
-        return int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
-    except OSError:
-        return 0
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_keeps_finished_trials(
-    running: Running, number: signal.Signals, wait_for_end: Callable[[object], Ended], nothing_left: Callable[[], None]
+    running: Running, number: signal.Signals, wait_for_end: Callable[[object], Ended], nothing_left: Callable[..., None]
 ) -> None:
     command, folder = running
     command.send_signal(number)
@@ -95,28 +88,29 @@ def test_a_signal_keeps_finished_trials(
 
 
 def test_ctrl_c_twice_does_not_wait(
-    running: Running, wait_for_end: Callable[[object], Ended], nothing_left: Callable[[], None]
+    running: Running, wait_for_end: Callable[[object], Ended], nothing_left: Callable[..., None]
 ) -> None:
     command, folder = running
     command.send_signal(signal.SIGINT)
     command.send_signal(signal.SIGINT)
     assert wait_for_end(command).code == 130
     check_kept(folder)
-    nothing_left()
+    # The second one kills the engine outright.
+    nothing_left(swept=True)
 
 
 def test_sigkill_of_the_command_leaves_nothing(
-    running: Running, wait_for_end: Callable[[object], Ended], nothing_left: Callable[[], None]
+    running: Running, wait_for_end: Callable[[object], Ended], nothing_left: Callable[..., None]
 ) -> None:
     command, folder = running
     command.kill()
     assert wait_for_end(command).code == -signal.SIGKILL
-    nothing_left()
+    nothing_left(swept=True)
     check_kept(folder)
 
 
 def test_sigkill_of_the_engine_is_one_line(
-    running: Running, wait_for_end: Callable[[object], Ended], nothing_left: Callable[[], None]
+    running: Running, wait_for_end: Callable[[object], Ended], nothing_left: Callable[..., None]
 ) -> None:
     command, folder = running
     os.kill(engine_of(folder, command.pid), signal.SIGKILL)
@@ -125,11 +119,11 @@ def test_sigkill_of_the_engine_is_one_line(
     assert ended.err.splitlines()[-1].startswith("httpdyno: the engine failed: ended with exit status -9")
     assert "Traceback" not in ended.err
     check_kept(folder)
-    nothing_left()
+    nothing_left(swept=True)
 
 
 def test_sigkill_of_the_first_process_of_the_room_is_one_line(
-    running: Running, wait_for_end: Callable[[object], Ended], nothing_left: Callable[[], None]
+    running: Running, wait_for_end: Callable[[object], Ended], nothing_left: Callable[..., None]
 ) -> None:
     command, folder = running
     (first,) = [process for process in processes_of(folder) if pid_in_room(process) == 1]
@@ -146,7 +140,7 @@ def test_a_signal_during_builds_ends_them(
     subject_folders: Path,
     start: Callable[..., "subprocess.Popen[str]"],
     wait_for_end: Callable[[object], Ended],
-    nothing_left: Callable[[], None],
+    nothing_left: Callable[..., None],
     tmp_path: Path,
 ) -> None:
     make_subject("slow", more='[build]\nargv = ["sh", "-c", "touch begun; sleep 1000"]')

@@ -43,7 +43,7 @@ def crowd(make_subject: MakeSubject) -> list[str]:
 
 
 def test_each_is_a_failed_trial_with_its_reason(
-    httpdyno: Command, crowd: list[str], subject_folders: Path, tmp_path: Path, nothing_left: Callable[[], None]
+    httpdyno: Command, crowd: list[str], subject_folders: Path, tmp_path: Path, nothing_left: Callable[..., None]
 ) -> None:
     ended = httpdyno(
         "bench", *crowd, "--subjects", str(subject_folders), "--web", "plain", "--limit", "10", "--timeout", "0.2",

@@ -1,0 +1,86 @@
+"""What looks for leftovers finds them: a look that finds nothing would let every test of it pass."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from doubles.traces import CONTROL_GROUPS, Before, Traces, traces_of
+from httpdyno.lab.engine import Engine
+
+Look = Callable[[], Traces]
+SLEEP = "echo; exec sleep 1000"
+
+
+@pytest.fixture
+def look(tmp_path: Path, before: Before) -> Look:
+    """Look for what is left of the test's folder."""
+    (tmp_path / "tmp").mkdir()
+    return lambda: traces_of(tmp_path, tmp_path / "tmp", before)
+
+
+@pytest.fixture
+def asleep() -> Iterator[Callable[[list[str]], int]]:
+    """Start a program that prints a line, then sleeps, with nothing about it that names a folder."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def begin(argv: list[str]) -> int:
+        process = subprocess.Popen(argv, cwd="/", env={"PATH": os.environ["PATH"]}, stdout=subprocess.PIPE)
+        started.append(process)
+        assert process.stdout
+        if not process.stdout.readline():
+            pytest.skip(f"{argv[0]} is refused here")
+        return process.pid
+
+    yield begin
+    for process in started:
+        process.send_signal(signal.SIGTERM)
+        process.communicate()
+
+
+def test_where_nothing_is_nothing_is_found(look: Look) -> None:
+    assert look() == Traces()
+
+
+def test_a_process_and_a_file_are_found(look: Look, asleep: Callable[[list[str]], int], tmp_path: Path) -> None:
+    process = asleep([sys.executable, "-c", "import time; print(flush=True); time.sleep(1000)", str(tmp_path)])
+    (tmp_path / "tmp" / "forgotten").touch()
+    assert [text.split()[0] for text in look().processes] == [str(process)]
+    assert look().files == (str(tmp_path / "tmp" / "forgotten"),)
+
+
+def test_a_network_namespace_is_found_whoever_is_in_it(look: Look, asleep: Callable[[list[str]], int]) -> None:
+    if not shutil.which("unshare"):
+        pytest.skip("needs unshare")
+    asleep(["unshare", "--user", "--map-root-user", "--net", "sh", "-c", SLEEP])
+    (found,) = look().network_namespaces
+    assert "sleep 1000" in found
+    assert look().processes == ()
+
+
+def test_a_room_that_lives_is_no_leftover(look: Look, asleep: Callable[[list[str]], int], engine: Engine) -> None:
+    asleep([str(engine.path), "room", "--web", "plain", "--", "sh", "-c", SLEEP])
+    assert look() == Traces()
+
+
+def test_a_group_of_an_engine_that_is_gone_is_found(look: Look) -> None:
+    below = [folder for folder in (CONTROL_GROUPS, *sorted(CONTROL_GROUPS.glob("*/"))) if os.access(folder, os.W_OK)]
+    # This process lives, but it did not start with the machine.
+    name = f"httpdyno-{Path('/proc/self/ns/pid').stat().st_ino}-{os.getpid()}-0"
+    for parent in below:
+        group = parent / name
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            assert look().control_groups == (str(group),)
+        finally:
+            group.rmdir()
+        return
+    pytest.skip("no control group can be made here")
