@@ -10,6 +10,7 @@ from typing import ClassVar
 __all__ = [
     "BuildFailed",
     "CheckFailed",
+    "EmptyList",
     "EngineFailed",
     "HttpdynoError",
     "Interrupted",
@@ -56,6 +57,10 @@ class UsageError(HttpdynoError):
     """Something that the user gave cannot be used as it stands."""
 
     exit_code = 2
+
+
+class EmptyList(UsageError):
+    """A list of URLs has none in it."""
 
 
 class InvalidValue(UsageError):

@@ -59,7 +59,7 @@ def bench(
     place = make_place(cpus, out)
     with (
         Interruption() as interruption,
-        open_urls(place, options, urls=urls, limit=limit) as prepared,
+        open_urls(place, options, interruption, urls=urls, limit=limit) as prepared,
         Display(messages()) as display,
     ):
         measured = measure(make_crawl(options, prepared, place), chosen, prepared.file, place, display, interruption)

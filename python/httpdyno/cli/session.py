@@ -6,17 +6,18 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from httpdyno.errors import InvalidValue
+from httpdyno.errors import EmptyList, InvalidValue
 from httpdyno.experiments.crawl import Crawl
 from httpdyno.experiments.measure import Place
 from httpdyno.experiments.url_source import STANDARD_INPUT, UrlFile, urls_of_list, urls_of_web
 from httpdyno.lab.engine import Engine
+from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.location import find_engine
 from httpdyno.lab.room import Machine
 from httpdyno.model import Workload, parse_duration_ns, parse_size_bytes
 from httpdyno.subjects.cache import cache_folder
 
-__all__ = ["CrawlOptions", "make_crawl", "make_place", "open_urls", "piped_urls"]
+__all__ = ["CrawlOptions", "make_crawl", "make_place", "open_urls"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,30 @@ def make_place(cpus: str | None, runs: Path | None) -> Place:
     )
 
 
-def open_urls(place: Place, options: CrawlOptions, *, urls: str | None, limit: int | None) -> UrlFile:
+def open_urls(
+    place: Place,
+    options: CrawlOptions,
+    interruption: Interruption,
+    *,
+    urls: str | None,
+    limit: int | None,
+    piped: bool = False,
+) -> UrlFile:
     """Get the list ready: from a file, from standard input, or from the web itself.
+
+    Parameters
+    ----------
+    place, options
+        Where the engine is, and which web is asked when there is no list.
+    interruption : Interruption
+        A signal ends the reading at once: nobody knows how long a pipe stays open.
+    urls : str, optional
+        The list that was asked for: a file, or ``-``.
+    limit : int, optional
+        How many URLs at most.
+    piped : bool
+        Whether what is piped in is a list, too. One that is empty is none when a ``limit`` says how many URLs of the
+        web are wanted instead: commands that run unattended inherit such pipes.
 
     Raises
     ------
@@ -86,16 +109,24 @@ def open_urls(place: Place, options: CrawlOptions, *, urls: str | None, limit: i
         If the list cannot be read or is empty.
     InvalidValue
         If there is no such web.
+    Interrupted
+        At a signal.
     """
-    if urls is not None:
-        return urls_of_list(urls, limit=limit)
-    return urls_of_web(place.engine, web=options.web, seed=options.seed, limit=limit)
+    with interruption.at_once("the list of URLs was being read"):
+        if urls is not None:
+            return urls_of_list(urls, limit=limit)
+        if piped and _is_piped():
+            try:
+                return urls_of_list(STANDARD_INPUT, limit=limit)
+            except EmptyList:
+                if limit is None:
+                    raise
+        return urls_of_web(place.engine, web=options.web, seed=options.seed, limit=limit)
 
 
-def piped_urls(urls: str | None, limit: int | None) -> str | None:
-    """Take standard input as the list when something is piped in, and neither a list nor a number of URLs is given."""
-    if urls is not None or limit is not None or sys.stdin is None or sys.stdin.closed:
-        return urls
+def _is_piped() -> bool:
+    """Tell whether standard input is a pipe or a file; a terminal and ``/dev/null`` are meant as a list by nobody."""
+    if sys.stdin is None or sys.stdin.closed:
+        return False
     mode = os.fstat(sys.stdin.fileno()).st_mode
-    # A terminal and /dev/null are character devices: nobody means them as a list.
-    return None if stat.S_ISCHR(mode) else STANDARD_INPUT
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)

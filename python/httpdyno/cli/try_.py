@@ -39,13 +39,13 @@ def try_subject(
 ) -> None:
     """Run one client and print a line for each URL as it completes, then the figures.
 
-    URLs come from --urls, else from a pipe, else from the web. With --format plain the client's own lines are printed
-    and nothing else.
+    URLs come from --urls, else from what is piped in, else from the web; --limit takes the first of them. With --format
+    plain the client's own lines are printed and nothing else.
     """
     from httpdyno.cli.display import Display, Spectator
     from httpdyno.cli.output import check_format, close_run, print_table
     from httpdyno.cli.result_lines import ResultLines
-    from httpdyno.cli.session import CrawlOptions, make_crawl, make_place, open_urls, piped_urls
+    from httpdyno.cli.session import CrawlOptions, make_crawl, make_place, open_urls
     from httpdyno.cli.terminal import messages, results
     from httpdyno.experiments.measure import measure
     from httpdyno.lab.interruption import Interruption
@@ -59,7 +59,7 @@ def try_subject(
     lines = ResultLines(results(), raw=format == "plain") if format in {"plain", "table"} else None
     with (
         Interruption() as interruption,
-        open_urls(place, options, urls=piped_urls(urls, limit), limit=limit) as prepared,
+        open_urls(place, options, interruption, urls=urls, limit=limit, piped=True) as prepared,
         Display(messages(), quiet=True) as display,
     ):
         audience = Spectator(display, lines)

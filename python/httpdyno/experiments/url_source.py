@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from httpdyno.errors import UsageError
+from httpdyno.errors import EmptyList, UsageError
 from httpdyno.experiments.url_list import read_url_list
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.scratch import ScratchFile
@@ -67,7 +67,7 @@ def urls_of_list(source: str, *, limit: int | None) -> UrlFile:
     Raises
     ------
     UsageError
-        If the file cannot be read, or there is no URL in it.
+        If the file cannot be read; EmptyList if there is no URL in it.
     StorageFailed
         If there is no room for the prepared list.
     """
@@ -82,17 +82,21 @@ def urls_of_list(source: str, *, limit: int | None) -> UrlFile:
     if urls.count == 0:
         urls.file.close()
         name = "standard input" if source == STANDARD_INPUT else source
-        raise UsageError(f"there is no URL in {name}; give one URL or domain a line")
+        raise EmptyList(f"there is no URL in {name}; give one URL or domain a line")
     return urls
 
 
 def _written(lines: Iterable[bytes], limit: int | None) -> UrlFile:
     file = ScratchFile()
     count = 0
-    for url in read_url_list(lines, limit):
+    try:
+        for url in read_url_list(lines, limit):
+            with storage_errors("preparing the list of URLs"):
+                file.file.write(url + b"\n")
+            count += 1
         with storage_errors("preparing the list of URLs"):
-            file.file.write(url + b"\n")
-        count += 1
-    with storage_errors("preparing the list of URLs"):
-        file.file.flush()
+            file.file.flush()
+    except BaseException:
+        file.close()
+        raise
     return UrlFile(file, count)

@@ -1,8 +1,12 @@
-"""The wish of the user or the system to stop: noticed between steps, never in the middle of one."""
+"""The wish of the user or the system to stop: noticed between steps, or at once while somebody else is waited for."""
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Final, Self
+
+from httpdyno.errors import Interrupted
 
 __all__ = ["Interruption"]
 
@@ -19,6 +23,7 @@ class Interruption:
     def __init__(self) -> None:
         self._count = 0
         self._before: dict[signal.Signals, Any] = {}
+        self._doing: str | None = None
 
     @property
     def requested(self) -> bool:
@@ -33,6 +38,27 @@ class Interruption:
     def request(self) -> None:
         """Note a wish to stop, as a signal does."""
         self._count += 1
+
+    @contextmanager
+    def at_once(self, doing: str) -> Iterator[None]:
+        """While the block lasts, let a signal end it: for what waits on others, such as a read of standard input.
+
+        Parameters
+        ----------
+        doing : str
+            Completes the message: "interrupted while ...".
+
+        Raises
+        ------
+        Interrupted
+            At a signal, also at one that came before the block.
+        """
+        self._doing = doing
+        try:
+            self._raise()
+            yield
+        finally:
+            self._doing = None
 
     def __enter__(self) -> Self:
         for number in _SIGNALS:
@@ -50,3 +76,9 @@ class Interruption:
     def _note(self, number: int, frame: FrameType | None) -> None:
         del number, frame
         self.request()
+        # Raised from the handler: Python would otherwise start an interrupted read again.
+        self._raise()
+
+    def _raise(self) -> None:
+        if self.requested and self._doing:
+            raise Interrupted(f"interrupted while {self._doing}")

@@ -1,0 +1,104 @@
+"""Where `bench` and `try` take their URLs from, and how a signal ends the reading."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import MakeSubject
+from doubles.command_line import Command
+from httpdyno.cli.session import CrawlOptions, make_place, open_urls
+from httpdyno.errors import EmptyList, Interrupted
+from httpdyno.lab.interruption import Interruption
+
+OPTIONS = CrawlOptions("plain", None, "5", "600", "", None, None)
+
+
+@pytest.fixture
+def piped(monkeypatch: pytest.MonkeyPatch, stand_in_engine: Path) -> Iterator[int]:
+    """Make standard input a pipe; gives the end to write to."""
+    monkeypatch.setenv("HTTPDYNO_ENGINE", str(stand_in_engine))
+    reading, writing = os.pipe()
+    with os.fdopen(reading) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        yield writing
+    os.close(writing)
+
+
+def urls_of(**given: object) -> str:
+    with (
+        Interruption() as interruption,
+        open_urls(make_place(None, None), OPTIONS, interruption, **given) as urls,  # type: ignore[arg-type]
+    ):
+        return urls.file.read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_reading_of_a_pipe_at_once(piped: int, number: signal.Signals) -> None:
+    os.write(piped, b"a.example\n")
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), number))
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(Interrupted, match="interrupted while the list of URLs was being read"):
+        urls_of(urls="-", limit=None)
+    timer.join()
+    assert time.monotonic() - began < 20
+
+
+def test_a_signal_that_came_before_is_heeded(piped: int) -> None:
+    del piped
+    interruption = Interruption()
+    interruption.request()
+    with pytest.raises(Interrupted):
+        open_urls(make_place(None, None), OPTIONS, interruption, urls="-", limit=None)
+
+
+def test_a_signal_after_the_reading_is_only_noted(piped: int) -> None:
+    os.write(piped, b"a.example\n")
+    with Interruption() as interruption:
+        open_urls(make_place(None, None), OPTIONS, interruption, urls="-", limit=1).file.close()
+        signal.raise_signal(signal.SIGTERM)
+        assert interruption.requested
+
+
+def test_a_pipe_that_stays_open_is_read_up_to_the_limit(piped: int) -> None:
+    os.write(piped, b"a.example\nb.example\nc.example\n")
+    assert urls_of(urls="-", limit=2) == "https://a.example\nhttps://b.example\n"
+    os.write(piped, b"d.example\n")
+    assert urls_of(urls=None, limit=2, piped=True) == "https://c.example\nhttps://d.example\n"
+
+
+def test_an_empty_pipe_with_a_limit_is_no_list(monkeypatch: pytest.MonkeyPatch, stand_in_engine: Path) -> None:
+    monkeypatch.setenv("HTTPDYNO_ENGINE", str(stand_in_engine))
+    reading, writing = os.pipe()
+    os.close(writing)
+    with os.fdopen(reading) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert urls_of(urls=None, limit=1, piped=True) == "https://host0.example/\n"
+        with pytest.raises(EmptyList):
+            urls_of(urls=None, limit=None, piped=True)
+
+
+@pytest.mark.parametrize("limit", [["--limit", "1"], []])
+def test_try_takes_what_is_piped_in_also_with_a_limit(
+    httpdyno: Command,
+    make_subject: MakeSubject,
+    subject_folders: Path,
+    limit: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make_subject("good")
+    if not limit:
+        monkeypatch.setenv("LIMIT", "1")
+    ended = httpdyno(
+        "try", "good", "--subjects", str(subject_folders), *limit, "--format", "plain", stdin=b"a.example\nb.example\n"
+    )
+    assert ended.code == 0
+    assert [line.split(",")[0] for line in ended.out.splitlines()] == ["https://a.example"]
+    # /dev/null is no list.
+    ended = httpdyno("try", "good", "--subjects", str(subject_folders), *limit, "--format", "plain")
+    assert [line.split(",")[0] for line in ended.out.splitlines()] == ["https://host0.example/"]
