@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from httpdyno.errors import EngineFailed, InvalidValue
 from httpdyno.lab.location import ENGINE_NAME
-from httpdyno.model import Fact, Fitness
+from httpdyno.model import Fact, Fitness, format_exact
 from httpdyno.subjects.cache import storage_errors
 
 __all__ = ["Engine", "ServedWeb", "engine_refusal"]
@@ -70,7 +70,8 @@ class Engine:
             If the file cannot be written.
         """
         with urls.open("rb") as lines:
-            self._copy(["expect", "--web", web, "--seed", str(seed), "--timeout", f"{timeout_s:g}"], into, lines)
+            asked = ["expect", "--web", web, "--seed", str(seed), "--timeout", format_exact(timeout_s)]
+            self._copy(asked, into, lines)
 
     def web(self, web: str, *, seed: int | None) -> ServedWeb:
         """Ask which web that is; with no ``seed``, the web's own.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model import Condition
+from httpdyno.model import Condition, format_exact
 
 __all__ = ["Command", "Machine", "RoomFiles", "room_argv"]
 
@@ -53,7 +53,8 @@ def room_argv(engine: Path, condition: Condition, machine: Machine, files: RoomF
     if not condition.link.direct:
         raise InvalidValue(f"link {condition.link}: this engine has direct links only")
     argv: list[str] = [str(engine), "room", "--web", condition.web, "--seed", str(condition.seed)]
-    argv += ["--timeout", f"{condition.workload.timeout_s:g}", "--deadline", f"{condition.deadline_s:g}s"]
+    argv += ["--timeout", format_exact(condition.workload.timeout_s)]
+    argv += ["--deadline", f"{format_exact(condition.deadline_s)}s"]
     argv += _given("--subject-cpus", machine.subject_cpus)
     argv += _given("--engine-cpus", machine.engine_cpus)
     argv += _given("--memory", condition.memory_bytes)
@@ -69,7 +70,7 @@ def room_argv(engine: Path, condition: Condition, machine: Machine, files: RoomF
 def _given(flag: str, value: str | float | None) -> list[str]:
     if value is None:
         return []
-    return [flag, f"{value:g}" if isinstance(value, float) else str(value)]
+    return [flag, format_exact(value) if isinstance(value, float) else str(value)]
 
 
 def _repeated(flag: str, values: Sequence[str]) -> list[str]:

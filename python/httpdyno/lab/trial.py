@@ -18,7 +18,7 @@ from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.progress import Progress, ProgressReader
 from httpdyno.lab.room import Command, Machine, RoomFiles, room_argv
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.model import Condition
+from httpdyno.model import Condition, format_exact
 
 __all__ = ["Evidence", "Observer", "run_trial"]
 
@@ -120,7 +120,7 @@ def run_trial(
         if interruption.requested:
             raise Interrupted("interrupted during a trial")
         if not ended:
-            raise EngineFailed(f"the engine did not end within {limit_s:g} s; it was killed")
+            raise EngineFailed(f"the engine did not end within {format_exact(limit_s)} s; it was killed")
         evidence = Evidence(_read_report(report, own, process.returncode), stdout, stderr, arrivals)
         kept.pop_all()
         return evidence

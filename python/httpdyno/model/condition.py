@@ -5,6 +5,7 @@ from pathlib import Path
 
 from httpdyno.errors import InvalidValue
 from httpdyno.model.subject import Subject
+from httpdyno.model.units import format_exact
 
 __all__ = ["Condition", "Link", "TrialPlan", "Workload"]
 
@@ -38,7 +39,7 @@ class Workload:
         """Give the environment variables that carry the workload to a client (``subjects/CONTRACT.md``)."""
         variables = {
             "CONCURRENCY": str(concurrency),
-            "REQUEST_TIMEOUT": f"{self.timeout_s:g}",
+            "REQUEST_TIMEOUT": format_exact(self.timeout_s),
             "KEEPALIVE": "1" if self.keepalive else "0",
             "CHECK": self.check,
             "HTTP_VERSION": self.http_version,
@@ -79,7 +80,7 @@ class Link:
 
     def __str__(self) -> str:
         """Write the link as the command line and the records do: ``rtt=40ms,rate=1000000bit,loss=0.1%``."""
-        parts = [f"rtt={self.round_trip_ns / 1e6:g}ms"] if self.round_trip_ns else []
+        parts = [f"rtt={format_exact(self.round_trip_ns / 1e6)}ms"] if self.round_trip_ns else []
         if self.rate_bits_per_s is not None:
             parts.append(f"rate={self.rate_bits_per_s}bit")
         if self.loss:

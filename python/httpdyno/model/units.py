@@ -1,12 +1,13 @@
 """Quantities with units as people write them: durations and sizes."""
 
+import math
 import re
 from decimal import Decimal
 from typing import Final
 
 from httpdyno.errors import InvalidValue
 
-__all__ = ["format_size", "parse_duration_ns", "parse_size_bytes"]
+__all__ = ["format_exact", "format_size", "parse_duration_ns", "parse_size_bytes"]
 
 _NANOSECONDS: Final = {
     "ns": 1,
@@ -71,6 +72,20 @@ def parse_size_bytes(text: str, *, name: str = "size") -> int:
         If the text is no such size, or does not fit in 63 bits.
     """
     return _parse(text, units=_BYTES, bare_unit="B", name=name, examples="2GiB, 512MiB or 4096")
+
+
+def format_exact(number: float) -> str:
+    """Write a number with all of its digits and without an exponent, as other programs read it: ``5``, ``0.0000025``.
+
+    Raises
+    ------
+    InvalidValue
+        If it is infinite or not a number.
+    """
+    if not math.isfinite(number):
+        raise InvalidValue(f"{number} cannot be written as a number")
+    text = format(Decimal(repr(number)), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def format_size(size_bytes: int | float) -> str:

@@ -34,6 +34,14 @@ def test_what_was_not_asked_for_is_left_to_the_engine() -> None:
     assert argv[argv.index("--deadline") + 1] == "600s"
 
 
+def test_long_and_short_times_are_said_exactly() -> None:
+    workload = Workload((), timeout_s=1234567.125)
+    condition = Condition("crawl", "plain", workload, deadline_s=1234567.0, rate_per_s=0.00000125)
+    said = " ".join(room_argv(Path("/engine"), condition, Machine(), FILES, COMMAND))
+    assert "--timeout 1234567.125 --deadline 1234567s --rate 0.00000125 " in said
+    assert workload.environment(1)["REQUEST_TIMEOUT"] == "1234567.125"
+
+
 def test_what_no_room_can_be_is_refused() -> None:
     live = Condition("crawl", "live", Workload(()))
     slow = Condition("crawl", "plain", Workload(()), link=Link(round_trip_ns=40_000_000))

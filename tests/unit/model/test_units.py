@@ -1,11 +1,13 @@
 """Durations and sizes as people write them."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model import format_size, parse_duration_ns, parse_size_bytes
+from httpdyno.model import format_exact, format_size, parse_duration_ns, parse_size_bytes
 
 
 @pytest.mark.parametrize(
@@ -81,3 +83,23 @@ def test_a_size_written_for_people_reads_back_within_its_rounding(size: int) -> 
     text = format_size(size)
     assert parse_size_bytes(text) == pytest.approx(size, rel=0.05, abs=0.5)
     assert float(text.split()[0]) < 1024 or text.endswith("GiB")
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(5.0, "5"), (7, "7"), (100, "100"), (2.5, "2.5"), (1e16, "10000000000000000"), (1e-9, "0.000000001"), (0.0, "0")],
+)
+def test_exact_numbers_have_no_exponent(number: float, text: str) -> None:
+    assert format_exact(number) == text
+
+
+@given(st.floats(0, 1e12))
+def test_exact_numbers_are_read_back_unchanged(number: float) -> None:
+    assert float(format_exact(number)) == number
+    assert "e" not in format_exact(number)
+
+
+@pytest.mark.parametrize("number", [math.inf, math.nan])
+def test_what_is_no_number_is_not_written(number: float) -> None:
+    with pytest.raises(InvalidValue):
+        format_exact(number)
