@@ -1,11 +1,15 @@
 """``room`` and ``origin``: the engine takes this process over, with its streams, its terminal and its exit status."""
 
+from __future__ import annotations
+
 import os
 import sys
-from collections.abc import Sequence
 
-from httpdyno.errors import EngineFailed
-from httpdyno.lab.location import find_engine
+from httpdyno.lab.location import find_engine, usable_engine
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["hand_over"]
 
@@ -18,14 +22,23 @@ def hand_over(arguments: Sequence[str]) -> int:
     arguments : sequence of str
         The verb and what follows it, ``--help`` included: the engine describes its own options.
     """
+    if (engine := usable_engine(os.environ)) is None:
+        return _refuse_missing()
     try:
-        engine = find_engine()
         # Under the name of the command that was typed, so that usage and errors speak of that one.
         os.execv(engine, ["httpdyno", *arguments])
+    except OSError as error:
+        return _refuse(f"the engine cannot be started: {error.strerror}", exit_code=3)
+
+
+def _refuse_missing() -> int:
+    from httpdyno.errors import EngineFailed
+
+    try:
+        find_engine()
     except EngineFailed as error:
         return _refuse(error.line, error.exit_code)
-    except OSError as error:
-        return _refuse(f"the engine cannot be started: {error.strerror}", EngineFailed.exit_code)
+    return _refuse("the engine is missing", EngineFailed.exit_code)
 
 
 def _refuse(line: str, exit_code: int) -> int:
