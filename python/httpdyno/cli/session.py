@@ -14,7 +14,7 @@ from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.location import find_engine
 from httpdyno.lab.room import Machine
-from httpdyno.model import Workload, parse_duration_ns, parse_size_bytes
+from httpdyno.model import Workload, format_cpus, parse_cpus, parse_duration_ns, parse_size_bytes
 from httpdyno.subjects.cache import cache_folder
 
 __all__ = ["CrawlOptions", "make_crawl", "make_place", "open_urls"]
@@ -64,11 +64,15 @@ def make_place(cpus: str | None, runs: Path | None) -> Place:
     EngineFailed
         If there is no engine.
     InvalidValue
-        If ``cpus`` has an empty part.
+        If ``cpus`` has an empty part, or names a CPU that this process may not use.
     """
     subject, _, engine = (cpus or "").partition(":")
     if cpus is not None and (not subject or cpus.endswith(":")):
         raise InvalidValue(f"--cpus: {cpus!r} is not understood; write it like 1:0 or 2-3:0,1")
+    available = os.sched_getaffinity(0)
+    for part in filter(None, (subject, engine)):
+        if absent := parse_cpus(part, name="--cpus") - available:
+            raise InvalidValue(f"--cpus: CPU {min(absent)} is not available here; choose from {format_cpus(available)}")
     return Place(
         engine=Engine(find_engine()),
         machine=Machine(subject or None, engine or None),

@@ -17,7 +17,13 @@ _BELIEVED: Final = frozenset({Validity.VALID, None})
 
 @dataclass(frozen=True, slots=True)
 class Crawl:
-    """What a crawl consists of: one condition, the same list of URLs for every subject."""
+    """What a crawl consists of: one condition, the same list of URLs for every subject.
+
+    Raises
+    ------
+    InvalidValue
+        If it has no possible condition.
+    """
 
     workload: Workload
     web: str = "top-sites"
@@ -29,6 +35,10 @@ class Crawl:
     deadline_s: float = 600.0
     memory_bytes: int | None = None
     repeat: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what no trial can be before anything is built."""
+        _ = self.condition
 
     @property
     def condition(self) -> Condition:

@@ -18,7 +18,7 @@ from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.room import Machine
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial import Observer
-from httpdyno.model import Outcome, Subject, Table, Trial, TrialPlan
+from httpdyno.model import Subject, Table, Trial, TrialPlan
 from httpdyno.store import (
     Manifest,
     RunWriter,
@@ -79,8 +79,8 @@ class Measured:
 
     @property
     def anything(self) -> bool:
-        """Whether there is at least one trial in which the subject ran."""
-        return any(trial.outcome is not Outcome.UNAVAILABLE for trial in self.trials)
+        """Whether there is at least one trial with a line that can be read."""
+        return any(trial.summary is not None and trial.summary.urls > 0 for trial in self.trials)
 
 
 def measure(

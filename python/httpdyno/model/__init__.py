@@ -3,6 +3,7 @@
 from httpdyno.model.chart import Axis, Chart, ChartKind, Series
 from httpdyno.model.condition import Condition, Link, TrialPlan, Workload
 from httpdyno.model.counters import Count, Counters, CpuTime, MemoryPoint, ThroughputPoint, counters_from_report
+from httpdyno.model.cpus import format_cpus, parse_cpus
 from httpdyno.model.fact import Fact, Fitness
 from httpdyno.model.record import RECORD_VERSION, Field, flatten, restore, schema
 from httpdyno.model.sample import Sample
@@ -50,8 +51,10 @@ __all__ = [
     "Workload",
     "counters_from_report",
     "flatten",
+    "format_cpus",
     "format_exact",
     "format_size",
+    "parse_cpus",
     "parse_duration_ns",
     "parse_size_bytes",
     "restore",

@@ -1,13 +1,18 @@
 """What a trial is asked to do: the workload, the link and the place of the trial in its run."""
 
+import unicodedata
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from httpdyno.errors import InvalidValue
 from httpdyno.model.subject import Subject
 from httpdyno.model.units import format_exact
 
 __all__ = ["Condition", "Link", "TrialPlan", "Workload"]
+
+_NO_TEXT: Final = frozenset({"Cc", "Cs"})
+"""Unicode's control characters, and bytes that are no UTF-8, which Python holds as lone surrogates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +22,7 @@ class Workload:
     Raises
     ------
     InvalidValue
-        If the timeout is not positive.
+        If the timeout is not positive, or the user agent is more than one line of text.
     """
 
     urls: tuple[str, ...] | Path
@@ -31,9 +36,13 @@ class Workload:
     """Empty: the client's default."""
 
     def __post_init__(self) -> None:
-        """Refuse a timeout that no request can meet."""
+        """Refuse a timeout that no request can meet, and a user agent that no request can carry."""
         if not self.timeout_s > 0:
             raise InvalidValue(f"timeout must be more than 0 seconds, not {self.timeout_s}")
+        if any(unicodedata.category(character) in _NO_TEXT for character in self.user_agent):
+            raise InvalidValue(
+                f"user agent {self.user_agent[:60]!r}: no header can carry it; leave out control characters"
+            )
 
     def environment(self, concurrency: int) -> dict[str, str]:
         """Give the environment variables that carry the workload to a client (``subjects/CONTRACT.md``)."""
@@ -90,7 +99,13 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One point of an experiment's grid."""
+    """One point of an experiment's grid.
+
+    Raises
+    ------
+    InvalidValue
+        If the deadline is not positive.
+    """
 
     experiment: str
     web: str
@@ -106,6 +121,11 @@ class Condition:
     """Open loop: URLs a second. None: closed loop."""
     name: str = ""
     """Names the point among the others of its grid; empty when there is one only."""
+
+    def __post_init__(self) -> None:
+        """Refuse a deadline before which nothing can happen."""
+        if not self.deadline_s > 0:
+            raise InvalidValue(f"duration must be more than 0 seconds, not {self.deadline_s}")
 
     @property
     def live(self) -> bool:

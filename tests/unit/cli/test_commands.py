@@ -55,6 +55,7 @@ def test_a_bench_prints_a_row_a_subject_and_keeps_the_run(httpdyno: Command, giv
 def test_options_reach_the_engine_and_the_client(
     httpdyno: Command, given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setenv("FAKE_ENGINE_LOG", str(tmp_path / "log"))
     monkeypatch.setenv("DURATION", "90")
     monkeypatch.setenv("REQUEST_TIMEOUT", "2.5")
@@ -117,6 +118,16 @@ def test_nothing_that_could_be_measured_is_exit_3(
     assert [row["verdict"] for row in ended.rows] == ["unavailable"]
 
 
+@pytest.mark.parametrize("program", ["import os; os.abort()", "import sys; sys.exit(3)", "print('no result')", "pass"])
+def test_trials_without_a_single_result_are_exit_3(
+    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path, program: str
+) -> None:
+    make_subject("silent", program=program)
+    ended = httpdyno("bench", "silent", "--subjects", str(subject_folders), "--format", "json", "--limit", "2")
+    assert ended.code == 3
+    assert len(ended.rows) == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -125,6 +136,11 @@ def test_nothing_that_could_be_measured_is_exit_3(
         (["bench", "good", "--timeout", "soon"], "--timeout: 'soon' is not understood"),
         (["bench", "good", "--timeout", "0"], "timeout must be more than 0 seconds"),
         (["bench", "good", "--duration", "-1"], "--duration: '-1' is not understood"),
+        (["bench", "good", "--duration", "0"], "duration must be more than 0 seconds, not 0"),
+        (["bench", "good", "--cpus", "99999"], "--cpus: CPU 99999 is not available here; choose from"),
+        (["bench", "good", "--cpus", "some"], "--cpus: 'some' is not understood; write numbers and ranges"),
+        (["bench", "good", "--user-agent", "two\nlines"], "'two\\nlines': no header can carry it"),
+        (["bench", "good", "--user-agent", "\udcff"], "no header can carry it"),
         (["bench", "good", "--memory", "lots"], "--memory: 'lots' is not understood"),
         (["bench", "good", "--cpus", ":0"], "--cpus: ':0' is not understood; write it like 1:0"),
         (["bench", "good", "--web", "nowhere"], "there is no web 'nowhere'"),

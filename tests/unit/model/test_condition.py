@@ -35,6 +35,18 @@ def test_a_timeout_that_nothing_can_meet_is_refused(timeout: float) -> None:
         Workload((), timeout_s=timeout)
 
 
+@pytest.mark.parametrize("user_agent", ["a\r\nInjected: 1", "a\0", "\x1b[2J", "a\x7f", "\udcff"])
+def test_a_user_agent_that_no_header_carries_is_refused(user_agent: str) -> None:
+    with pytest.raises(InvalidValue, match="user agent"):
+        Workload((), user_agent=user_agent)
+
+
+@pytest.mark.parametrize("deadline", [0, -1, float("nan")])
+def test_a_deadline_before_everything_is_refused(deadline: float) -> None:
+    with pytest.raises(InvalidValue, match="duration must be more than 0 seconds"):
+        Condition("bench", "plain", Workload(()), deadline_s=deadline)
+
+
 @pytest.mark.parametrize(
     ("link", "text"),
     [
