@@ -14,7 +14,7 @@ use crate::counters;
 use crate::error::Error;
 use crate::listen;
 use crate::live::{Shared, Snapshot};
-use crate::prepared::{Pages, Preparation};
+use crate::prepared::{self, Pages, Preparation};
 use crate::report::OriginReport;
 use crate::throughput::Throughput;
 use crate::tls::Tls;
@@ -112,7 +112,10 @@ impl Origin {
         if !https.is_empty() {
             let authority = authority.clone();
             let key = thread::Builder::new().name("rsa-key".to_owned());
-            let key = key.spawn(move || authority.prepare_rsa().map_err(std::io::Error::other));
+            let key = key.spawn(move || {
+                prepared::give_way();
+                authority.prepare_rsa().map_err(std::io::Error::other)
+            });
             preparation.add(key.map_err(Error::Thread)?);
         }
         let tls = Arc::new(Tls::new(authority, web.clone())?);

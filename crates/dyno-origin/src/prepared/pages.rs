@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 use super::coder::{Brotli, Gzip, Zstd};
 use super::document::CodedDocument;
+use super::give_way;
 use super::source::Source;
 use super::stream::{STAGE_COUNT, Stream, stage_of};
 
@@ -47,6 +48,7 @@ impl Pages {
         let begun = thread::Builder::new()
             .name("text".to_owned())
             .spawn(move || {
+                give_way();
                 beginning.text.get_or_init(|| text(ratio));
                 beginning.ready.send_replace(());
                 thread::scope(|scope| {
