@@ -73,7 +73,12 @@ Web = Annotated[
 Seed = Annotated[
     int | None,
     typer.Option(
-        "--seed", metavar="N", min=0, help="Seed of the web and of the order of trials.", show_default="the web's own"
+        "--seed",
+        metavar="N",
+        min=0,
+        max=2**64 - 1,
+        help="Seed of the web and of the order of trials.",
+        show_default="the web's own",
     ),
 ]
 Repeat = Annotated[int, typer.Option("--repeat", metavar="N", min=1, help="How often each subject runs, interleaved.")]

@@ -21,6 +21,10 @@ def engine_refusal(stderr: str, status: int) -> str:
     own = [line for line in stderr.splitlines() if line.startswith(f"{ENGINE_NAME}:")]
     if own:
         return own[-1].removeprefix(f"{ENGINE_NAME}:").strip()
+    # The parser of its options ends with a hint at --help, which says nothing to somebody who typed none of them.
+    usage = [line for line in stderr.splitlines() if line.startswith("error: ")]
+    if usage:
+        return usage[0].removeprefix("error: ").strip()
     last = stderr.strip().splitlines()[-1:] or ["it says nothing"]
     return f"ended with exit status {status}: {last[0].strip()}"
 

@@ -11,7 +11,7 @@ __all__ = ["RECORD_VERSION", "Embedded", "Field", "Recorded", "ScalarType", "fla
 RECORD_VERSION: Final = 1
 """Version of the columns below; a reader knows this one and those before it."""
 
-ScalarType = Literal["boolean", "int16", "int32", "int64", "float64", "text", "category"]
+ScalarType = Literal["boolean", "int16", "int32", "int64", "uint64", "float64", "text", "category"]
 _Record = TypeVar("_Record")
 _NUMBERS: Final[dict[type, ScalarType]] = {bool: "boolean", int: "int64", float: "float64", str: "text"}
 

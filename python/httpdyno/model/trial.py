@@ -92,7 +92,7 @@ class Trial:
     version: Annotated[str | None, Recorded("version of the library or program")]
     concurrency: Annotated[int, Recorded("requests that may be in flight at once", type="int32")]
     web: Annotated[str, Recorded("name of the web")]
-    seed: Annotated[int, Recorded("seed of the web")]
+    seed: Annotated[int, Recorded("seed of the web", type="uint64")]
     link: Annotated[str, Recorded("the path between subject and web; `direct` when nothing is added")]
     timeout_ns: Annotated[int, Recorded("what the client was told to give each URL", unit="ns")]
     keepalive: Annotated[bool, Recorded("whether the client was told to reuse connections")]

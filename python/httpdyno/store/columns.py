@@ -13,6 +13,7 @@ _SCALARS: Final[dict[str, pl.DataType]] = {
     "int16": pl.Int16(),
     "int32": pl.Int32(),
     "int64": pl.Int64(),
+    "uint64": pl.UInt64(),
     "float64": pl.Float64(),
     "text": pl.String(),
 }

@@ -81,6 +81,13 @@ def test_options_reach_the_engine_and_the_client(
         assert part in said
 
 
+def test_the_largest_seed_is_recorded(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
+    ended = httpdyno("bench", *given, "--limit", "1", "--seed", str(2**64 - 1))
+    assert ended.code == 0, ended.err
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert open_run(folder).records()[0].seed == 2**64 - 1
+
+
 def test_a_list_of_domains_is_crawled(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
     (tmp_path / "list").write_text("a.example\nhttp://b.example/\nnot a url\n", encoding="utf-8")
     ended = httpdyno("bench", *given, "--urls", "list", "--format", "json")
@@ -146,6 +153,7 @@ def test_trials_without_a_single_result_are_exit_3(
         (["bench", "good", "--web", "nowhere"], "there is no web 'nowhere'"),
         (["bench", "good", "--urls", "absent"], "--urls absent: cannot be read: No such file or directory"),
         (["bench", "good", "--limit", "0"], "Invalid value for '--limit'"),
+        (["bench", "good", "--seed", str(2**64)], "Invalid value for '--seed'"),
         (["bench", "good", "--no-such-option"], "No such option"),
         (["try"], "Missing argument"),
         (["no-such-verb"], "No such command"),

@@ -195,4 +195,6 @@ def test_the_engine_is_where_the_variable_says(stand_in_engine: Path, tmp_path: 
 def test_the_engine_says_why_it_refuses() -> None:
     assert engine_refusal("noise\nhttpdyno-engine: no room: out of space\n", 125) == "no room: out of space"
     assert engine_refusal("thread panicked\n", 101) == "ended with exit status 101: thread panicked"
+    refused_option = "error: invalid value 'x' for '--seed'\n\n  tip: y\n\nFor more information, try '--help'.\n"
+    assert engine_refusal(refused_option, 2) == "invalid value 'x' for '--seed'"
     assert engine_refusal("", -9) == "ended with exit status -9: it says nothing"
