@@ -1,0 +1,68 @@
+"""How soon `httpdyno room` and `httpdyno origin` have started.
+
+The bound is the promise: 0.1 s. The lowest of the readings stands for it, since other programs run beside; the median
+is printed.
+"""
+
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from httpdyno.lab.engine import Engine
+
+READINGS = 11
+PROMISED_MS = 100.0
+COMMAND = Path(sys.executable).parent / "httpdyno"
+# The clock of a command that does next to nothing before it looks: `date` tells when it was started, to about 1 ms.
+TELL_THE_TIME = ["date", "+%s%N"]
+
+
+@pytest.fixture
+def environment(engine: Engine) -> dict[str, str]:
+    """Give the command that people type the engine that the tests use."""
+    if not COMMAND.exists():
+        pytest.skip(f"{COMMAND} is missing; make it with: make setup")
+    return os.environ | {"HTTPDYNO_ENGINE": str(engine.path)}
+
+
+def room_ms(environment: dict[str, str], web: str) -> float:
+    """Measure from the spawn of the command to its subject, which says what time it is."""
+    argv = [COMMAND, "room", "--web", web, "--", *TELL_THE_TIME]
+    spawned = time.time_ns()
+    said = subprocess.run(argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    return (int(said.stdout) - spawned) / 1e6
+
+
+def origin_ms(environment: dict[str, str], web: str) -> float:
+    """Measure from the spawn of the command to the line that says where the origin listens."""
+    argv = [COMMAND, "origin", "--web", web, "--port", "0"]
+    spawned = time.monotonic_ns()
+    with subprocess.Popen(argv, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        try:
+            assert process.stderr
+            line = process.stderr.readline().decode()
+            elapsed = time.monotonic_ns() - spawned
+            # It must not say so before it is true.
+            socket.create_connection(("127.0.0.1", urlsplit(line.split()[-1]).port or 0), timeout=5).close()
+        finally:
+            process.terminate()
+    return elapsed / 1e6
+
+
+@pytest.mark.parametrize("web", ["plain", "top-sites"])
+@pytest.mark.parametrize("start", [room_ms, origin_ms], ids=["room", "origin"])
+def test_it_starts_within_a_tenth_of_a_second(
+    start: Callable[[dict[str, str], str], float], web: str, environment: dict[str, str]
+) -> None:
+    readings = [start(environment, web) for _ in range(READINGS)]
+    shown = f"min {min(readings):.0f} ms, median {statistics.median(readings):.0f} ms, max {max(readings):.0f} ms"
+    print(f"{start.__name__} {web}: {shown}")
+    assert min(readings) < PROMISED_MS, shown
