@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from httpdyno.errors import InvalidValue
+from httpdyno.model.cause import check_case
 
 __all__ = ["Capabilities", "KnownFailure", "Need", "Subject", "SubjectKind"]
 
@@ -33,13 +34,23 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class KnownFailure:
-    """A case that a subject is known to get wrong: shown in the table, never hidden, and not counted as wrong."""
+    """A case that a subject is known to get wrong: shown in the table, never hidden, and not counted as wrong.
+
+    Raises
+    ------
+    InvalidValue
+        If there is no such case.
+    """
 
     case: str
-    """A cause that the web prints in its expectations (``stall_tls``), or the name of a claim that the probe checks."""
+    """One of ``cause.CASES``: ``stall_tls``, ``keepalive off``."""
     reason: str
     issue: str = ""
     """Where the failure is discussed; empty when nowhere."""
+
+    def __post_init__(self) -> None:
+        """Refuse a name that would never explain anything."""
+        check_case(self.case)
 
 
 @dataclass(frozen=True, slots=True)

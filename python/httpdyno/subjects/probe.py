@@ -25,7 +25,7 @@ class ProbeCase:
     """One crawl of a few URLs that shows whether one capability is there."""
 
     claim: str
-    """Its name: ``http 1.1``, ``keepalive off``, ``check json``; a ``known_failure`` may name it."""
+    """Its name, one of ``model.cause.CLAIMS``; a ``known_failure`` may name it."""
     claimed: bool
     workload: Workload
     works: Callable[[Codes, Counters], bool]

@@ -1,0 +1,55 @@
+"""Why something went wrong, by name: what a ``known_failure`` may speak of."""
+
+from difflib import get_close_matches
+from typing import Final
+
+from httpdyno.errors import InvalidValue
+
+__all__ = ["CASES", "CLAIMS", "FAULTS", "JUDGED_CAUSES", "WEB_CAUSES", "check_case"]
+
+FAULTS: Final = (
+    "nxdomain",
+    "servfail",
+    "refused",
+    "blackhole",
+    "stall_after_accept",
+    "reset_after_accept",
+    "stall_tls",
+    "expired_certificate",
+    "wrong_host",
+    "self_signed",
+    "tls_alert",
+    "stall_headers",
+    "empty_reply",
+    "reset_before_headers",
+    "garbage_head",
+    "redirect_loop",
+    "stall_body",
+    "drip_body",
+    "reset_mid_body",
+    "short_body",
+    "short_chunked",
+)
+"""The faults of a web's hosts, as the engine names them."""
+WEB_CAUSES: Final = ("too_many_redirects", "timeout", "invalid_url", "invalid_name", "unreachable")
+"""What else makes the engine expect an error."""
+JUDGED_CAUSES: Final = ("timeout_when_saturated",)
+"""Causes that only the judge can name, from what a trial left."""
+CLAIMS: Final = ("http 1.1", "keepalive on", "keepalive off", "check json")
+"""Claims of a client's ``[capabilities]`` that the probe puts to the test."""
+CASES: Final = (*FAULTS, *WEB_CAUSES, *JUDGED_CAUSES, *CLAIMS)
+"""All of them."""
+
+
+def check_case(case: str) -> None:
+    """Refuse a case that nothing can ever come up with.
+
+    Raises
+    ------
+    InvalidValue
+        With the nearest name, or all of them.
+    """
+    if case not in CASES:
+        close = get_close_matches(case, CASES, n=1)
+        meant = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(CASES)}"
+        raise InvalidValue(f"known_failure.case: unknown case {case!r}; {meant}")
