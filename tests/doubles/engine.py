@@ -1,7 +1,9 @@
 """Stands in for the engine in tests of what calls it: same argv and files, no room, no web.
 
-`FAKE_ENGINE` names what goes wrong: `refuse`, `no-report`, `garbage-report`, `hang`, `deaf` (as `hang`, but without
-heeding SIGTERM). Every URL is expected to answer 200 with 13 bytes; `FAKE_ENGINE_LOG` gets one line a start.
+`FAKE_ENGINE` names what goes wrong: `refuse`, `no-namespaces` (as `refuse`, and the doctor says why), `no-report`,
+`garbage-report`, `hang`, `deaf` (as `hang`, but without heeding SIGTERM), `prepare` (hangs before the subject starts),
+`slow` (takes two seconds to prepare). Every URL is expected to answer 200 with 13 bytes; `FAKE_ENGINE_LOG` gets one line
+a start.
 """
 
 import argparse
@@ -64,6 +66,16 @@ def doctor(_: list[str]) -> int:
         {"name": "perf", "value": None, "ok": "limited", "consequence": "no counters", "cure": "another machine"},
         {"name": "tun", "value": False, "ok": "no", "consequence": "no links", "cure": "load the module"},
     ]
+    if os.environ.get("FAKE_ENGINE") == "no-namespaces":
+        facts.append(
+            {
+                "name": "user_namespaces",
+                "value": False,
+                "ok": "no",
+                "consequence": "no room can be made",
+                "cure": "run as root",
+            }
+        )
     print(json.dumps(facts))
     return 0
 
@@ -71,7 +83,7 @@ def doctor(_: list[str]) -> int:
 def room(arguments: list[str]) -> int:
     options = parse(arguments)
     wrong = os.environ.get("FAKE_ENGINE", "")
-    if wrong == "refuse":
+    if wrong in {"refuse", "no-namespaces"}:
         print("httpdyno-engine: no user namespaces here; run as root", file=sys.stderr)
         return 125
     if wrong == "no-report":
@@ -84,6 +96,11 @@ def room(arguments: list[str]) -> int:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     else:
         signal.signal(signal.SIGTERM, lambda number, _: stopped.append(number))
+    tell(options.progress, "preparing", 0)
+    while wrong == "prepare" and not stopped:
+        time.sleep(0.01)
+    if wrong == "slow":
+        time.sleep(2)
     tell(options.progress, "running", 0)
     while wrong in {"hang", "deaf"} and not stopped:
         time.sleep(0.01)
