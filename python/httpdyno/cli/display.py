@@ -47,6 +47,8 @@ class _Figures(ProgressColumn):
 class Display:
     """Shows what a run is doing; takes its news from builds, from the plan and from the engine's progress only."""
 
+    wants_output = False
+
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
         """Take the console to draw on.
 
@@ -125,7 +127,7 @@ class Display:
             )
 
     def output(self, piece: bytes) -> None:
-        """Leave the subject's output alone: progress comes from the engine."""
+        """Leave the subject's output alone, if it is given unasked."""
 
     def trial_ends(self, trial: Trial) -> None:
         """Take what became of a trial."""
@@ -152,6 +154,7 @@ class Spectator:
         """Take the display, and where lines go; None: nowhere."""
         self._display = display
         self._lines = lines
+        self.wants_output = lines is not None
         self.build = display.build
         self.built = display.built
         self.planned = display.planned

@@ -23,8 +23,12 @@ from httpdyno.model import Condition, format_exact
 __all__ = ["Evidence", "Observer", "run_trial"]
 
 _TICK_MS: Final = 100
+_PREPARING_S: Final = 60.0
+"""How long the engine may take until the subject starts: it makes the room, and draws the hosts of the list."""
+_PREPARING_S_PER_MIB: Final = 60.0
+"""How much longer for each MiB of the list, some 40,000 URLs: 20 times what was seen on a slow machine."""
 _GRACE_S: Final = 30.0
-"""How much longer than the deadline the engine may take: it prepares the web before, and clears the room after."""
+"""How much longer than the deadline of the subject the engine may take: it clears the room after."""
 _STOP_S: Final = 10.0
 """How long the engine may take to end the subject and clear the room once it is told to stop."""
 _PIPE_PIECE: Final = 65536
@@ -32,6 +36,10 @@ _PIPE_PIECE: Final = 65536
 
 class Observer(Protocol):
     """Whoever wants to see a trial while it runs; must be quick, as it runs on the CPUs of the engine."""
+
+    @property
+    def wants_output(self) -> bool:
+        """Whether what the subject prints is read while it runs."""
 
     def progress(self, progress: Progress) -> None:
         """Take news of how far the trial is."""
@@ -87,7 +95,7 @@ def run_trial(
     interruption : Interruption
         Looked at ten times a second.
     observer : Observer, optional
-        Sees the progress and the output.
+        Sees the progress, and the output if it wants to.
 
     Returns
     -------
@@ -115,12 +123,12 @@ def run_trial(
             process = _start(argv, [*inherited, writing], own)
         finally:
             os.close(writing)
-        limit_s = condition.deadline_s + _GRACE_S + _STOP_S
-        ended = _Watch(process, reading, stdout.path, observer).until_end(interruption, limit_s)
+        watch = _Watch(process, reading, stdout.path, observer)
+        overdue = watch.until_end(interruption, _Limits.of(condition, urls))
         if interruption.requested:
             raise Interrupted("interrupted during a trial")
-        if not ended:
-            raise EngineFailed(f"the engine did not end within {format_exact(limit_s)} s; it was killed")
+        if overdue:
+            raise EngineFailed(f"the engine {overdue}; it was killed")
         evidence = Evidence(_read_report(report, own, process.returncode), stdout, stderr, arrivals)
         kept.pop_all()
         return evidence
@@ -155,6 +163,19 @@ def _read_report(report: ScratchFile, own: ScratchFile, status: int) -> dict[str
     return values
 
 
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """How long the engine may take: until the subject starts, and from then on."""
+
+    preparing_s: float
+    running_s: float
+
+    @classmethod
+    def of(cls, condition: Condition, urls: ScratchFile) -> Self:
+        list_mib = os.fstat(urls.descriptor).st_size / 2**20
+        return cls(_PREPARING_S + _PREPARING_S_PER_MIB * list_mib, condition.deadline_s + _GRACE_S + _STOP_S)
+
+
 class _Watch:
     """Waits for the engine while passing on its progress and the subject's output."""
 
@@ -165,30 +186,41 @@ class _Watch:
         self._reading = reading
         self._observer = observer
         self._reader = ProgressReader()
-        self._output = output.open("rb") if observer else None
+        self._output = output.open("rb") if observer and observer.wants_output else None
+        self._started = False
+        """Whether the engine has told that the subject runs."""
 
-    def until_end(self, interruption: Interruption, limit_s: float) -> bool:
-        """Wait until the engine has ended; false when it had to be killed."""
+    def until_end(self, interruption: Interruption, limits: _Limits) -> str | None:
+        """Wait until the engine has ended, or kill it.
+
+        Returns
+        -------
+        str or None
+            What it did not do in time; None when it has ended by itself.
+        """
         poll = select.poll()
         poll.register(self._reading, select.POLLIN)
         exit_descriptor = os.pidfd_open(self._process.pid)
         poll.register(exit_descriptor, select.POLLIN)
-        kill_at = time.monotonic() + limit_s
-        told = False
+        kill_at = time.monotonic() + limits.preparing_s
+        counting = told = False
         try:
             while self._process.poll() is None:
                 for descriptor, _ in poll.poll(_TICK_MS):
                     if descriptor == self._reading and not self._pass_progress():
                         poll.unregister(self._reading)
                 self._pass_output()
+                if self._started and not counting and not told:
+                    counting = True
+                    kill_at = time.monotonic() + limits.running_s
                 if interruption.requested and not told:
                     told = True
                     kill_at = min(kill_at, time.monotonic() + _STOP_S)
                     self._process.send_signal(signal.SIGTERM)
                 if interruption.urgent or time.monotonic() > kill_at:
-                    return False
+                    return self._overdue(limits)
             self._pass_output()
-            return True
+            return None
         finally:
             os.close(exit_descriptor)
             if self._process.returncode is None:
@@ -199,9 +231,15 @@ class _Watch:
             if self._output:
                 self._output.close()
 
+    def _overdue(self, limits: _Limits) -> str:
+        if self._started:
+            return f"did not end within {format_exact(limits.running_s)} s of the subject's start"
+        return f"did not start the subject within {limits.preparing_s:.0f} s"
+
     def _pass_progress(self) -> bool:
         piece = os.read(self._reading, _PIPE_PIECE)
         for progress in self._reader.feed(piece):
+            self._started = self._started or progress.phase != "preparing"
             if self._observer:
                 self._observer.progress(progress)
         return bool(piece)

@@ -25,7 +25,8 @@ UPPER_CASE = ("tr", "a-z", "A-Z")
 
 
 class Witness:
-    def __init__(self) -> None:
+    def __init__(self, *, wants_output: bool = True) -> None:
+        self.wants_output = wants_output
         self.seen: list[Progress] = []
         self.printed = b""
 
@@ -70,7 +71,11 @@ def test_report_streams_and_progress_are_gathered(stand_in_engine: Path, urls: S
         assert evidence.stderr.read_text() == "hello\n"
         assert evidence.arrivals.read_text().startswith("at_ns,")
     assert witness.printed == b"HTTPS://A.EXAMPLE/\n"
-    assert [progress.requests for progress in witness.seen] == [0, 10]
+    assert [(progress.phase, progress.requests) for progress in witness.seen] == [
+        ("preparing", 0),
+        ("running", 0),
+        ("done", 10),
+    ]
     assert open_descriptors() == before
 
 
@@ -105,8 +110,48 @@ def test_an_engine_that_does_not_end_is_killed(
     monkeypatch.setenv("FAKE_ENGINE", wrong)
     monkeypatch.setattr(trial, "_GRACE_S", -0.5)
     monkeypatch.setattr(trial, "_STOP_S", 0.2)
-    with pytest.raises(EngineFailed, match=r"did not end within 0\.7 s; it was killed"):
+    with pytest.raises(EngineFailed, match=r"did not end within 0\.7 s of the subject's start; it was killed"):
         run(stand_in_engine, urls)
+
+
+def test_an_engine_that_does_not_start_the_subject_is_killed(
+    stand_in_engine: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_ENGINE", "prepare")
+    monkeypatch.setattr(trial, "_PREPARING_S", 0.6)
+    with pytest.raises(EngineFailed, match="did not start the subject within 1 s; it was killed"):
+        run(stand_in_engine, urls)
+
+
+def test_the_time_of_a_trial_counts_from_the_start_of_the_subject(
+    stand_in_engine: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_ENGINE", "slow")
+    monkeypatch.setattr(trial, "_GRACE_S", -CONDITION.deadline_s)
+    monkeypatch.setattr(trial, "_STOP_S", 1.9)
+    with run(stand_in_engine, urls) as evidence:
+        assert evidence.report["outcome"] == "exited"
+
+
+def test_a_long_list_may_take_longer_to_prepare(
+    stand_in_engine: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_ENGINE", "slow")
+    monkeypatch.setattr(trial, "_PREPARING_S", 0.0)
+    with pytest.raises(EngineFailed, match="did not start the subject"):
+        run(stand_in_engine, urls)
+    urls.file.write(b"https://a.example/\n" * 60_000)
+    urls.file.flush()
+    with run(stand_in_engine, urls) as evidence:
+        assert evidence.report["outcome"] == "exited"
+
+
+def test_output_that_nobody_wants_is_not_read(stand_in_engine: Path, urls: ScratchFile) -> None:
+    witness = Witness(wants_output=False)
+    with run(stand_in_engine, urls, witness=witness) as evidence:
+        assert evidence.stdout.read_text() == "HTTPS://A.EXAMPLE/\n"
+    assert witness.printed == b""
+    assert witness.seen
 
 
 @pytest.mark.parametrize("wrong", ["hang", "deaf"])
