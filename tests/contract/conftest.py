@@ -20,15 +20,14 @@ from httpdyno.subjects.builder import BuildOutcome, build_subjects
 from httpdyno.subjects.cache import cache_folder
 from httpdyno.subjects.catalogue import read_catalogue
 
-FOUR = ("rust-reqwest", "go-net-http", "node-fetch", "python-aiohttp")
-
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run each test once for each client: the four, or those that `--subject` names."""
+    """Run each test once for each client: those that `--subject` names, or all that come with httpdyno."""
     if "build" in metafunc.fixturenames:
-        asked = metafunc.config.getoption("--subject") or FOUR
+        asked = metafunc.config.getoption("--subject") or ["all"]
         if "all" in asked:
-            asked = [subject.id for subject in read_catalogue().of_kind(SubjectKind.CLIENT)]
+            catalogue = read_catalogue()
+            asked = [*(subject.id for subject in catalogue.of_kind(SubjectKind.CLIENT)), *sorted(catalogue.invalid)]
         metafunc.parametrize("build", asked, indirect=True, scope="session")
 
 
@@ -48,6 +47,7 @@ class Listener:
     """Keeps what a client prints."""
 
     printed: bytearray = field(default_factory=bytearray)
+    wants_output: bool = True
 
     def progress(self, progress: Progress) -> None:
         """Take no interest."""
