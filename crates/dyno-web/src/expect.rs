@@ -10,7 +10,8 @@ use crate::address::Block;
 use crate::answer::Request;
 use crate::coding::Accepted;
 use crate::fault::{Fault, Layer};
-use crate::site::{Resolved, Scheme};
+use crate::scheme::Scheme;
+use crate::site::Resolved;
 use crate::units::{Bytes, Nanos};
 
 /// Redirects that a correct client follows.

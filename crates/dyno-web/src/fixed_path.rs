@@ -1,8 +1,9 @@
 //! Paths that every host answers alike, under httpbin's names where it has one.
 
-use crate::answer::{Answer, Content, Drip, Framing, Request};
+use crate::answer::{Answer, Content, Drip, Request};
 use crate::coding::Coding;
 use crate::content::{JSON_DOCUMENT, PLAIN_DOCUMENT};
+use crate::framing::Framing;
 use crate::units::Nanos;
 
 /// The most that a number in a path or a query may ask for.
@@ -148,7 +149,7 @@ fn parameter(query: &str, name: &str, most: u64) -> Result<Option<u64>, ()> {
 mod tests {
     use super::*;
     use crate::coding::Accepted;
-    use crate::site::Scheme;
+    use crate::scheme::Scheme;
 
     fn ask(target: &str) -> Option<Answer> {
         let accepted = Accepted::parse(b"gzip");

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::answer::Framing;
 use crate::coding::Coding;
 use crate::fault::Fault;
-use crate::site::{KeyKind, Scheme};
+use crate::framing::Framing;
+use crate::key_kind::KeyKind;
+use crate::scheme::Scheme;
 
 mod check;
 mod number;

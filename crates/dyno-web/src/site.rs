@@ -2,56 +2,17 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::Web;
 use crate::address::{self, Block};
 use crate::content::Class;
 use crate::draw::{Draws, Kind};
 use crate::fault::{Fault, Layer};
+use crate::key_kind::KeyKind;
 use crate::log_normal::LogNormal;
 use crate::model::{Delay, HostEntry, Model};
 use crate::units::Nanos;
-
-/// Plain or TLS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Scheme {
-    /// Port 80.
-    Http,
-    /// Port 443.
-    Https,
-}
-
-impl Scheme {
-    /// The name before `://`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Http => "http",
-            Self::Https => "https",
-        }
-    }
-
-    /// The port of URLs that name none.
-    #[must_use]
-    pub const fn port(self) -> u16 {
-        match self {
-            Self::Http => 80,
-            Self::Https => 443,
-        }
-    }
-}
-
-/// The kind of a leaf certificate's key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KeyKind {
-    /// RSA, 2,048 bits.
-    Rsa,
-    /// ECDSA on P-256.
-    Ecdsa,
-}
 
 /// What the name servers say of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -6,7 +6,7 @@ use super::{Model, ModelError, Share, Sigma};
 use crate::draw::BILLION;
 use crate::fault::Layer;
 use crate::name::MOST_HOSTS;
-use crate::site::Scheme;
+use crate::scheme::Scheme;
 
 impl Model {
     pub(super) fn check(&self) -> Result<(), ModelError> {
