@@ -2,8 +2,8 @@
 
 `FAKE_ENGINE` names what goes wrong: `refuse`, `no-namespaces` (as `refuse`, and the doctor says why), `no-report`,
 `garbage-report`, `hang`, `deaf` (as `hang`, but without heeding SIGTERM), `prepare` (hangs before the subject starts),
-`slow` (takes two seconds to prepare). Every URL is expected to answer 200 with 13 bytes; `FAKE_ENGINE_LOG` gets one line
-a start.
+`slow` (takes two seconds to prepare). Every URL is expected to answer 200 with 13 bytes; `FAKE_ENGINE_LOG` gets one
+line a start.
 """
 
 import argparse

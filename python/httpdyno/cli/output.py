@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import typer
 
-from httpdyno.cli.terminal import results, tell
+from httpdyno.cli.terminal import reader_may_leave, results, tell
 from httpdyno.errors import HttpdynoError, Interrupted, NothingMeasured, UnknownName
 from httpdyno.experiments.measure import Measured
 from httpdyno.model import Subject, Table
@@ -32,8 +32,10 @@ def check_format(name: str) -> None:
 
 def print_table(table: Table, format_name: str) -> None:
     """Write a table to stdout."""
-    sys.stdout.write(render(table, format_name, Surface.of(sys.stdout)))
-    sys.stdout.flush()
+    text = render(table, format_name, Surface.of(sys.stdout))
+    with reader_may_leave():
+        sys.stdout.write(text)
+        sys.stdout.flush()
 
 
 def close_run(measured: Measured, invalid: Iterable[HttpdynoError] = ()) -> None:

@@ -66,8 +66,11 @@ class ResultLines:
     def _print(self, line: str) -> None:
         terminal = self._console.is_terminal
         if self._raw:
-            self._console.file.write(f"{without_controls(line) if terminal else line}\n")
-            self._console.file.flush()
+            try:
+                self._console.file.write(f"{without_controls(line) if terminal else line}\n")
+                self._console.file.flush()
+            except BrokenPipeError:
+                self._console.on_broken_pipe()
             return
         parts = readable_line(line)
         if parts is None:

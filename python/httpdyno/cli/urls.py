@@ -18,6 +18,7 @@ def urls(
     seed: Seed = None,
 ) -> None:
     """Print URLs, one a line: those of a web, or those of a list with https:// put before bare domains."""
+    from httpdyno.cli.terminal import reader_may_leave
     from httpdyno.experiments.url_source import STANDARD_INPUT, urls_of_list, urls_of_web
     from httpdyno.lab.engine import Engine
     from httpdyno.lab.location import find_engine
@@ -27,6 +28,6 @@ def urls(
         prepared = urls_of_list(source, limit=limit)
     else:
         prepared = urls_of_web(Engine(find_engine()), web=source, seed=seed, limit=limit)
-    with prepared, prepared.file.path.open("rb") as lines:
+    with prepared, prepared.file.path.open("rb") as lines, reader_may_leave():
         shutil.copyfileobj(lines, sys.stdout.buffer)
         sys.stdout.flush()
