@@ -2,6 +2,8 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+# Tests measure times: two sets of them would disturb each other.
+.NOTPARALLEL:
 .PHONY: help setup build bench test test-rust test-python check ratios format docs clean
 
 # One target folder and profile everywhere (scripts/setup says why).
@@ -20,19 +22,19 @@ build: setup ## Build the engine and every subject that can be built here
 bench: setup ## Crawl 2,000 URLs with each client and print the table; more options with ARGS='--repeat 5'
 	@$(BIN)/httpdyno bench --limit 2000 $(ARGS)
 
-test: setup ## Run every test
-	@$(MAKE) --no-print-directory test-rust test-python
+test: test-rust test-python ## Run every test
 
-test-rust: ## Run the tests of the crates
+test-rust: setup ## Run the tests of the crates
 	cargo test --release --locked --workspace
 
-test-python: ## Run the Python tests; select some with ARGS='-k room'
+test-python: setup ## Run the Python tests; select some with ARGS='-k room'
 	$(BIN)/python -m pytest $(ARGS)
 
 check: setup ## Check format, lint, types and import rules
 	cargo fmt --all --check
 	cargo clippy --release --locked --workspace --all-targets -- -D warnings
-	@if command -v cargo-deny >/dev/null; then cargo deny --log-level error check bans; fi
+	@if command -v cargo-deny >/dev/null; then cargo deny --log-level error check bans; \
+	else echo 'skipped: cargo deny (crates that must not come in); install it with: cargo install --locked cargo-deny' >&2; fi
 	$(BIN)/ruff format --check python tests subjects scripts/write-reference
 	$(BIN)/ruff check python tests subjects scripts/write-reference
 	$(BIN)/mypy
