@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from httpdyno.cli.completion import complete_subjects
 from httpdyno.cli.options import (
     Concurrency,
     Cpus,
@@ -26,7 +27,10 @@ __all__ = ["bench"]
 
 
 def bench(
-    names: Annotated[list[str] | None, typer.Argument(metavar="SUBJECT", help="Default: every client.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SUBJECT", help="Default: every client.", autocompletion=complete_subjects),
+    ] = None,
     urls: Urls = None,
     limit: Limit = None,
     concurrency: Concurrency = None,

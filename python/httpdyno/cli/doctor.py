@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from httpdyno.cli.completion import complete_fact_formats
 from httpdyno.cli.terminal import results
 from httpdyno.report.cell import without_controls
 
@@ -18,7 +19,9 @@ _LABELS: Final = {"yes": ("ok", "green"), "limited": ("limited", "yellow"), "no"
 
 
 def doctor(
-    format: Annotated[str, typer.Option("--format", metavar="FORMAT", help="plain or json.")] = "plain",  # noqa: A002
+    format: Annotated[  # noqa: A002
+        str, typer.Option("--format", metavar="FORMAT", help="plain or json.", autocompletion=complete_fact_formats)
+    ] = "plain",
 ) -> None:
     """Print what this machine can and cannot do, each fact with its consequence and its cure."""
     import json

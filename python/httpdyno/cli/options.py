@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from httpdyno.cli.completion import WEBS, complete_formats, complete_webs
+
 __all__ = [
     "Concurrency",
     "Cpus",
@@ -68,7 +70,13 @@ UserAgent = Annotated[
     ),
 ]
 Web = Annotated[
-    str, typer.Option("--web", metavar="WEB", help="top-sites, plain, contract, or the TOML file of a web model.")
+    str,
+    typer.Option(
+        "--web",
+        metavar="WEB",
+        help=f"{', '.join(WEBS)}, or the TOML file of a web model.",
+        autocompletion=complete_webs,
+    ),
 ]
 Seed = Annotated[
     int | None,
@@ -93,7 +101,13 @@ Memory = Annotated[
 ]
 Format = Annotated[
     str,
-    typer.Option("--format", envvar="FORMAT", metavar="FORMAT", help="table, plain, json or csv."),
+    typer.Option(
+        "--format",
+        envvar="FORMAT",
+        metavar="FORMAT",
+        help="table, plain, json or csv.",
+        autocompletion=complete_formats,
+    ),
 ]
 OutputFolder = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="Folder in which the folder of the run is made.")

@@ -4,12 +4,15 @@ from typing import Annotated
 
 import typer
 
+from httpdyno.cli.completion import complete_subjects
 from httpdyno.cli.options import Cpus, Format, SubjectFolders
 
 __all__ = ["app"]
 
 app = typer.Typer(help="List, build and probe the subjects.", no_args_is_help=True)
-Names = Annotated[list[str] | None, typer.Argument(metavar="SUBJECT", help="Default: all of them.")]
+Names = Annotated[
+    list[str] | None, typer.Argument(metavar="SUBJECT", help="Default: all of them.", autocompletion=complete_subjects)
+]
 
 
 @app.command("list")

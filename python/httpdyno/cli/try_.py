@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from httpdyno.cli.completion import complete_subjects
 from httpdyno.cli.options import (
     Concurrency,
     Cpus,
@@ -23,7 +24,9 @@ __all__ = ["try_subject"]
 
 
 def try_subject(
-    name: Annotated[str, typer.Argument(metavar="SUBJECT", help="A client, such as go-net-http.")],
+    name: Annotated[
+        str, typer.Argument(metavar="SUBJECT", help="A client, such as go-net-http.", autocompletion=complete_subjects)
+    ],
     urls: Urls = None,
     limit: Limit = None,
     concurrency: Concurrency = None,

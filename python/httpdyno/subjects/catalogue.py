@@ -4,21 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final
 
 from httpdyno.errors import InvalidSubject, UnknownName
 from httpdyno.model import Subject, SubjectKind
-from httpdyno.subjects.definition import SUBJECT_FILE, read_subject
+from httpdyno.subjects.definition import read_subject
+from httpdyno.subjects.folders import SUBJECT_FILE, builtin_folder, subject_folders
 
-__all__ = ["Catalogue", "builtin_folder", "read_catalogue"]
-
-_BUILTIN: Final = Path(__file__).resolve().parent.parent / "data" / "subjects"
-"""Files in a wheel, a link to ``subjects/`` in a checkout."""
-
-
-def builtin_folder() -> Path:
-    """Give the folder of the subjects that come with httpdyno."""
-    return _BUILTIN.resolve()
+__all__ = ["Catalogue", "read_catalogue"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +65,7 @@ def read_catalogue(extra: Iterable[Path] = ()) -> Catalogue:
     """
     found: dict[str, Path] = {}
     for top in (builtin_folder(), *extra):
-        folders = _subject_folders(top)
+        folders = subject_folders(top)
         if not folders and top != builtin_folder():
             raise InvalidSubject(f"{top}: there is no {SUBJECT_FILE} in it, nor one or two levels below")
         for folder in folders:
@@ -91,8 +83,3 @@ def read_catalogue(extra: Iterable[Path] = ()) -> Catalogue:
         except InvalidSubject as error:
             invalid[name] = error
     return Catalogue(subjects, invalid)
-
-
-def _subject_folders(top: Path) -> list[Path]:
-    patterns = (SUBJECT_FILE, f"*/{SUBJECT_FILE}", f"*/*/{SUBJECT_FILE}")
-    return sorted({path.parent for pattern in patterns for path in top.glob(pattern)})

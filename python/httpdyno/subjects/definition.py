@@ -3,18 +3,18 @@
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from httpdyno.errors import HttpdynoError, InvalidSubject
 from httpdyno.model import Capabilities, KnownFailure, Need, Subject, SubjectKind
+from httpdyno.subjects.folders import SUBJECT_FILE
 from httpdyno.subjects.needs import parse_constraint
 
-__all__ = ["SUBJECT_FILE", "read_subject"]
+__all__ = ["read_subject"]
 
-SUBJECT_FILE: Final = "subject.toml"
 _Argv = Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
 _Text = Annotated[str, Field(min_length=1)]
 

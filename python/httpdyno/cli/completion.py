@@ -1,0 +1,42 @@
+"""What the shell offers while a command is typed: subjects, webs, formats. Reads names of folders only."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import typer
+
+__all__ = ["WEBS", "complete_fact_formats", "complete_formats", "complete_subjects", "complete_webs"]
+
+WEBS: Final = ("top-sites", "plain", "contract")
+"""The webs that come with the engine."""
+
+
+def complete_subjects(context: typer.Context, incomplete: str) -> list[str]:
+    """Offer the subjects that come with httpdyno and those of ``--subjects``, but none that is named already."""
+    from httpdyno.subjects.folders import builtin_folder, subject_folders
+
+    tops = [builtin_folder(), *(context.params.get("subjects") or ())]
+    names = {folder.resolve().name for top in tops for folder in subject_folders(top)}
+    named = context.params.get("names") or ()
+    return _beginning(names.difference(named), incomplete)
+
+
+def complete_webs(incomplete: str) -> list[str]:
+    """Offer the webs that come with the engine."""
+    return _beginning(WEBS, incomplete)
+
+
+def complete_formats(incomplete: str) -> list[str]:
+    """Offer the formats of tables."""
+    from httpdyno.report import format_names
+
+    return _beginning(format_names(), incomplete)
+
+
+def complete_fact_formats(incomplete: str) -> list[str]:
+    """Offer the formats of ``doctor``."""
+    return _beginning(("plain", "json"), incomplete)
+
+
+def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
+    return sorted(name for name in names if name.startswith(incomplete))

@@ -1,0 +1,21 @@
+"""Where folders of subjects are. Imports little: the shell asks for their names while somebody types."""
+
+from pathlib import Path
+from typing import Final
+
+__all__ = ["SUBJECT_FILE", "builtin_folder", "subject_folders"]
+
+SUBJECT_FILE: Final = "subject.toml"
+_BUILTIN: Final = Path(__file__).resolve().parent.parent / "data" / "subjects"
+"""Files in a wheel, a link to ``subjects/`` in a checkout."""
+
+
+def builtin_folder() -> Path:
+    """Give the folder of the subjects that come with httpdyno."""
+    return _BUILTIN.resolve()
+
+
+def subject_folders(top: Path) -> list[Path]:
+    """Find the folders with a ``subject.toml``: the given one, and up to two levels below."""
+    patterns = (SUBJECT_FILE, f"*/{SUBJECT_FILE}", f"*/*/{SUBJECT_FILE}")
+    return sorted({path.parent for pattern in patterns for path in top.glob(pattern)})

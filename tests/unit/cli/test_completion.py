@@ -1,0 +1,62 @@
+"""What the shell offers while a command is typed."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import MakeSubject
+from httpdyno.cli.completion import WEBS
+
+ROOT = Path(__file__).parents[3]
+START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())"]
+CLIENTS = {folder.name for folder in (ROOT / "subjects" / "clients").iterdir() if folder.is_dir()}
+
+
+def offered(line: str) -> list[str]:
+    """Ask as bash does when TAB is pressed at the end of the line."""
+    words = line.split(" ")
+    done = subprocess.run(
+        START,
+        env=os.environ | {"_HTTPDYNO_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("verb", ["bench", "try", "subjects build", "subjects probe"])
+def test_subjects_are_offered(verb: str) -> None:
+    assert set(offered(f"httpdyno {verb} ")) == CLIENTS
+
+
+def test_subjects_of_further_folders_are_offered_and_named_ones_are_not(
+    make_subject: MakeSubject, subject_folders: Path
+) -> None:
+    make_subject("good")
+    make_subject("goodish")
+    assert offered(f"httpdyno bench --subjects {subject_folders} goo") == ["good", "goodish"]
+    assert offered(f"httpdyno bench --subjects {subject_folders} good goo") == ["goodish"]
+
+
+@pytest.mark.parametrize(
+    ("line", "offers"),
+    [
+        ("httpdyno bench --web t", ["top-sites"]),
+        ("httpdyno try x --web ", sorted(WEBS)),
+        ("httpdyno bench --format ", ["csv", "json", "plain", "table"]),
+        ("httpdyno runs --format j", ["json"]),
+        ("httpdyno doctor --format ", ["json", "plain"]),
+        ("httpdyno bench no-such", []),
+    ],
+)
+def test_values_of_options_are_offered(line: str, offers: list[str]) -> None:
+    assert offered(line) == offers
+
+
+def test_webs_are_those_that_the_engine_holds() -> None:
+    assert set(WEBS) == {path.stem for path in (ROOT / "webs").glob("*.toml")}
