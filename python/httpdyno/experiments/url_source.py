@@ -11,7 +11,7 @@ from httpdyno.errors import EmptyList, UsageError
 from httpdyno.experiments.url_list import read_url_list
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.subjects.cache import storage_errors
+from httpdyno.storage import storage_errors
 
 __all__ = ["DEFAULT_WEB_LIMIT", "STANDARD_INPUT", "UrlFile", "urls_of_list", "urls_of_web"]
 
@@ -91,10 +91,10 @@ def _written(lines: Iterable[bytes], limit: int | None) -> UrlFile:
     count = 0
     try:
         for url in read_url_list(lines, limit):
-            with storage_errors("preparing the list of URLs"):
+            with storage_errors("preparing the list of URLs: cannot write"):
                 file.file.write(url + b"\n")
             count += 1
-        with storage_errors("preparing the list of URLs"):
+        with storage_errors("preparing the list of URLs: cannot write"):
             file.file.flush()
     except BaseException:
         file.close()

@@ -11,7 +11,7 @@ from typing import IO, Any
 from httpdyno.errors import EngineFailed, InvalidValue
 from httpdyno.lab.location import ENGINE_NAME
 from httpdyno.model import Fact, Fitness, format_exact
-from httpdyno.subjects.cache import storage_errors
+from httpdyno.storage import storage_errors
 
 __all__ = ["Engine", "ServedWeb", "engine_refusal"]
 
@@ -147,7 +147,7 @@ class Engine:
         with self._started(arguments, stdin) as process:
             assert process.stdout is not None
             assert process.stderr is not None
-            with storage_errors("temporary files"):
+            with storage_errors("temporary files: cannot write"):
                 shutil.copyfileobj(process.stdout, into)
                 into.flush()
             # Read after the output: it is one line, which no pipe is too small for.

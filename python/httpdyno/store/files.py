@@ -1,40 +1,27 @@
 """Files that are there whole or not at all, also after a kill."""
 
 import os
-import re
 import secrets
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
-import polars as pl
-
-from httpdyno.errors import StorageFailed
+from httpdyno.storage import storage_errors
 
 __all__ = ["storing", "write_whole"]
 
-_PROBE_BYTES: Final = 1024 * 1024
-_OS_ERROR: Final = re.compile(r"\(os error ([0-9]{1,4})\)")
 
-
-@contextmanager
-def storing(path: Path) -> Iterator[None]:
-    """Turn whatever goes wrong while something is written into one clear line.
+def storing(path: Path) -> AbstractContextManager[None]:
+    """Turn whatever goes wrong while results are written to that folder into one clear line.
 
     Raises
     ------
     StorageFailed
-        If the disk is full, the folder cannot be written to, or the like.
+        In the block: if the disk is full, the folder cannot be written to, or the like.
     """
-    try:
-        yield
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = _reason(path, error)
-        raise StorageFailed(
-            f"{path}: results cannot be written: {reason}; make room or choose another folder with --out DIR"
-        ) from error
+    cure = "make room or choose another folder with --out DIR"
+    return storage_errors(f"{path}: results cannot be written", folder=path, cure=cure)
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
@@ -58,22 +45,6 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     if target is not path:
         with _removed_on_failure(named):
             named.replace(path)
-
-
-def _reason(path: Path, error: Exception) -> str:
-    """Say it as the operating system does; polars wraps the number of its error into a sentence of its own."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    number = _OS_ERROR.search(str(error))
-    if number:
-        return os.strerror(int(number[1]))
-    # A disk that is full at the wrong moment is a "transport error" to polars: writing once more tells.
-    try:
-        with tempfile.TemporaryFile(dir=path) as file:
-            file.write(bytes(_PROBE_BYTES))
-    except OSError as plain:
-        return plain.strerror or str(plain)
-    return str(error).partition("\n")[0]
 
 
 def _open_unnamed(folder: Path) -> int | None:

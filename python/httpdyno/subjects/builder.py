@@ -13,9 +13,10 @@ from typing import Final
 
 from httpdyno.errors import BuildFailed, Interrupted, SubjectUnavailable
 from httpdyno.model import Subject
+from httpdyno.storage import storage_errors
 from httpdyno.subjects import supervisor
 from httpdyno.subjects.build import Build, build_place, filled
-from httpdyno.subjects.cache import BuildPlace, BuildRecord, cargo_target, storage_errors
+from httpdyno.subjects.cache import BuildPlace, BuildRecord, cargo_target
 from httpdyno.subjects.environment import tool_environment
 from httpdyno.subjects.needs import check_needs, toolchain
 from httpdyno.subjects.sources import copy_sources
@@ -100,7 +101,7 @@ def build_subjects(
         while pending or running:
             if stop():
                 raise Interrupted("interrupted while subjects were being built")
-            with storage_errors("building subjects"):
+            with storage_errors("building subjects: cannot write"):
                 for job in list(pending):
                     if len(running) < at_once and job.started():
                         pending.remove(job)

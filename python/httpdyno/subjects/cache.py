@@ -1,18 +1,14 @@
 """The user's cache folder, and the place of one build in it: locked while it is made, marked when it is whole."""
 
-import errno
 import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from httpdyno.errors import StorageFailed
-
-__all__ = ["BuildPlace", "BuildRecord", "cache_folder", "cargo_target", "storage_errors"]
+__all__ = ["BuildPlace", "BuildRecord", "cache_folder", "cargo_target"]
 
 _CHECKOUT = Path(__file__).resolve().parents[3]
 
@@ -32,23 +28,6 @@ def cargo_target(cache: Path) -> Path:
     """
     shared = (_CHECKOUT / "Cargo.toml").is_file() and os.access(_CHECKOUT, os.W_OK)
     return _CHECKOUT / "target" if shared else cache / "target"
-
-
-@contextmanager
-def storage_errors(what: str) -> Iterator[None]:
-    """Turn a full disk or an unwritable folder into one clear line.
-
-    Raises
-    ------
-    StorageFailed
-        Instead of any OSError in the block.
-    """
-    try:
-        yield
-    except OSError as error:
-        place = f" {error.filename}" if error.filename else ""
-        cure = "free some space" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "make it writable or name another"
-        raise StorageFailed(f"{what}: cannot write{place}: {error.strerror}; {cure}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,68 @@
+"""A full disk or a folder that cannot be written, as one clear line: for builds, lists and results alike."""
+
+import errno
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from httpdyno.errors import StorageFailed
+
+__all__ = ["storage_errors"]
+
+_PROBE_BYTES: Final = 1024 * 1024
+_OS_ERROR: Final = re.compile(r"\(os error ([0-9]{1,4})\)")
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+@contextmanager
+def storage_errors(what: str, *, folder: Path | None = None, cure: str | None = None) -> Iterator[None]:
+    """Turn whatever goes wrong while something is written into one clear line.
+
+    Parameters
+    ----------
+    what : str
+        Begins the message: "building subjects: cannot write".
+    folder : Path, optional
+        What is written to, when ``what`` names it already; else the message names the file.
+    cure : str, optional
+        What to do; default: what the kind of the error suggests.
+
+    Raises
+    ------
+    StorageFailed
+        Instead of any error of the operating system, or of polars, in the block.
+    """
+    try:
+        yield
+    except _failures() as error:
+        place = f" {error.filename}" if folder is None and getattr(error, "filename", None) else ""
+        full = getattr(error, "errno", None) in _FULL
+        advice = cure or ("free some space" if full else "make it writable or name another")
+        raise StorageFailed(f"{what}{place}: {_reason(folder, error)}; {advice}") from error
+
+
+def _failures() -> tuple[type[Any], ...]:
+    """Give the kinds of errors that mean it; polars is not loaded for its own: most commands do without."""
+    polars = sys.modules.get("polars")
+    return (OSError, polars.exceptions.PolarsError) if polars else (OSError,)
+
+
+def _reason(folder: Path | None, error: Exception) -> str:
+    """Say it as the operating system does; polars wraps the number of its error into a sentence of its own."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    number = _OS_ERROR.search(str(error))
+    if number:
+        return os.strerror(int(number[1]))
+    # A disk that is full at the wrong moment is a "transport error" to polars: writing once more tells.
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(_PROBE_BYTES))
+    except OSError as plain:
+        return plain.strerror or str(plain)
+    return str(error).partition("\n")[0]
