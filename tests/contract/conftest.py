@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from conftest import TESTS
 from httpdyno.judge import JudgedTrial
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import RoomExecutor
@@ -22,8 +23,9 @@ from httpdyno.subjects.catalogue import read_catalogue
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run each test once for each client: those that `--subject` names, or all that come with httpdyno."""
-    if "build" in metafunc.fixturenames:
+    """Run each test once for each client: those that `--subject` names, or all of ours; or the test's own."""
+    own = any(mark.args[0] == "build" for mark in metafunc.definition.iter_markers("parametrize"))
+    if "build" in metafunc.fixturenames and not own:
         asked = metafunc.config.getoption("--subject") or ["all"]
         if "all" in asked:
             catalogue = read_catalogue()
@@ -34,7 +36,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def build(request: pytest.FixtureRequest) -> Build:
     """Build the client, in the cache that `make bench` uses; skip when its toolchain is not there."""
-    (subject,) = read_catalogue().select([request.param])
+    (subject,) = read_catalogue([TESTS / "fixtures"]).select([request.param])
     outcome = build_subjects([subject], cache_folder())[subject.id]
     if outcome.build is None and outcome.log is None:
         pytest.skip(str(outcome.error))

@@ -1,18 +1,17 @@
 """The contract of clients (subjects/CONTRACT.md), held against each of them in a room."""
 
 import re
-from bisect import bisect
 from datetime import datetime
-from itertools import accumulate
 
 import pytest
 
+from contract.memory import memory_growth
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.prober import probe_subject
 from httpdyno.lab.room import Machine
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.model import Count, Counters, Outcome
+from httpdyno.model import Count, Outcome
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.builder import BuildOutcome
 from httpdyno.subjects.probe import require_claims
@@ -35,8 +34,6 @@ NO_URLS = [
 ]
 CODINGS = [f"https://codings.test/{name}?n={number}" for name in ("gzip", "brotli", "zstd") for number in range(3)]
 FEW, MANY = 5_000, 20_000
-GROWTH_ALLOWED_BYTES_PER_URL = 4096
-"""Less than anyone needs who keeps something for every host that was visited: a pool, a connection, a TLS session."""
 
 
 def urls_of(engine: Engine, web: str, limit: int) -> list[str]:
@@ -124,21 +121,6 @@ def test_a_setting_that_cannot_be_honoured_ends_with_127(crawl: Crawl, version: 
 def test_memory_does_not_grow_with_the_list(crawl: Crawl, engine: Engine) -> None:
     crawled = crawl(urls_of(engine, "plain", MANY), concurrency=50)
     assert crawled.judged.trial.outcome is Outcome.OK, crawled.judged.trial.reason
-    early, late = memory_floors(crawled.judged.trial.counters, quarter=(MANY - FEW) // 4)
-    growth = (late - early) / ((MANY - FEW) * 3 / 4)
-    assert growth < GROWTH_ALLOWED_BYTES_PER_URL, f"{growth:.0f} bytes a URL: from {early:,} to {late:,} bytes"
-
-
-def memory_floors(counters: Counters, quarter: int) -> tuple[int, int]:
-    """Give the lowest readings in the first and in the last quarter of the URLs after the first `FEW`.
-
-    The lowest ones, because garbage that a runtime has not collected yet is no growth.
-    """
-    assert counters.throughput
-    assert counters.memory
-    done_at = [point.elapsed_ns for point in counters.throughput]
-    done = list(accumulate((point.answers for point in counters.throughput), initial=0))
-    readings = [(done[bisect(done_at, point.elapsed_ns)], point.bytes) for point in counters.memory]
-    early = [size for urls, size in readings if FEW <= urls < FEW + quarter]
-    late = [size for urls, size in readings if urls >= MANY - quarter]
-    return min(early), min(late)
+    growth = memory_growth(crawled.judged.trial.counters, few=FEW, many=MANY)
+    print(growth)
+    assert growth.is_flat, str(growth)

@@ -1,0 +1,93 @@
+"""What tells a client that keeps something for every URL from one that is merely late with its garbage."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from contract.memory import ALLOWED_BYTES_PER_URL, memory_growth
+from httpdyno.lab.engine import Engine
+from httpdyno.lab.scratch import ScratchFile
+from httpdyno.model import Counters, MemoryPoint, Outcome, ThroughputPoint
+
+FEW, MANY = 5_000, 20_000
+BIN_NS, READING_NS = 200 * 10**6, 100 * 10**6
+URLS_PER_BIN = 100
+MIB = 2**20
+
+
+def counters_of(memory_after: Callable[[int], int], *, giving_back: int = 0) -> Counters:
+    """Give the counters of a steady crawl whose memory is a function of the URLs done."""
+    bins = MANY // URLS_PER_BIN
+    readings = [
+        MemoryPoint(at, memory_after(at // BIN_NS * URLS_PER_BIN)) for at in range(0, bins * BIN_NS, READING_NS)
+    ]
+    ending = [MemoryPoint(bins * BIN_NS + number * READING_NS, 1 * MIB) for number in range(giving_back)]
+    throughput = tuple(ThroughputPoint((number + 1) * BIN_NS, URLS_PER_BIN) for number in range(bins))
+    return Counters(memory=(*readings, *ending), throughput=throughput)
+
+
+def sawtooth(urls: int) -> int:
+    """Garbage of 20 KiB a URL, collected every 1,500 URLs: up to 30 MiB."""
+    return 60 * MIB + urls % 1_500 * 20 * 1024
+
+
+def slow_wobble(urls: int) -> int:
+    """Give a heap of 320 MiB that goes up and down by a fifth over 8,000 URLs, longer than a quarter."""
+    return 320 * MIB + abs((urls - 6_000) % 16_000 - 8_000) * 64 * MIB // 8_000
+
+
+def warm_up(urls: int) -> int:
+    """Memory that grows for the first URLs only: pools, buffers, code."""
+    return min(urls, FEW) * 20 * 1024
+
+
+def test_garbage_that_comes_and_goes_is_no_growth() -> None:
+    growth = memory_growth(counters_of(sawtooth), few=FEW, many=MANY)
+    assert abs(growth.bytes_per_url) < ALLOWED_BYTES_PER_URL / 8
+
+
+def test_a_warm_up_is_no_growth() -> None:
+    growth = memory_growth(counters_of(lambda urls: sawtooth(urls) + warm_up(urls)), few=FEW, many=MANY)
+    assert abs(growth.bytes_per_url) < ALLOWED_BYTES_PER_URL / 8
+
+
+@pytest.mark.parametrize("phase", range(0, 16_000, 2_000))
+def test_a_large_heap_that_wobbles_slowly_is_flat(phase: int) -> None:
+    assert memory_growth(counters_of(lambda urls: slow_wobble(urls + phase)), few=FEW, many=MANY).is_flat
+
+
+@pytest.mark.parametrize("phase", range(0, 16_000, 2_000))
+def test_a_pool_kept_for_every_host_is_found_under_a_slow_wobble(phase: int) -> None:
+    pool = 30 * 1024
+    counters = counters_of(lambda urls: slow_wobble(urls + phase) + pool * urls)
+    assert not memory_growth(counters, few=FEW, many=MANY).is_flat
+
+
+@pytest.mark.parametrize("kept", [8 * 1024, 16 * 1024, 100 * 1024])
+@pytest.mark.parametrize("giving_back", [0, 3])
+def test_what_is_kept_is_found_under_the_garbage(kept: int, giving_back: int) -> None:
+    counters = counters_of(lambda urls: sawtooth(urls) + kept * urls, giving_back=giving_back)
+    growth = memory_growth(counters, few=FEW, many=MANY)
+    assert growth.bytes_per_url == pytest.approx(kept, rel=0.15)
+    assert not growth.is_flat
+
+
+def test_a_crawl_too_quick_to_be_read_proves_nothing() -> None:
+    throughput = (ThroughputPoint(BIN_NS, MANY),)
+    with pytest.raises(AssertionError, match="too quick"):
+        memory_growth(Counters(memory=(MemoryPoint(0, MIB),), throughput=throughput), few=FEW, many=MANY)
+
+
+@pytest.mark.parametrize("build", ["leaking-client"], indirect=True, scope="session")
+def test_a_client_that_leaks_is_caught(crawl: Callable[..., Any], engine: Engine) -> None:
+    few, many = 1_000, 6_000
+    with ScratchFile() as file:
+        engine.urls(web="plain", seed=1, limit=many, into=file.file)
+        urls = [url.replace("https://", "http://") for url in file.read_text().split()]
+    crawled = crawl(urls, concurrency=20)
+    assert crawled.judged.trial.outcome is Outcome.OK, crawled.judged.trial.reason
+    assert crawled.wrong == []
+    growth = memory_growth(crawled.judged.trial.counters, few=few, many=many)
+    print(growth)
+    assert not growth.is_flat, str(growth)
