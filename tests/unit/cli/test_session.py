@@ -29,6 +29,16 @@ def piped(monkeypatch: pytest.MonkeyPatch, stand_in_engine: Path) -> Iterator[in
     os.close(writing)
 
 
+@pytest.fixture(autouse=True)
+def signals_as_in_a_terminal() -> Iterator[None]:
+    """Undo what `nohup` and `&` do: a signal that is ignored from outside stays ignored."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 def urls_of(**given: object) -> str:
     with (
         Interruption() as interruption,
