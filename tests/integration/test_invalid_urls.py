@@ -32,6 +32,8 @@ BAD = {
     "https://a.example:99999/": "https://a.example:99999/",
     "https://a.example:port/": "https://a.example:port/",
     "a.example:99999": "https://a.example:99999",
+    "https:///path": "https:///path",
+    "//x": "https:////x",
     "https://[::1": "https://[::1",
     "[::1": "https://[::1",
 }

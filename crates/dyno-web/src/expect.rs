@@ -260,11 +260,15 @@ impl Walk<'_> {
 /// The URL of a line, if it is an absolute http or https URL without white space inside.
 fn parse(line: &str) -> Option<Url> {
     let inner = line.trim();
-    let has_scheme = ["http://", "https://"].iter().any(|scheme| {
-        inner.len() > scheme.len()
-            && inner.as_bytes()[..scheme.len()].eq_ignore_ascii_case(scheme.as_bytes())
-    });
-    if !has_scheme || inner.contains(char::is_whitespace) {
+    let authority = ["http://", "https://"].iter().find_map(|scheme| {
+        let (start, rest) = inner.as_bytes().split_at_checked(scheme.len())?;
+        start
+            .eq_ignore_ascii_case(scheme.as_bytes())
+            .then_some(rest)
+    })?;
+    // Browsers skip further slashes; an empty host is invalid (RFC 9110, section 4.2.1).
+    if matches!(authority.first(), Some(b'/' | b'\\') | None) || inner.contains(char::is_whitespace)
+    {
         return None;
     }
     Url::parse(inner)
@@ -356,6 +360,9 @@ mod tests {
             ("any.test/plain", "invalid_url"),
             ("ftp://any.test/plain", "invalid_url"),
             ("https://", "invalid_url"),
+            ("https:///path", "invalid_url"),
+            ("http:", "invalid_url"),
+            ("", "invalid_url"),
             ("https://a b.test/", "invalid_url"),
             ("https://any.test/a b", "invalid_url"),
             ("https://a..test/", "invalid_name"),

@@ -103,7 +103,7 @@ def judge_samples(
     if cut_short:
         cause = expected["cause"].gather(unprinted)
         samples = pl.concat([samples, _not_reached(missing, cause, samples.schema)])
-    explained = pl.col("verdict").is_in(pl.Series(_WRONG, dtype=VERDICTS)) & pl.col("cause").is_in(
+    explained = pl.col("verdict").is_in(pl.Series(_WRONG, dtype=VERDICTS).implode()) & pl.col("cause").is_in(
         list(known_cases)
     ).fill_null(False)
     return Judged(
