@@ -10,6 +10,7 @@ use crate::address::Block;
 use crate::answer::Request;
 use crate::coding::Accepted;
 use crate::fault::{Fault, Layer};
+use crate::listed_url::{is_resolvable, parse, request_url, scheme_of};
 use crate::scheme::Scheme;
 use crate::site::Resolved;
 use crate::units::{Bytes, Nanos};
@@ -257,42 +258,6 @@ impl Walk<'_> {
     }
 }
 
-/// The URL of a line, if it is an absolute http or https URL without white space inside.
-fn parse(line: &str) -> Option<Url> {
-    let inner = line.trim();
-    let authority = ["http://", "https://"].iter().find_map(|scheme| {
-        let (start, rest) = inner.as_bytes().split_at_checked(scheme.len())?;
-        start
-            .eq_ignore_ascii_case(scheme.as_bytes())
-            .then_some(rest)
-    })?;
-    // Browsers skip further slashes; an empty host is invalid (RFC 9110, section 4.2.1).
-    if matches!(authority.first(), Some(b'/' | b'\\') | None) || inner.contains(char::is_whitespace)
-    {
-        return None;
-    }
-    Url::parse(inner)
-        .ok()
-        .filter(|url| url.host_str().is_some_and(|host| !host.is_empty()))
-}
-
-fn scheme_of(url: &Url) -> Option<Scheme> {
-    match url.scheme() {
-        "http" => Some(Scheme::Http),
-        "https" => Some(Scheme::Https),
-        _ => None,
-    }
-}
-
-fn request_url(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default().trim_end_matches('.');
-    let port = url
-        .port()
-        .map_or_else(String::new, |port| format!(":{port}"));
-    let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
-    format!("{}://{host}{port}{target}", url.scheme())
-}
-
 fn literal(address: IpAddr) -> Result<Option<Fault>, &'static str> {
     match Web::connection(address) {
         Some(Block::Served) => Ok(None),
@@ -300,19 +265,6 @@ fn literal(address: IpAddr) -> Result<Option<Fault>, &'static str> {
         None if address.is_loopback() || address.is_unspecified() => Err(Fault::Refused.name()),
         None => Err("unreachable"),
     }
-}
-
-/// Whether resolvers ask for such a name at all: letters, digits, hyphens inside (RFC 1123), underscores, which live on.
-fn is_resolvable(host: &str) -> bool {
-    let is_label = |label: &str| {
-        let edges = [label.chars().next(), label.chars().last()];
-        (1..=63).contains(&label.len())
-            && label
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
-            && edges.iter().all(|edge| *edge != Some('-'))
-    };
-    host.len() <= 253 && host.split('.').all(is_label)
 }
 
 #[cfg(test)]

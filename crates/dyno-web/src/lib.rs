@@ -22,6 +22,7 @@ mod fault;
 mod fixed_path;
 mod framing;
 mod key_kind;
+mod listed_url;
 mod listing;
 mod log_normal;
 mod model;
