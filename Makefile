@@ -42,8 +42,9 @@ check: setup ## Check format, lint, types and import rules
 	@unformatted="$$(git ls-files -z '*.go' | xargs -0 -r gofmt -l)"; \
 	if [ -n "$$unformatted" ]; then printf 'gofmt would change: %s\n' $$unformatted; exit 1; fi
 
-ratios: setup ## Run the benchmarks against peers
-	cargo bench --locked --workspace
+ratios: setup ## Run the benchmarks against peers (needs nginx and wrk)
+	cargo bench --locked --package dyno-http --bench httparse
+	crates/dyno-origin/benches/origin-against-nginx.sh
 
 format: setup ## Bring every file into shape
 	cargo fmt --all
