@@ -1,11 +1,15 @@
 """What is measured and what is known about it: frozen, validated values without any I/O."""
 
 from httpdyno.model.chart import Axis, Chart, ChartKind, Series
+from httpdyno.model.comparison import Comparison, Difference, Ranking, Standing
 from httpdyno.model.condition import Condition, Link, TrialPlan, Workload
 from httpdyno.model.counters import Count, Counters, CpuTime, MemoryPoint, ThroughputPoint, counters_from_report
 from httpdyno.model.cpus import format_cpus, parse_cpus
 from httpdyno.model.fact import Fact, Fitness
+from httpdyno.model.interval import Interval
+from httpdyno.model.metric import Direction, Metric
 from httpdyno.model.record import RECORD_VERSION, Field, flatten, restore, schema
+from httpdyno.model.report import Report
 from httpdyno.model.sample import Sample
 from httpdyno.model.subject import Capabilities, KnownFailure, Need, Subject, SubjectKind
 from httpdyno.model.table import Cell, Column, ColumnKind, Note, Table
@@ -22,23 +26,31 @@ __all__ = [
     "ChartKind",
     "Column",
     "ColumnKind",
+    "Comparison",
     "Condition",
     "Count",
     "Counters",
     "CpuTime",
     "CrawlSummary",
+    "Difference",
+    "Direction",
     "ExplainedCase",
     "Fact",
     "Field",
     "Fitness",
+    "Interval",
     "KnownFailure",
     "Link",
     "MemoryPoint",
+    "Metric",
     "Need",
     "Note",
     "Outcome",
+    "Ranking",
+    "Report",
     "Sample",
     "Series",
+    "Standing",
     "Subject",
     "SubjectKind",
     "Table",

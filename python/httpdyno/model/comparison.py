@@ -1,0 +1,64 @@
+"""What a comparison of two says, and where subjects stand among each other."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from httpdyno.model.interval import Interval
+
+__all__ = ["Comparison", "Difference", "Ranking", "Standing"]
+
+
+class Difference(StrEnum):
+    """What may be said of two after the doubt is taken off."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    UNDECIDED = "undecided"
+    """The interval holds "no difference": a tie, or too few trials to tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One metric of ``subject`` against that of ``baseline``."""
+
+    subject: str
+    baseline: str
+    metric: str
+    ratio: Interval | None
+    """Subject over baseline, 1 is no difference; None where there are too few trials for any statement."""
+    p: float | None
+    """Chance of a difference as large as this between equals."""
+    p_adjusted: float | None
+    """The same after Holm's correction over all comparisons that were made together."""
+    difference: Difference
+    blocks: int
+    """Values that it rests on: pairs of one block, or the trials of the smaller side."""
+    paired: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where one subject stands."""
+
+    subject: str
+    best: int
+    """First rank that cannot be excluded, from 1."""
+    worst: int
+    """Last rank that cannot be excluded."""
+    value: Interval | None
+    """Median over its trials with a distribution-free interval; None without an interval, with fewer than two."""
+
+    @property
+    def text(self) -> str:
+        """Write the ranks as the table does: ``1``, or ``1-2`` for those that cannot be told apart."""
+        return str(self.best) if self.best == self.worst else f"{self.best}-{self.worst}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The subjects of one condition by one metric, the best first; only those whose trials can be believed."""
+
+    metric: str
+    standings: tuple[Standing, ...]
+    comparisons: tuple[Comparison, ...]
+    """All pairs."""

@@ -1,0 +1,37 @@
+"""A metric: one figure of a trial, under the name that tables, comparisons and charts share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from httpdyno.model.table import Column
+from httpdyno.model.trial import Trial
+
+__all__ = ["Direction", "Metric"]
+
+
+class Direction(StrEnum):
+    """Which way a metric is better."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+    NEITHER = "neither"
+    """It describes and does not rank: a count of URLs, a mean length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One figure of a trial."""
+
+    column: Column
+    """Its name, kind, unit and description, as tables carry them."""
+    figure: Callable[[Trial], float | None]
+    """The value in the column's unit; None where the trial has none."""
+    better: Direction = Direction.NEITHER
+    digits: int = 0
+    """Decimals that a table keeps."""
+
+    @property
+    def name(self) -> str:
+        """Give the name under which people ask for it: ``rightPerSec``."""
+        return self.column.name

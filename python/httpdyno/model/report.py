@@ -1,0 +1,30 @@
+"""A report as data: what a page about a run holds, in the order in which it is read."""
+
+from dataclasses import dataclass
+
+from httpdyno.model.chart import Chart
+from httpdyno.model.table import Table
+
+__all__ = ["Report"]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is told about one run, whatever its experiment, before any format has seen it."""
+
+    title: str
+    headline: str
+    """One sentence that answers the question, with its doubt."""
+    facts: tuple[tuple[str, str], ...]
+    """The machine, the web, the versions, when it was made: a name and what it was."""
+    command: str
+    """Repeats the run."""
+    table: Table
+    """The ranking, a row a subject."""
+    comparisons: Table
+    """Every pair: ratio, interval, what may be said."""
+    validity: Table
+    """A row a trial: outcome, validity, and the reason with the number it rests on."""
+    charts: tuple[Chart, ...]
+    published: Table | None = None
+    """Published figures beside what was measured, with what differs in its notes."""
