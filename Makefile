@@ -28,6 +28,7 @@ test-rust: setup ## Run the tests of the crates
 	cargo test --release --locked --workspace
 
 test-python: setup ## Run the Python tests; select some with ARGS='-k room'
+	@scripts/setup-chromium
 	$(BIN)/python -m pytest $(ARGS)
 
 check: setup ## Check format, lint, types and import rules
