@@ -19,8 +19,8 @@ setup: ## Install what is missing, create .venv, build the engine
 build: setup ## Build the engine and every subject that can be built here
 	@$(BIN)/httpdyno subjects build $(ARGS)
 
-bench: setup ## Crawl 2,000 URLs with each client and print the table; more options with ARGS='--repeat 5'
-	@$(BIN)/httpdyno bench --limit 2000 $(ARGS)
+bench: setup ## Crawl 2,000 URLs with each client, several times, and print the table; a first look with ARGS=--quick
+	@$(BIN)/httpdyno bench $(ARGS)
 
 test: test-rust test-python ## Run every test
 

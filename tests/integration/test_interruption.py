@@ -12,8 +12,8 @@ import pytest
 from conftest import ANSWERS_ALL, MakeSubject
 from doubles.command_line import Ended
 from doubles.traces import parent_of, pid_in_room, processes_of
-from httpdyno.experiments.crawl import Crawl
-from httpdyno.model import Subject, Workload
+from httpdyno.experiments.schedule import schedule
+from httpdyno.model import Condition, Subject, Workload
 from httpdyno.store import open_run
 from httpdyno.subjects.definition import read_subject
 
@@ -25,6 +25,8 @@ print("https://a.example/,200,2026-11-21T10:00:00.000000+00:00,1.5,13", flush=Tr
 open("asleep", "w").close()
 time.sleep(1000)
 """
+
+CONDITIONS = [Condition("bench", "plain", Workload(()))]
 
 Running = tuple["subprocess.Popen[str]", Path]
 
@@ -46,8 +48,8 @@ def running(
 
 
 def seed_with_quick_first(subjects: list[Subject]) -> int:
-    crawls = ((seed, Crawl(Workload(()), seed=seed).plan(subjects)) for seed in range(100))
-    return next(seed for seed, plan in crawls if plan[0].subject.id == "quick")
+    plans = ((seed, schedule(subjects, CONDITIONS, repeat=1, seed=seed)) for seed in range(100))
+    return next(seed for seed, plan in plans if plan[0].subject.id == "quick")
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:

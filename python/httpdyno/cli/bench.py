@@ -14,6 +14,7 @@ from httpdyno.cli.options import (
     Limit,
     Memory,
     OutputFolder,
+    Quick,
     Repeat,
     Seed,
     SubjectFolders,
@@ -39,7 +40,8 @@ def bench(
     user_agent: UserAgent = "",
     web: Web = "top-sites",
     seed: Seed = None,
-    repeat: Repeat = 1,
+    repeat: Repeat = None,
+    quick: Quick = False,
     cpus: Cpus = None,
     memory: Memory = None,
     format: Format = "table",  # noqa: A002
@@ -59,7 +61,7 @@ def bench(
     check_format(format)
     catalogue = read_catalogue(subjects or ())
     chosen = catalogue.select(names) if names else catalogue.of_kind(SubjectKind.CLIENT)
-    options = CrawlOptions(web, seed, timeout, duration, user_agent, concurrency, memory, repeat)
+    options = CrawlOptions(web, seed, timeout, duration, user_agent, concurrency, memory, repeat, quick)
     place = make_place(cpus, out)
     with (
         Interruption() as interruption,

@@ -15,6 +15,7 @@ __all__ = [
     "Limit",
     "Memory",
     "OutputFolder",
+    "Quick",
     "Repeat",
     "Seed",
     "SubjectFolders",
@@ -89,7 +90,22 @@ Seed = Annotated[
         show_default="the web's own",
     ),
 ]
-Repeat = Annotated[int, typer.Option("--repeat", metavar="N", min=1, help="How often each subject runs, interleaved.")]
+Repeat = Annotated[
+    int | None,
+    typer.Option(
+        "--repeat",
+        metavar="N",
+        min=1,
+        help="How often each subject runs, interleaved. Default: 5, or 7 for more than five subjects.",
+    ),
+]
+Quick = Annotated[
+    bool,
+    typer.Option(
+        "--quick",
+        help="A first look: each subject runs once, with 500 URLs, unless --repeat or --limit says otherwise.",
+    ),
+]
 Cpus = Annotated[
     str | None,
     typer.Option(

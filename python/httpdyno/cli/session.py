@@ -9,7 +9,7 @@ from pathlib import Path
 from httpdyno.errors import EmptyList, InvalidValue
 from httpdyno.experiments.crawl import Crawl
 from httpdyno.experiments.measure import Place
-from httpdyno.experiments.url_source import STANDARD_INPUT, UrlFile, urls_of_list, urls_of_web
+from httpdyno.experiments.url_source import QUICK_LIMIT, STANDARD_INPUT, UrlFile, urls_of_list, urls_of_web
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.location import find_engine
@@ -31,7 +31,8 @@ class CrawlOptions:
     user_agent: str
     concurrency: int | None
     memory: str | None
-    repeat: int = 1
+    repeat: int | None = None
+    quick: bool = False
 
 
 def make_crawl(options: CrawlOptions, urls: UrlFile, place: Place) -> Crawl:
@@ -53,6 +54,7 @@ def make_crawl(options: CrawlOptions, urls: UrlFile, place: Place) -> Crawl:
         deadline_s=parse_duration_ns(options.duration, name="--duration") / 1e9,
         memory_bytes=None if options.memory is None else parse_size_bytes(options.memory, name="--memory"),
         repeat=options.repeat,
+        quick=options.quick,
     )
 
 
@@ -102,7 +104,7 @@ def open_urls(
     urls : str, optional
         The list that was asked for: a file, or ``-``.
     limit : int, optional
-        How many URLs at most.
+        How many URLs at most; None: all, or those of a first look.
     piped : bool
         Whether what is piped in is a list, too. One that is empty is none when a ``limit`` says how many URLs of the
         web are wanted instead: commands that run unattended inherit such pipes.
@@ -116,6 +118,8 @@ def open_urls(
     Interrupted
         At a signal.
     """
+    if limit is None and options.quick:
+        limit = QUICK_LIMIT
     with interruption.at_once("the list of URLs was being read"):
         if urls is not None:
             return urls_of_list(urls, limit=limit)

@@ -56,7 +56,7 @@ def try_subject(
 
     check_format(format)
     chosen = read_catalogue(subjects or ()).select([name])
-    options = CrawlOptions(web, seed, timeout, duration, user_agent, concurrency, memory)
+    options = CrawlOptions(web, seed, timeout, duration, user_agent, concurrency, memory, repeat=1)
     place = make_place(cpus, None)
     # Machine-readable figures must not be mixed with lines.
     lines = ResultLines(results(), raw=format == "plain") if format in {"plain", "table"} else None

@@ -1,13 +1,14 @@
 """The crawl (``bench``): the question which client fetches a list of URLs fastest, and how many it gets right."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from httpdyno.experiments.schedule import schedule
+from httpdyno.experiments.experiment import Setting
 from httpdyno.judge import CRAWL_COLUMNS, crawl_notes, crawl_row
-from httpdyno.model import Condition, Note, Outcome, Subject, Table, Trial, TrialPlan, Validity, Workload
+from httpdyno.model import Condition, Note, Outcome, Table, Trial, Validity, Workload
 from httpdyno.stats import median
+from httpdyno.store import WebIdentity
 
 __all__ = ["NAME", "Crawl", "crawl_table"]
 
@@ -34,7 +35,9 @@ class Crawl:
     """None: each subject's own."""
     deadline_s: float = 600.0
     memory_bytes: int | None = None
-    repeat: int = 1
+    repeat: int | None = None
+    """How often each subject runs; None: as many times as is usual."""
+    quick: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no trial can be before anything is built."""
@@ -53,15 +56,33 @@ class Crawl:
             memory_bytes=self.memory_bytes,
         )
 
-    def plan(self, subjects: Sequence[Subject]) -> tuple[TrialPlan, ...]:
-        """Give the trials in the order in which they run: interleaved, ``repeat`` for each subject.
+    @property
+    def name(self) -> str:
+        """The verb."""
+        return NAME
 
-        Raises
-        ------
-        InvalidValue
-            If ``repeat`` is below 1.
-        """
-        return schedule(subjects, [self.condition], repeat=self.repeat, seed=self.seed)
+    def conditions(self) -> tuple[Condition]:
+        """Give the grid: a single point."""
+        return (self.condition,)
+
+    def webs(self) -> tuple[WebIdentity]:
+        """Give the web that is crawled."""
+        return (WebIdentity(self.web, self.seed, self.web_digest),)
+
+    def settings(self) -> Mapping[str, Setting]:
+        """Give the options that it was made with."""
+        return {
+            "concurrency": self.concurrency,
+            "deadline_s": self.deadline_s,
+            "memory_bytes": self.memory_bytes,
+            "repeat": self.repeat,
+            "quick": self.quick,
+            "timeout_s": self.workload.timeout_s,
+            "user_agent": self.workload.user_agent,
+            "keepalive": self.workload.keepalive,
+            "check": self.workload.check,
+            "http_version": self.workload.http_version,
+        }
 
 
 def crawl_table(trials: Sequence[Trial]) -> Table:

@@ -1,16 +1,19 @@
-"""A crawl from its subjects to its table: builds, trials, the run on disk."""
+"""An experiment from its subjects to its run: builds, trials, records on disk."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
 import httpdyno
-from httpdyno.experiments.crawl import Crawl, crawl_table
+from httpdyno.experiments.crawl import crawl_table
+from httpdyno.experiments.experiment import Experiment
+from httpdyno.experiments.reservation import reservations
 from httpdyno.experiments.run import carry_out
+from httpdyno.experiments.schedule import schedule, usual_repeat
 from httpdyno.judge import JudgedTrial
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import RoomExecutor
@@ -23,7 +26,6 @@ from httpdyno.store import (
     Manifest,
     RunWriter,
     SubjectVersion,
-    WebIdentity,
     describe_git,
     describe_machine,
     lockfile_digests,
@@ -84,7 +86,12 @@ class Measured:
 
 
 def measure(
-    crawl: Crawl, subjects: Sequence[Subject], urls: ScratchFile, place: Place, audience: Audience, stop: Interruption
+    experiment: Experiment,
+    subjects: Sequence[Subject],
+    urls: ScratchFile,
+    place: Place,
+    audience: Audience,
+    stop: Interruption,
 ) -> Measured:
     """Build the subjects, run the trials, keep each as soon as it has ended.
 
@@ -100,12 +107,14 @@ def measure(
         If the cache or the folder of runs cannot be written.
     """
     _check_writable(place.runs)
-    plans = crawl.plan(subjects)
     builds = build_subjects(subjects, place.cache, tell=audience.build, stop=lambda: stop.requested)
     audience.built(builds)
+    available = sum(outcome.build is not None for outcome in builds.values())
+    repeat = experiment.repeat or usual_repeat(available, quick=experiment.quick)
+    plans = schedule(subjects, experiment.conditions(), repeat=repeat, seed=experiment.seed)
     executor = RoomExecutor(place.engine, builds, urls, place.machine, stop, audience)
     with ExitStack() as stack:
-        writer = stack.enter_context(_Writing(_writer(crawl, builds, len(plans), place)))
+        writer = stack.enter_context(_Writing(_writer(experiment, builds, place, planned=len(plans), repeat=repeat)))
         audience.planned(len(plans))
 
         def keep(judged: JudgedTrial) -> None:
@@ -114,7 +123,9 @@ def measure(
 
         trials, whole = carry_out(plans, executor, begins=audience.trial_begins, ends=keep, stop=lambda: stop.requested)
         writer.whole = whole
-    return Measured(crawl_table(trials), tuple(trials), whole, writer.folder)
+    table = crawl_table(trials)
+    notes = reservations(writer.manifest, finished=len(trials)) if writer.manifest else ()
+    return Measured(replace(table, notes=(*table.notes, *notes)), tuple(trials), whole, writer.folder)
 
 
 class _Writing:
@@ -127,6 +138,10 @@ class _Writing:
     @property
     def folder(self) -> Path | None:
         return self._writer.folder if self._writer else None
+
+    @property
+    def manifest(self) -> Manifest | None:
+        return self._writer.manifest if self._writer else None
 
     def add(self, judged: JudgedTrial) -> None:
         if self._writer:
@@ -148,28 +163,24 @@ def _check_writable(folder: Path | None) -> None:
             tempfile.TemporaryFile(dir=folder).close()
 
 
-def _writer(crawl: Crawl, builds: Mapping[str, BuildOutcome], planned: int, place: Place) -> RunWriter | None:
+def _writer(
+    experiment: Experiment, builds: Mapping[str, BuildOutcome], place: Place, *, planned: int, repeat: int
+) -> RunWriter | None:
     if place.runs is None:
         return None
-    condition = crawl.condition
     manifest = Manifest(
-        experiment=condition.experiment,
+        experiment=experiment.name,
         command=place.command,
         version=httpdyno.__version__,
         started_at=datetime.now(UTC),
         machine=describe_machine(),
         trials_planned=planned,
         git=describe_git(Path(httpdyno.__file__).parent),
-        webs=(WebIdentity(condition.web, condition.seed, crawl.web_digest),),
+        webs=tuple(experiment.webs()),
         subjects=tuple(_version(outcome) for outcome in builds.values()),
         settings={
-            "concurrency": crawl.concurrency,
-            "deadline_s": crawl.deadline_s,
-            "memory_bytes": crawl.memory_bytes,
-            "repeat": crawl.repeat,
-            "timeout_s": crawl.workload.timeout_s,
-            "user_agent": crawl.workload.user_agent,
-            "keepalive": crawl.workload.keepalive,
+            **experiment.settings(),
+            "repeat": repeat,
             "subject_cpus": place.machine.subject_cpus,
             "engine_cpus": place.machine.engine_cpus,
         },

@@ -2,11 +2,37 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from httpdyno.errors import InvalidValue
 from httpdyno.model import Condition, Subject, TrialPlan
 
-__all__ = ["schedule"]
+__all__ = ["schedule", "usual_repeat"]
+
+_REPEAT: Final = 5
+_REPEAT_OF_MANY: Final = 7
+_MANY: Final = 5
+"""More pairs to tell apart take more trials: Holm's correction grows with their number."""
+
+
+def usual_repeat(subjects: int, *, quick: bool = False) -> int:
+    """Give how often each subject runs unless another number is asked for.
+
+    Parameters
+    ----------
+    subjects : int
+        Those that can be measured here: one that is unavailable is compared with nobody.
+    quick : bool
+        Whether it is only a first look.
+
+    Returns
+    -------
+    int
+        5, or 7 for more than five subjects; 1 for a first look.
+    """
+    if quick:
+        return 1
+    return _REPEAT_OF_MANY if subjects > _MANY else _REPEAT
 
 
 def schedule(

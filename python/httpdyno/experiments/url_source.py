@@ -13,11 +13,13 @@ from httpdyno.lab.engine import Engine
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.storage import storage_errors
 
-__all__ = ["DEFAULT_WEB_LIMIT", "STANDARD_INPUT", "UrlFile", "urls_of_list", "urls_of_web"]
+__all__ = ["DEFAULT_WEB_LIMIT", "QUICK_LIMIT", "STANDARD_INPUT", "UrlFile", "urls_of_list", "urls_of_web"]
 
 STANDARD_INPUT: Final = "-"
 DEFAULT_WEB_LIMIT: Final = 2000
 """A web has no end: this is how many of its URLs are taken unless another number is asked for."""
+QUICK_LIMIT: Final = 500
+"""How many URLs a first look takes, of a web or of a list."""
 
 
 @dataclass(frozen=True, slots=True)

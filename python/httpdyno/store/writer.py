@@ -32,12 +32,14 @@ class RunWriter:
     ----------
     folder : Path
         Where the run lies.
+    manifest : Manifest
+        What the run consists of.
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         """Use ``create``."""
         self.folder: Final = folder
-        self._manifest = manifest
+        self.manifest: Final = manifest
 
     @classmethod
     def create(cls, root: Path, manifest: Manifest) -> "RunWriter":
@@ -118,7 +120,7 @@ class RunWriter:
                 frame = pl.scan_parquet(files).select(_cast(columns)) if files else pl.LazyFrame(schema=columns)
                 write_whole(self.folder / name, lambda file, frame=frame: frame.sink_parquet(file))  # type: ignore[misc]
             state: RunState = "complete" if complete else "partial"
-            content = manifest_to_json(replace(self._manifest, state=state, ended_at=ended_at))
+            content = manifest_to_json(replace(self.manifest, state=state, ended_at=ended_at))
             write_whole(self.folder / MANIFEST, lambda file: file.write(content))
             shutil.rmtree(parts)
         return self.folder

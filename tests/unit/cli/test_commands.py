@@ -64,7 +64,7 @@ def test_options_reach_the_engine_and_the_client(
     monkeypatch.setenv("LIMIT", "4")
     ended = httpdyno(
         "bench", *given, "--user-agent", "from-option", "--web", "plain", "--seed", "9", "--cpus", "1:0",
-        "--memory", "512MiB", "--format", "json",
+        "--memory", "512MiB", "--repeat", "1", "--format", "json",
     )  # fmt: skip
     assert ended.code == 0
     assert ended.rows[0]["totalUrls"] == 4
@@ -79,6 +79,29 @@ def test_options_reach_the_engine_and_the_client(
         "--env KEEPALIVE=1",
     ):
         assert part in said
+
+
+def test_each_subject_runs_five_times_unless_told_otherwise(
+    httpdyno: Command, given: list[str], tmp_path: Path
+) -> None:
+    assert httpdyno("bench", *given, "--limit", "1").code == 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = open_run(folder)
+    assert [trial.block for trial in run.records()] == [0, 1, 2, 3, 4]
+    assert (run.manifest.settings["repeat"], run.manifest.settings["quick"]) == (5, False)
+
+
+def test_a_first_look_is_short_and_says_that_it_is_one(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
+    ended = httpdyno("bench", *given, "--quick")
+    assert "a first look (--quick): each subject ran once; differences may be chance" in ended.out
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = open_run(folder)
+    assert run.manifest.settings["quick"] is True
+    (trial,) = run.records()
+    assert trial.urls_given == 500
+    ended = httpdyno("bench", *given, "--quick", "--repeat", "2", "--limit", "3", "--format", "json")
+    assert ended.rows[0]["totalUrls"] == 3
+    assert ended.err.count("trial ") == 2
 
 
 def test_the_largest_seed_is_recorded(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
@@ -293,7 +316,7 @@ def test_probe_fails_on_a_claim_that_does_not_hold(
 
 def test_runs_are_listed_the_newest_first(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
     assert httpdyno("runs", "--format", "json").rows == []
-    httpdyno("bench", *given, "--limit", "1")
+    httpdyno("bench", *given, "--limit", "1", "--quick")
     httpdyno("bench", *given, "--limit", "1", "--repeat", "2")
     (tmp_path / "runs" / "foreign").mkdir()
     ended = httpdyno("runs", "--format", "json")

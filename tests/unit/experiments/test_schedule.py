@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.crawl import Crawl
-from httpdyno.experiments.schedule import schedule
+from httpdyno.experiments.schedule import schedule, usual_repeat
 from httpdyno.model import Condition, Subject, SubjectKind, Workload
+from httpdyno.store import WebIdentity
 
 CONDITION = Condition("crawl", "plain", Workload(()))
 
@@ -64,9 +65,17 @@ def test_nothing_to_repeat_is_refused() -> None:
 
 
 def test_a_crawl_is_one_condition() -> None:
-    crawl = Crawl(Workload(Path("/urls")), web="plain", seed=5, concurrency=7, deadline_s=60, repeat=3)
-    plans = crawl.plan(subjects(2))
+    crawl = Crawl(Workload(Path("/urls")), web="plain", seed=5, concurrency=7, deadline_s=60, web_digest="d")
+    (condition,) = crawl.conditions()
+    assert (condition.experiment, condition.web, condition.seed, condition.deadline_s) == ("bench", "plain", 5, 60)
+    plans = schedule(subjects(2), crawl.conditions(), repeat=3, seed=crawl.seed)
     assert len(plans) == 6
-    assert {plan.condition for plan in plans} == {crawl.condition}
     assert {plan.concurrency for plan in plans} == {7}
-    assert (crawl.condition.web, crawl.condition.seed, crawl.condition.deadline_s) == ("plain", 5, 60)
+    assert crawl.webs() == (WebIdentity("plain", 5, "d"),)
+
+
+@pytest.mark.parametrize(
+    ("available", "quick", "repeat"), [(0, False, 5), (1, False, 5), (5, False, 5), (6, False, 7), (6, True, 1)]
+)
+def test_more_subjects_are_repeated_more_often(available: int, quick: bool, repeat: int) -> None:
+    assert usual_repeat(available, quick=quick) == repeat
