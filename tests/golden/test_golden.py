@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from httpdyno.judge import CRAWL_COLUMNS, crawl_notes, crawl_row
-from httpdyno.model import Note, Outcome, Table, Verdict
+from httpdyno.experiments.registry import definition_of
+from httpdyno.model import Outcome, Table, Verdict
 from httpdyno.model.documentation import records_page
 from httpdyno.report import Surface, format_names, render
 from httpdyno.store import Run, open_run
@@ -32,9 +32,7 @@ def run() -> Run:
 
 @pytest.fixture(scope="module")
 def table(run: Run) -> Table:
-    by_subject = {trial.subject: [t for t in run.records() if t.subject == trial.subject] for trial in run.records()}
-    notes = (Note(text, row) for row, trials in enumerate(by_subject.values()) for text in crawl_notes(trials))
-    return Table(CRAWL_COLUMNS, tuple(crawl_row(trials) for trials in by_subject.values()), notes=tuple(notes))
+    return definition_of("bench").table(run.records())
 
 
 def test_every_format_has_its_file() -> None:

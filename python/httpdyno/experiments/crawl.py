@@ -1,19 +1,30 @@
 """The crawl (``bench``): the question which client fetches a list of URLs fastest, and how many it gets right."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.experiment import Setting
-from httpdyno.judge import CRAWL_COLUMNS, crawl_notes, crawl_row
-from httpdyno.model import Condition, Note, Outcome, Table, Trial, Validity, Workload
-from httpdyno.stats import median
+from httpdyno.judge import CRAWL_METRICS
+from httpdyno.model import Column, ColumnKind, Condition, Workload
 from httpdyno.store import WebIdentity
 
-__all__ = ["NAME", "Crawl", "crawl_table"]
+__all__ = ["DEFINITION", "NAME", "Crawl"]
 
 NAME: Final = "bench"
-_BELIEVED: Final = frozenset({Validity.VALID, None})
+DEFINITION: Final = Definition(
+    name=NAME,
+    question="Which client fetches a list of URLs fastest, and how many of them does it get right?",
+    metrics=CRAWL_METRICS,
+    ranked_by="rightPerSec",
+    identity=(
+        Column("subject", description="name of the subject's folder", shown=False),
+        Column("language"),
+        Column("method"),
+        Column("concurrency", ColumnKind.INTEGER, description="requests in flight at most"),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,34 +94,3 @@ class Crawl:
             "check": self.workload.check,
             "http_version": self.workload.http_version,
         }
-
-
-def crawl_table(trials: Sequence[Trial]) -> Table:
-    """Put the trials of a crawl into one row a subject.
-
-    Rows that can be believed come first, by right answers a second; then those that cannot; then those without any
-    trial that went well, by name. None is left out.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of one condition; of any number of subjects and repeats.
-
-    Returns
-    -------
-    Table
-        With the columns of ``CRAWL_COLUMNS``; without rows when there are no trials.
-    """
-    by_subject: dict[str, list[Trial]] = {}
-    for trial in trials:
-        by_subject.setdefault(trial.subject, []).append(trial)
-    ordered = sorted(by_subject.values(), key=_rank)
-    notes = [Note(text, index) for index, group in enumerate(ordered) for text in crawl_notes(group)]
-    return Table(CRAWL_COLUMNS, tuple(crawl_row(group) for group in ordered), notes=tuple(notes))
-
-
-def _rank(group: Sequence[Trial]) -> tuple[int, float, str]:
-    well = [trial for trial in group if trial.outcome is Outcome.OK]
-    believed = len(well) == len(group) and all(trial.validity in _BELIEVED for trial in well)
-    speed = median(trial.summary.right_per_s for trial in well if trial.summary)
-    return (0 if believed else 1 if well else 2, -(speed or 0.0), group[0].subject)

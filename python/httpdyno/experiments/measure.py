@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 import httpdyno
-from httpdyno.experiments.crawl import crawl_table
 from httpdyno.experiments.experiment import Experiment
+from httpdyno.experiments.registry import definition_of
 from httpdyno.experiments.reservation import reservations
 from httpdyno.experiments.run import carry_out
 from httpdyno.experiments.schedule import schedule, usual_repeat
@@ -123,7 +123,7 @@ def measure(
 
         trials, whole = carry_out(plans, executor, begins=audience.trial_begins, ends=keep, stop=lambda: stop.requested)
         writer.whole = whole
-    table = crawl_table(trials)
+    table = definition_of(experiment.name).table(trials)
     notes = reservations(writer.manifest, finished=len(trials)) if writer.manifest else ()
     return Measured(replace(table, notes=(*table.notes, *notes)), tuple(trials), whole, writer.folder)
 

@@ -2,15 +2,17 @@
 
 from httpdyno.judge.crawl import summarise_crawl
 from httpdyno.judge.lines import Lines, read_lines
+from httpdyno.judge.metrics import CRAWL_METRICS, find_metric
+from httpdyno.judge.notes import trial_notes
 from httpdyno.judge.outcome import Ending, ending_from_report, outcome_of
 from httpdyno.judge.reference import Reference, expectations_unknown, read_arrivals, read_expectations
-from httpdyno.judge.row import CRAWL_COLUMNS, crawl_notes, crawl_row
+from httpdyno.judge.table import trial_table
 from httpdyno.judge.trial import JudgedTrial, Remains, judge_crawl, trial_not_run
 from httpdyno.judge.validity import correctness
 from httpdyno.judge.verdict import Judged, judge_samples, latest_allowed_ns
 
 __all__ = [
-    "CRAWL_COLUMNS",
+    "CRAWL_METRICS",
     "Ending",
     "Judged",
     "JudgedTrial",
@@ -18,10 +20,9 @@ __all__ = [
     "Reference",
     "Remains",
     "correctness",
-    "crawl_notes",
-    "crawl_row",
     "ending_from_report",
     "expectations_unknown",
+    "find_metric",
     "judge_crawl",
     "judge_samples",
     "latest_allowed_ns",
@@ -31,4 +32,6 @@ __all__ = [
     "read_lines",
     "summarise_crawl",
     "trial_not_run",
+    "trial_notes",
+    "trial_table",
 ]

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from httpdyno.experiments.crawl import crawl_table
+from httpdyno.experiments.registry import definition_of
 from httpdyno.model import CrawlSummary, Outcome, Tally, Trial, Validity
 
 GOOD = Trial(
@@ -43,7 +43,7 @@ def failed(subject: str, outcome: Outcome, reason: str) -> Trial:
 
 def test_rows_are_ranked_by_right_answers() -> None:
     trials = [named("slow", 10), named("fast", 90), named("fast", 110), named("slow", 12)]
-    table = crawl_table(trials)
+    table = definition_of("bench").table(trials)
     assert table.values("subject") == ("fast", "slow")
     assert table.values("rightPerSec") == (100.0, 11.0)
     assert table.values("verdict") == ("VALID", "VALID")
@@ -58,7 +58,7 @@ def test_what_cannot_be_believed_is_shown_and_not_ranked() -> None:
         named("fickle", 99),
         failed("fickle", Outcome.HUNG, "printed nothing"),
     ]
-    table = crawl_table(trials)
+    table = definition_of("bench").table(trials)
     assert table.values("subject") == ("honest", "liar", "fickle", "b-broken", "z-missing")
     assert table.values("verdict") == ("VALID", "INCORRECT", "hung", "crashed", "unavailable")
     assert table.values("totalUrls")[-1] is None
@@ -68,6 +68,6 @@ def test_what_cannot_be_believed_is_shown_and_not_ranked() -> None:
 
 
 def test_no_trials_are_no_rows() -> None:
-    table = crawl_table([])
+    table = definition_of("bench").table([])
     assert table.rows == ()
     assert "rightPerSec" in {column.name for column in table.columns}

@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-import pytest
-
-from httpdyno.judge import CRAWL_COLUMNS, correctness, crawl_notes, crawl_row
+from httpdyno.experiments.registry import definition_of
+from httpdyno.judge import trial_notes
 from httpdyno.model import Cell, Counters, CrawlSummary, ExplainedCase, Outcome, Tally, Trial, Validity
 
 MS = 10**6
@@ -38,11 +37,12 @@ GOOD = Trial(
 
 
 def cells(*trials: Trial) -> dict[str, Cell]:
-    return dict(zip((column.name for column in CRAWL_COLUMNS), crawl_row(trials), strict=True))
+    table = definition_of("bench").table(trials)
+    return dict(zip((column.name for column in table.columns), table.rows[0], strict=True))
 
 
 def test_the_columns_begin_with_the_seeds() -> None:
-    shown = [column.name for column in CRAWL_COLUMNS if column.shown]
+    shown = [column.name for column in definition_of("bench").table([]).columns if column.shown]
     assert ",".join(shown) == (
         "language,method,concurrency,totalUrls,time,avg,max,okReqsSec,okReqsPct,avgBodyLen,2xx,3xx,4xx,5xx,Exception,"
         "rightPerSec,p50,p99,cpuUser,cpuSys,peakMemory,wireBytes,connections,wrong,verdict"
@@ -78,7 +78,7 @@ def test_one_trial() -> None:
         "wrong": 0,
         "verdict": "VALID",
     }
-    assert crawl_notes([GOOD]) == ()
+    assert trial_notes([GOOD]) == ()
 
 
 def test_figures_are_medians_and_wrong_is_the_worst() -> None:
@@ -96,7 +96,7 @@ def test_a_failed_trial_shows_in_the_verdict_and_has_no_part_in_the_figures() ->
     )
     row = cells(GOOD, crashed)
     assert (row["time"], row["verdict"]) == (1500, "crashed")
-    assert crawl_notes([GOOD, crashed]) == ("crashed: killed by SIGSEGV (1 of 2 trials)",)
+    assert trial_notes([GOOD, crashed]) == ("crashed: killed by SIGSEGV (1 of 2 trials)",)
 
 
 def test_an_unavailable_subject_keeps_its_row() -> None:
@@ -112,7 +112,7 @@ def test_an_unavailable_subject_keeps_its_row() -> None:
     row = cells(absent)
     assert (row["language"], row["concurrency"], row["verdict"]) == ("Go", 125, "unavailable")
     assert {row[name] for name in ("totalUrls", "time", "2xx", "connections", "wrong")} == {None}
-    assert crawl_notes([absent]) == ("unavailable: needs go",)
+    assert trial_notes([absent]) == ("unavailable: needs go",)
 
 
 def test_the_real_internet_has_no_wrong() -> None:
@@ -123,7 +123,7 @@ def test_the_real_internet_has_no_wrong() -> None:
 def test_the_worst_validity_is_the_verdict_and_is_explained() -> None:
     bad = replace(GOOD, validity=Validity.INCORRECT, validity_reason="3 of 10 answers are wrong")
     assert cells(GOOD, bad, GOOD)["verdict"] == "INCORRECT"
-    assert crawl_notes([GOOD, bad, bad]) == ("INCORRECT: 3 of 10 answers are wrong (2 of 3 trials)",)
+    assert trial_notes([GOOD, bad, bad]) == ("INCORRECT: 3 of 10 answers are wrong (2 of 3 trials)",)
 
 
 def test_known_failures_are_told() -> None:
@@ -131,27 +131,5 @@ def test_known_failures_are_told() -> None:
         replace(GOOD, tally=Tally(explained=n, explained_cases=(ExplainedCase("stall_tls", "hangs", "https://i", n),)))
         for n in (1, 3)
     ]
-    assert crawl_notes(trials) == ("known failure stall_tls: hangs (https://i): explains 3 wrong answers",)
-    assert crawl_notes(trials[:1])[0].endswith(": explains 1 wrong answer")
-
-
-@pytest.mark.parametrize(
-    ("tally", "validity"),
-    [
-        (Tally(), Validity.VALID),
-        (Tally(right=995, late=5), Validity.VALID),
-        (Tally(right=994, late=6), Validity.INCORRECT),
-        (Tally(right=994, late=6, explained=1), Validity.VALID),
-        (Tally(late=1, not_reached=10_000), Validity.INCORRECT),
-        (Tally(unverified=1, not_reached=1), Validity.UNVERIFIED),
-    ],
-)
-def test_more_than_half_a_percent_of_unexplained_wrong_answers_is_incorrect(tally: Tally, validity: Validity) -> None:
-    assert correctness(tally)[0] is validity
-
-
-def test_incorrect_says_what_most_of_it_is() -> None:
-    assert correctness(Tally(right=90, late=4, wrong_length=6)) == (
-        Validity.INCORRECT,
-        "10 of 100 answers are wrong (10.0 %), most of them wrong_length",
-    )
+    assert trial_notes(trials) == ("known failure stall_tls: hangs (https://i): explains 3 wrong answers",)
+    assert trial_notes(trials[:1])[0].endswith(": explains 1 wrong answer")

@@ -1,0 +1,44 @@
+"""What an experiment's results mean: its question, its metrics, the one that ranks, and its table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from httpdyno.judge import find_metric, trial_table
+from httpdyno.model import Column, Metric, Table, Trial
+
+__all__ = ["Definition"]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """How one kind of experiment is judged and shown, whatever its trials were given.
+
+    Raises
+    ------
+    UnknownName
+        If it is ranked by a metric that it does not have.
+    """
+
+    name: str
+    """The verb, as manifests carry it: ``bench``."""
+    question: str
+    """What it answers, in one sentence."""
+    metrics: tuple[Metric, ...]
+    """The figures of its table, in their order."""
+    ranked_by: str
+    """Name of the metric that says who is better."""
+    identity: tuple[Column, ...]
+    """The columns before the figures; each is named like the field of a trial that it shows."""
+
+    def __post_init__(self) -> None:
+        """Refuse to rank by what is not measured."""
+        find_metric(self.metrics, self.ranked_by)
+
+    @property
+    def ranking_metric(self) -> Metric:
+        """The metric that says who is better."""
+        return find_metric(self.metrics, self.ranked_by)
+
+    def table(self, trials: Sequence[Trial]) -> Table:
+        """Put trials of this experiment into its table, as ``judge.trial_table`` does."""
+        return trial_table(trials, self.metrics, self.ranked_by, self.identity)
