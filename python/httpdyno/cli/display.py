@@ -111,6 +111,14 @@ class Display:
         """Take the number of trials that the run consists of."""
         self._planned = trials
 
+    def cooling_down(self, reason: str) -> None:
+        """Show what is waited for between two trials."""
+        text = f"cooling down: {reason}"
+        if self._trial is None:
+            self._trial = self._progress.add_task(text, total=None)
+        else:
+            self._progress.update(self._trial, description=text)
+
     def trial_begins(self, plan: TrialPlan) -> None:
         """Take the trial that begins."""
         self._end_bar()
@@ -158,6 +166,7 @@ class Spectator:
         self.build = display.build
         self.built = display.built
         self.planned = display.planned
+        self.cooling_down = display.cooling_down
         self.trial_begins = display.trial_begins
         self.trial_ends = display.trial_ends
         self.progress = display.progress
@@ -172,4 +181,6 @@ def _ending(trial: Trial) -> str:
     if trial.outcome is not Outcome.OK or trial.summary is None:
         return without_controls(f"{trial.outcome}: {trial.reason}" if trial.reason else str(trial.outcome))
     time_s = (trial.summary.time_ns or 0) / 1e9
-    return f"{trial.summary.urls:,} URLs in {time_s:.1f} s"
+    waited_s = (trial.cool_down_ns or 0) / 1e9
+    cool_down = f", after a cool-down of {waited_s:.1f} s" if trial.cool_down_reason else ""
+    return f"{trial.summary.urls:,} URLs in {time_s:.1f} s{cool_down}"

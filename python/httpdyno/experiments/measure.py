@@ -1,5 +1,6 @@
 """An experiment from its subjects to its run: builds, trials, records on disk."""
 
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -15,9 +16,11 @@ from httpdyno.experiments.reservation import reservations
 from httpdyno.experiments.run import carry_out
 from httpdyno.experiments.schedule import schedule, usual_repeat
 from httpdyno.judge import JudgedTrial
+from httpdyno.lab.cool_down import CoolDown
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import RoomExecutor
 from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.load import take_snapshot
 from httpdyno.lab.room import Machine
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial import Observer
@@ -47,6 +50,9 @@ class Audience(Observer, Protocol):
 
     def planned(self, trials: int) -> None:
         """Take the number of trials that the run consists of."""
+
+    def cooling_down(self, reason: str) -> None:
+        """Take what is waited for between two trials."""
 
     def trial_begins(self, plan: TrialPlan) -> None:
         """Take the trial that begins."""
@@ -121,11 +127,23 @@ def measure(
             writer.add(judged)
             audience.trial_ends(judged.trial)
 
-        trials, whole = carry_out(plans, executor, begins=audience.trial_begins, ends=keep, stop=lambda: stop.requested)
+        trials, whole = carry_out(
+            plans,
+            executor,
+            begins=audience.trial_begins,
+            ends=keep,
+            stop=lambda: stop.requested,
+            calm=_calm(place.machine, audience, stop),
+        )
         writer.whole = whole
     table = definition_of(experiment.name).table(trials)
     notes = reservations(writer.manifest, finished=len(trials)) if writer.manifest else ()
     return Measured(replace(table, notes=(*table.notes, *notes)), tuple(trials), whole, writer.folder)
+
+
+def _calm(machine: Machine, audience: Audience, stop: Interruption) -> CoolDown:
+    cpus = machine.cpus(os.sched_getaffinity(0))
+    return CoolDown(lambda: take_snapshot(cpus), stop=lambda: stop.requested, tell=audience.cooling_down)
 
 
 class _Writing:

@@ -1,13 +1,26 @@
 """Carries out a plan: trial after trial, each kept as soon as it is there, until the end or an interruption."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Protocol
 
 from httpdyno.errors import Interrupted
 from httpdyno.judge import JudgedTrial
+from httpdyno.lab.cool_down import Pause
 from httpdyno.lab.executor import Executor
-from httpdyno.model import Trial, TrialPlan
+from httpdyno.model import Outcome, Trial, TrialPlan
 
-__all__ = ["carry_out"]
+__all__ = ["Calm", "carry_out"]
+
+
+class Calm(Protocol):
+    """Whoever waits between trials for the machine to be quiet: a ``CoolDown``, or a test double."""
+
+    def learn(self) -> None:
+        """Look at the machine before the first trial."""
+
+    def wait(self) -> Pause:
+        """Wait for what a trial has left behind to be gone."""
 
 
 def carry_out(
@@ -17,6 +30,7 @@ def carry_out(
     begins: Callable[[TrialPlan], None],
     ends: Callable[[JudgedTrial], None],
     stop: Callable[[], bool],
+    calm: Calm | None = None,
 ) -> tuple[list[Trial], bool]:
     """Run the trials of a plan in its order.
 
@@ -30,6 +44,8 @@ def carry_out(
         Told about each trial; ``ends`` keeps it.
     stop : callable
         Asked before each trial.
+    calm : Calm, optional
+        Waits between a trial that ran and the next one.
 
     Returns
     -------
@@ -37,7 +53,9 @@ def carry_out(
         The finished trials, and whether they are all.
     """
     trials: list[Trial] = []
+    pauses = _Pauses(calm if len(plans) > 1 else None)
     for plan in plans:
+        pause = None if stop() else pauses.before_next()
         if stop():
             return trials, False
         begins(plan)
@@ -45,6 +63,34 @@ def carry_out(
             judged = executor.run(plan)
         except Interrupted:
             return trials, False
+        judged = _with_pause(judged, pause)
+        pauses.note(judged.trial)
         ends(judged)
         trials.append(judged.trial)
     return trials, True
+
+
+class _Pauses:
+    """When there is something to wait for: after a trial that ran, not after one that could not."""
+
+    def __init__(self, calm: Calm | None) -> None:
+        self._calm = calm
+        self._knows = False
+        self._left = False
+
+    def before_next(self) -> Pause | None:
+        if self._calm is None:
+            return None
+        if not self._knows:
+            self._knows = True
+            self._calm.learn()
+        return self._calm.wait() if self._left else None
+
+    def note(self, trial: Trial) -> None:
+        self._left = trial.outcome is not Outcome.UNAVAILABLE
+
+
+def _with_pause(judged: JudgedTrial, pause: Pause | None) -> JudgedTrial:
+    if pause is None:
+        return judged
+    return replace(judged, trial=replace(judged.trial, cool_down_ns=pause.waited_ns, cool_down_reason=pause.reason))

@@ -1,11 +1,11 @@
 """The engine's command line for one trial: pure, from a plan to an argv."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model import Condition, format_exact
+from httpdyno.model import Condition, format_exact, parse_cpus
 
 __all__ = ["Command", "Machine", "RoomFiles", "room_argv"]
 
@@ -26,6 +26,12 @@ class Machine:
 
     subject_cpus: str | None = None
     engine_cpus: str | None = None
+
+    def cpus(self, available: Collection[int]) -> frozenset[int]:
+        """Give the CPUs on which something else would disturb a trial; all when the engine chooses some of them."""
+        if self.subject_cpus is None or self.engine_cpus is None:
+            return frozenset(available)
+        return frozenset(parse_cpus(self.subject_cpus) | parse_cpus(self.engine_cpus))
 
 
 @dataclass(frozen=True, slots=True)

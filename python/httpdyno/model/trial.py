@@ -106,6 +106,10 @@ class Trial:
     ] = None
     validity_reason: Annotated[str | None, Recorded("why the trial is not `VALID`, in one line")] = None
     garbage_lines: Annotated[int, Recorded("lines that are no result")] = 0
+    cool_down_ns: Annotated[
+        int | None, Recorded("how long was waited before the trial for the machine to be quiet", unit="ns")
+    ] = None
+    cool_down_reason: Annotated[str | None, Recorded("what was waited for; null when it was quiet at once")] = None
     summary: Annotated[CrawlSummary | None, Embedded()] = None
     tally: Annotated[Tally | None, Embedded()] = None
     counters: Annotated[Counters, Embedded()] = field(default_factory=Counters)

@@ -17,6 +17,9 @@ def httpdyno(
     monkeypatch.setenv("HTTPDYNO_ENGINE", str(stand_in_engine))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "200")
+    # What else this machine does must not slow the tests down.
+    monkeypatch.setattr("httpdyno.lab.cool_down.WINDOW_S", 0.0)
+    monkeypatch.setattr("httpdyno.lab.cool_down.LONGEST_S", 0.0)
     for name in ("LIMIT", "CONCURRENCY", "DURATION", "REQUEST_TIMEOUT", "USER_AGENT", "FORMAT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)

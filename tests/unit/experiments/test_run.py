@@ -9,6 +9,7 @@ from httpdyno.errors import EngineFailed, Interrupted
 from httpdyno.experiments.run import carry_out
 from httpdyno.experiments.schedule import schedule
 from httpdyno.judge import JudgedTrial, trial_not_run
+from httpdyno.lab.cool_down import Pause
 from httpdyno.model import Condition, Outcome, Subject, SubjectKind, TrialPlan, Workload
 
 SUBJECTS = [
@@ -19,14 +20,18 @@ PLANS = schedule(SUBJECTS, [Condition("crawl", "plain", Workload(()))], repeat=3
 
 
 class Pretender:
-    def __init__(self, error_at: int | None = None, error: type[Exception] = Interrupted) -> None:
+    def __init__(
+        self, error_at: int | None = None, error: type[Exception] = Interrupted, unavailable: str | None = None
+    ) -> None:
         self.error_at = error_at
         self.error = error
+        self.unavailable = unavailable
 
     def run(self, plan: TrialPlan) -> JudgedTrial:
         if plan.number == self.error_at:
             raise self.error("that was it")
-        return JudgedTrial(trial_not_run(plan, Outcome.OK, None), pl.DataFrame())
+        outcome = Outcome.UNAVAILABLE if plan.subject.id == self.unavailable else Outcome.OK
+        return JudgedTrial(trial_not_run(plan, outcome, None), pl.DataFrame())
 
 
 def test_trials_run_in_the_order_of_the_plan_and_are_kept_at_once() -> None:
@@ -79,3 +84,54 @@ def test_an_engine_that_fails_is_not_swallowed() -> None:
             stop=lambda: False,
         )
     assert kept == [0]
+
+
+class Watchman:
+    def __init__(self) -> None:
+        self.story: list[str] = []
+
+    def learn(self) -> None:
+        self.story.append("learn")
+
+    def wait(self) -> Pause:
+        self.story.append("wait")
+        return Pause(len(self.story), "CPU 0 was 50% busy")
+
+
+def test_the_machine_is_looked_at_first_and_left_to_cool_down_after_each_trial() -> None:
+    calm = Watchman()
+    trials, _ = carry_out(
+        PLANS,
+        Pretender(),
+        begins=lambda plan: calm.story.append(f"begin {plan.number}"),
+        ends=lambda _: None,
+        stop=lambda: False,
+        calm=calm,
+    )
+    assert calm.story == ["learn", "begin 0", *[word for n in range(1, 6) for word in ("wait", f"begin {n}")]]
+    assert (trials[0].cool_down_ns, trials[0].cool_down_reason) == (None, None)
+    assert (trials[1].cool_down_ns, trials[1].cool_down_reason) == (3, "CPU 0 was 50% busy")
+
+
+def test_a_trial_that_could_not_run_leaves_nothing_behind() -> None:
+    calm = Watchman()
+    trials, _ = carry_out(
+        PLANS, Pretender(unavailable="one"), begins=lambda _: None, ends=lambda _: None, stop=lambda: False, calm=calm
+    )
+    after_ran = [former.outcome is Outcome.OK for former in trials[:-1]]
+    assert [trial.cool_down_ns is not None for trial in trials] == [False, *after_ran]
+    assert calm.story.count("wait") == sum(after_ran)
+
+
+def test_a_wish_to_stop_during_the_cool_down_begins_no_further_trial() -> None:
+    calm = Watchman()
+    begun: list[int] = []
+    trials, whole = carry_out(
+        PLANS,
+        Pretender(),
+        begins=lambda plan: begun.append(plan.number),
+        ends=lambda _: None,
+        stop=lambda: "wait" in calm.story,
+        calm=calm,
+    )
+    assert (begun, whole, len(trials)) == ([0], False, 1)

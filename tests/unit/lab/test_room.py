@@ -49,3 +49,9 @@ def test_what_no_room_can_be_is_refused() -> None:
         room_argv(Path("/engine"), live, Machine(), FILES, COMMAND)
     with pytest.raises(InvalidValue, match="link rtt=40ms"):
         room_argv(Path("/engine"), slow, Machine(), FILES, COMMAND)
+
+
+def test_the_cpus_of_a_trial_are_those_that_were_named() -> None:
+    assert Machine("1", "0,2").cpus({0, 1, 2, 3}) == {0, 1, 2}
+    assert Machine("1").cpus({0, 1, 2, 3}) == {0, 1, 2, 3}
+    assert Machine().cpus({0, 5}) == {0, 5}

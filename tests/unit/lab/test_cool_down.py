@@ -1,0 +1,129 @@
+"""The pause between trials, with a machine and a clock that are made up."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from httpdyno.lab.cool_down import LONGEST_S, WINDOW_S, CoolDown, Pause, disturbance, quieter
+from httpdyno.lab.load import Load, Snapshot
+
+QUIET = Load({0: 0.02, 1: 0.0}, {"io": 0.0, "memory": 0.0}, 0)
+WINDOW_NS = int(WINDOW_S * 1e9)
+
+shares = st.floats(0, 1)
+loads = st.builds(
+    Load,
+    st.dictionaries(st.integers(0, 3), shares),
+    st.dictionaries(st.sampled_from(["io", "memory"]), shares),
+    st.none() | st.integers(0, 9),
+)
+
+
+@pytest.mark.parametrize(
+    ("load", "reason"),
+    [
+        (QUIET, None),
+        (Load({0: 0.22}), None),
+        (Load({0: 0.02, 1: 0.45}), "CPU 1 was 45% busy"),
+        (Load({0: 0.23}, {"io": 0.5}), "CPU 0 was 23% busy"),
+        (Load({}, {"io": 0.5}), "io made others wait for 50% of the time"),
+        (Load({}, {"memory": 0.2}), None),
+        (Load({}, {}, 1), "1 socket had lost their process"),
+        (Load({}, {}, 3), "3 sockets had lost their process"),
+        (Load({}), None),
+    ],
+)
+def test_what_counts_as_a_disturbance(load: Load, reason: str | None) -> None:
+    assert disturbance(load, QUIET) == reason
+
+
+@given(loads)
+def test_what_is_usual_disturbs_nobody(load: Load) -> None:
+    assert disturbance(load, load) is None
+
+
+@given(loads, loads)
+def test_the_quieter_of_two_is_below_both(one: Load, other: Load) -> None:
+    lower = quieter(one, other)
+    assert lower == quieter(other, one)
+    assert quieter(lower, one) == lower
+    assert all(lower.busy[cpu] <= share for load in (one, other) for cpu, share in load.busy.items())
+    assert set(lower.stalled) == {*one.stalled, *other.stalled}
+
+
+class Machine:
+    """CPU 0, busy for a share of each window as the script has it; the last entry lasts for ever."""
+
+    def __init__(self, script: Sequence[float]) -> None:
+        self.script: Iterator[float] = iter(script)
+        self.share = 0.0
+        self.now_ns = 0
+        self.busy = 0
+        self.all = 0
+        self.told: list[str] = []
+        self.stopped = False
+
+    def read(self) -> Snapshot:
+        return Snapshot(self.now_ns, {0: (self.busy, self.all)})
+
+    def pause(self, seconds: float) -> None:
+        self.share = next(self.script, self.share)
+        self.now_ns += int(seconds * 1e9)
+        self.busy += round(self.share * 100)
+        self.all += 100
+
+    def cool_down(self) -> CoolDown:
+        return CoolDown(self.read, pause=self.pause, stop=lambda: self.stopped, tell=self.told.append)
+
+
+def test_a_machine_that_is_quiet_costs_one_look() -> None:
+    machine = Machine([0.0])
+    cool_down = machine.cool_down()
+    cool_down.learn()
+    assert cool_down.wait() == Pause(WINDOW_NS, None)
+    assert machine.told == []
+
+
+def test_load_is_waited_for_as_long_as_it_lasts() -> None:
+    machine = Machine([0.0, 0.8, 0.5, 0.15])
+    cool_down = machine.cool_down()
+    cool_down.learn()
+    assert cool_down.wait() == Pause(3 * WINDOW_NS, "CPU 0 was 50% busy")
+    assert machine.told == ["CPU 0 was 80% busy", "CPU 0 was 50% busy"]
+
+
+def test_what_others_do_all_the_time_is_not_waited_for() -> None:
+    machine = Machine([0.6])
+    cool_down = machine.cool_down()
+    cool_down.learn()
+    assert cool_down.wait() == Pause(WINDOW_NS, None)
+
+
+def test_others_that_leave_are_no_excuse_any_more() -> None:
+    machine = Machine([0.6, 0.0, 0.6, 0.0])
+    cool_down = machine.cool_down()
+    cool_down.learn()
+    assert cool_down.wait().reason is None
+    assert cool_down.wait() == Pause(2 * WINDOW_NS, "CPU 0 was 60% busy")
+
+
+def test_the_wait_is_bounded_and_not_repeated_for_what_stays() -> None:
+    machine = Machine([0.0, 0.9])
+    cool_down = machine.cool_down()
+    cool_down.learn()
+    assert cool_down.wait() == Pause(int(LONGEST_S * 1e9), "CPU 0 was 90% busy, still")
+    assert cool_down.wait() == Pause(WINDOW_NS, None)
+
+
+def test_a_wish_to_stop_ends_the_wait() -> None:
+    machine = Machine([0.0, 0.9])
+    cool_down = machine.cool_down()
+    cool_down.learn()
+    machine.stopped = True
+    assert cool_down.wait() == Pause(0, None)
+
+
+def test_without_a_look_before_the_first_moment_counts_as_usual() -> None:
+    assert Machine([0.9]).cool_down().wait() == Pause(WINDOW_NS, None)
