@@ -1,11 +1,12 @@
 """What the shell offers while a command is typed: subjects, webs, formats. Reads names of folders only."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
 import typer
 
-__all__ = ["WEBS", "complete_fact_formats", "complete_formats", "complete_subjects", "complete_webs"]
+__all__ = ["WEBS", "complete_fact_formats", "complete_formats", "complete_runs", "complete_subjects", "complete_webs"]
 
 WEBS: Final = ("top-sites", "plain", "contract")
 """The webs that come with the engine."""
@@ -19,6 +20,14 @@ def complete_subjects(context: typer.Context, incomplete: str) -> list[str]:
     names = {folder.resolve().name for top in tops for folder in subject_folders(top)}
     named = context.params.get("names") or ()
     return _beginning(names.difference(named), incomplete)
+
+
+def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
+    """Offer the runs of the folder that holds them; the shell itself offers other folders."""
+    from httpdyno.store import RELATIVE_NAMES, run_folders
+
+    folders = run_folders(context.params.get("runs") or Path("runs"))
+    return _beginning([*RELATIVE_NAMES[: len(folders)], *(folder.name for folder in folders)], incomplete)
 
 
 def complete_webs(incomplete: str) -> list[str]:

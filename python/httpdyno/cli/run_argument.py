@@ -1,0 +1,43 @@
+"""The argument RUN of the verbs that read a run, and the folder in which they look for it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from httpdyno.cli.completion import complete_runs
+
+if TYPE_CHECKING:
+    from httpdyno.store import Run
+
+__all__ = ["RUN_HELP", "RunName", "RunsFolder", "open_named_run"]
+
+RUN_HELP = "its folder, its name below the folder of runs, latest or previous"
+
+RunName = Annotated[str, typer.Argument(metavar="RUN", help=f"A run: {RUN_HELP}.", autocompletion=complete_runs)]
+RunsFolder = Annotated[
+    Path, typer.Option("--runs", "--out", metavar="DIR", help="Folder that holds the runs, as bench was given it.")
+]
+"""The parameter must be called ``runs``: that is where completion looks for the folder."""
+
+
+def open_named_run(name: str, runs: Path) -> "Run":
+    """Open the run that a user has named.
+
+    Parameters
+    ----------
+    name : str
+        A folder, the name of one below ``runs``, ``latest`` or ``previous``.
+    runs : Path
+        The folder that holds the runs.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such run; the message names the newest ones.
+    UnreadableRun
+        If it is no run, is damaged, or was written by a newer version.
+    """
+    from httpdyno.store import find_run, open_run
+
+    return open_run(find_run(name, runs))

@@ -1,0 +1,95 @@
+"""Finds a run by the name that people give it: a folder, a name below the folder of runs, ``latest``, ``previous``."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from httpdyno.errors import UnknownName, UnreadableRun
+from httpdyno.store.layout import MANIFEST
+
+__all__ = ["RELATIVE_NAMES", "find_run", "run_folders"]
+
+RELATIVE_NAMES: Final = ("latest", "previous")
+"""The run that was started last, and the one before it."""
+
+_NAMED_AT_MOST: Final = 5
+
+
+def find_run(name: str, runs: Path) -> Path:
+    """Find the folder of a run.
+
+    Whether it can be read is another question: that is answered by ``open_run``.
+
+    Parameters
+    ----------
+    name : str
+        ``latest`` or ``previous``; else the path of a folder; else the name of a folder below ``runs``. What begins
+        with ``./`` is always a path.
+    runs : Path
+        The folder that holds the runs.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such run; the message names the newest ones.
+    UnreadableRun
+        If it is there and is no folder.
+    """
+    folders = run_folders(runs)
+    if name in RELATIVE_NAMES:
+        place = RELATIVE_NAMES.index(name)
+        if place < len(folders):
+            return folders[place]
+        held = "no run" if not folders else "only one run"
+        raise UnknownName(f"there is no {name} run: {runs} holds {held}; make one with httpdyno bench")
+    for path in (Path(name), runs / name):
+        if name and path.is_dir():
+            return path
+        if name and path.exists():
+            raise UnreadableRun(f"{path} is no run of httpdyno: a run is a folder")
+    raise UnknownName(f"there is no run {name[:200]!r}, neither as a folder nor below {runs}; {_known(folders)}")
+
+
+def run_folders(runs: Path) -> tuple[Path, ...]:
+    """List the folders of runs below a folder, the one that was started last first.
+
+    A folder without ``manifest.json`` is no run, and none that does not exist has any. A damaged run keeps its place:
+    the latest run that is damaged is still the latest.
+
+    Raises
+    ------
+    UnreadableRun
+        If the folder cannot be looked into.
+    """
+    try:
+        found = [path for path in runs.iterdir() if (path / MANIFEST).is_file()] if runs.is_dir() else []
+    except OSError as error:
+        raise UnreadableRun(f"{runs}: the runs cannot be listed: {error.strerror}") from error
+    return tuple(sorted(found, key=lambda path: (_started_at(path), path.name), reverse=True))
+
+
+def _started_at(folder: Path) -> datetime:
+    """When a run was started: people rename folders, so the manifest says it, and the name where that is damaged."""
+    try:
+        # The time alone, without the whole manifest's validation: also one of a newer version has it.
+        return _time(json.loads((folder / MANIFEST).read_bytes())["started_at"])
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        pass
+    try:
+        return _time(folder.name.partition("-")[0])
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+
+
+def _time(text: str) -> datetime:
+    time = datetime.fromisoformat(text)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _known(folders: tuple[Path, ...]) -> str:
+    if not folders:
+        return "there are no runs there; make one with httpdyno bench"
+    names = ", ".join(folder.name for folder in folders[:_NAMED_AT_MOST])
+    more = len(folders) - _NAMED_AT_MOST
+    return f"known are: {names}" + (f" and {more} more (httpdyno runs)" if more > 0 else "")
