@@ -1,0 +1,41 @@
+"""Measured figures in the form of a publication: its columns under its names, and no other."""
+
+from collections.abc import Mapping
+
+from httpdyno.model import Cell, Note, Table
+from httpdyno.published.table import PublishedTable, Role
+
+__all__ = ["in_published_form"]
+
+
+def in_published_form(measured: Table, published: PublishedTable, absent: Mapping[str, str]) -> Table:
+    """Put what was measured under the columns that were published, in their order.
+
+    Parameters
+    ----------
+    measured : Table
+        With a column ``subject``.
+    published : PublishedTable
+        The form.
+    absent : mapping of str
+        Subjects of the publication that could not be measured, and why: they keep a row, without figures.
+
+    Returns
+    -------
+    Table
+        The rows and notes of ``measured``, then those of ``absent`` in the published order; a column that was not
+        measured is empty.
+    """
+    names = [column.name for column in measured.columns]
+    taken = [names.index(column.name) if column.name in names else None for column in published.columns]
+    rows: list[tuple[Cell, ...]] = [
+        tuple(None if index is None else row[index] for index in taken) for row in measured.rows
+    ]
+    notes = list(measured.notes)
+    subjects = set(measured.values("subject"))
+    for row in published.rows:
+        if row.subject in absent and row.subject not in subjects:
+            notes.append(Note(absent[row.subject], len(rows)))
+            cells = zip(published.columns, row.cells, strict=True)
+            rows.append(tuple(None if column.role is Role.FIGURE else cell for column, cell in cells))
+    return Table(tuple(column.column for column in published.columns), tuple(rows), notes=tuple(notes))

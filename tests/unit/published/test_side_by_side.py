@@ -1,0 +1,209 @@
+"""Published figures beside measured ones: what belongs together, what the ratios mean, what is said to differ."""
+
+from dataclasses import replace
+
+import pytest
+
+from httpdyno.model import Cell, Column, ColumnKind, Note, Table
+from httpdyno.published import (
+    Circumstances,
+    PublishedTable,
+    Workload,
+    beside,
+    in_published_form,
+    published_table,
+    stacked,
+)
+from httpdyno.published.table import PublishedColumn, PublishedRow, Role, Source, Unpublished
+
+INTEGER, DECIMAL = ColumnKind.INTEGER, ColumnKind.DECIMAL
+PUBLISHED = PublishedTable(
+    name="example",
+    experiment="bench",
+    title="an example",
+    source=Source("A text", "https://example.org/text"),
+    circumstances=Circumstances(
+        machine="theirs", web="the internet", workload=Workload(urls=1000, timeout_s=5), versions={"a": "1.0"}
+    ),
+    columns=(
+        PublishedColumn(Column("method"), Role.IDENTITY),
+        PublishedColumn(Column("urls", INTEGER), Role.SETTING),
+        PublishedColumn(Column("time", INTEGER, "ms"), per="urls"),
+        PublishedColumn(Column("rate", DECIMAL, "1/s")),
+    ),
+    rows=(
+        PublishedRow("a", ("A", 1000, 4000, 250.0)),
+        PublishedRow("b", ("B", 1000, 8000, 125.0)),
+        PublishedRow("", ("C", 1000, 9000, None)),
+    ),
+    ordered_by="time",
+    versions_from="a lock file",
+    unpublished=(Unpublished("d", "D", "it crashed"),),
+    remarks=("no spread",),
+    scaled_remark="a short list flatters nobody",
+)
+COLUMNS = (
+    Column("subject", shown=False),
+    Column("method"),
+    Column("urls", INTEGER),
+    Column("time", INTEGER, "ms"),
+    Column("rate", DECIMAL, "1/s"),
+    Column("rightPerSec", DECIMAL),
+    Column("verdict"),
+)
+
+
+def measured(*rows: tuple[Cell, ...]) -> Table:
+    return Table(COLUMNS, rows)
+
+
+def row(table: Table, index: int) -> dict[str, Cell]:
+    return dict(zip((column.name for column in table.columns), table.rows[index], strict=True))
+
+
+BOTH = measured(("b", "B", 100, 1200, 100.0, 9.0, "VALID"), ("a", "A", 100, 800, 125.0, 12.0, "VALID"))
+HERE = Circumstances(machine="ours", web="a model", workload=Workload(100, timeout_s=5), versions={"a": "2.0"})
+
+
+def test_each_figure_has_its_published_twin_and_the_ratio() -> None:
+    first = row(beside(BOTH, PUBLISHED, HERE), 0)
+    assert first["method"] == "A"
+    assert (first["rate"], first["ratePublished"], first["rateRatio"]) == (125.0, 250.0, 0.5)
+    # 800 ms for 100 URLs against 4,000 ms for 1,000: twice the time for each.
+    assert (first["time"], first["timePublished"], first["timeRatio"]) == (800, 4000, 2.0)
+    assert (first["urls"], first["urlsPublished"]) == (100, 1000)
+    assert "urlsRatio" not in first
+
+
+def test_rows_stand_in_the_published_order_whatever_the_measured_one() -> None:
+    assert beside(BOTH, PUBLISHED, HERE).values("method") == ("A", "B", "C")
+
+
+def test_programs_get_all_that_was_measured() -> None:
+    table = beside(BOTH, PUBLISHED, HERE)
+    first = row(table, 0)
+    assert (first["subject"], first["rightPerSec"], first["verdict"]) == ("a", 12.0, "VALID")
+
+
+def test_what_was_not_measured_has_its_published_figures_and_nothing_else() -> None:
+    last = row(beside(BOTH, PUBLISHED, HERE), 2)
+    assert last["verdict"] == "not measured"
+    assert last["timePublished"] == 9000
+    assert (last["subject"], last["time"], last["timeRatio"], last["rateRatio"]) == (None, None, None, None)
+
+
+def test_what_was_not_published_keeps_its_row() -> None:
+    table = beside(measured(("e", "E", 100, 500, 200.0, 1.0, "VALID")), PUBLISHED, HERE)
+    last = row(table, 3)
+    assert (last["subject"], last["method"], last["time"], last["timePublished"]) == ("e", "E", 500, None)
+    assert "not published: E" in notes(table)
+
+
+@pytest.mark.parametrize("rate", [None, 0.0])
+def test_there_is_no_ratio_without_both_figures_or_to_nothing(rate: float | None) -> None:
+    published = replace(PUBLISHED, rows=(PublishedRow("a", ("A", 1000, 4000, rate)),))
+    assert row(beside(BOTH, published, HERE), 0)["rateRatio"] is None
+
+
+def test_a_row_without_subject_belongs_to_no_measured_one() -> None:
+    nameless = measured(("", "C", 100, 500, 200.0, 1.0, "VALID"))
+    assert row(beside(nameless, PUBLISHED, HERE), 2)["time"] is None
+
+
+def test_people_read_three_lines_under_the_published_columns() -> None:
+    table = stacked(BOTH, PUBLISHED, HERE)
+    shown = [column.name for column in table.columns if column.shown]
+    assert shown == ["method", "figures", "urls", "time", "rate", "verdict"]
+    assert [tuple(cells[1:]) for cells in table.rows] == [
+        ("A", "measured", 100, 800, 125.0, "VALID"),
+        ("A", "published", 1000, 4000, 250.0, None),
+        ("A", "ratio", None, "2.00x", "0.50x", None),
+        ("B", "measured", 100, 1200, 100.0, "VALID"),
+        ("B", "published", 1000, 8000, 125.0, None),
+        ("B", "ratio", None, "1.50x", "0.80x", None),
+        ("C", "published", 1000, 9000, None, None),
+    ]
+
+
+def notes(table: Table) -> list[str]:
+    return [note.text for note in table.notes]
+
+
+def test_what_differs_is_said_and_what_is_the_same_is_not() -> None:
+    assert notes(beside(BOTH, PUBLISHED, HERE)) == [
+        "published: A text, https://example.org/text",
+        "not measured here: C",
+        "order by time: 1 of 1 pairs stand as published (medians, without their doubt)",
+        "machine: published: theirs; measured: ours",
+        "web: published: the internet; measured: a model",
+        "urls: published 1000, measured 100; ratios of time are per urls",
+        "a short list flatters nobody",
+        "versions: A 1.0, here 2.0 (published: a lock file)",
+        "D: it crashed",
+        "published figures: no spread",
+    ]
+
+
+def test_nothing_differs_between_a_publication_and_itself() -> None:
+    table = published_table("crawl")
+    told = notes(beside(table.as_table(), table, table.circumstances))
+    kept = [f"published: {table.source}", "order by time: 45 of 45 pairs stand as published"]
+    assert [line for line in told if not line.startswith(("published figures:", "Bun fetch:"))] == [
+        kept[0], f"{kept[1]} (medians, without their doubt)",
+    ]  # fmt: skip
+
+
+def test_an_order_that_is_turned_round_is_counted_as_such() -> None:
+    turned = measured(("a", "A", 100, 1200, 1.0, 9.0, "VALID"), ("b", "B", 100, 800, 1.0, 12.0, "VALID"))
+    assert any(line.startswith("order by time: 0 of 1 pairs") for line in notes(beside(turned, PUBLISHED, HERE)))
+
+
+def test_a_setting_that_differs_for_some_names_them() -> None:
+    mixed = measured(("a", "A", 100, 800, 125.0, 12.0, "VALID"), ("b", "B", 1000, 1200, 100.0, 9.0, "VALID"))
+    assert "urls: A published 1000, measured 100; ratios of time are per urls" in notes(beside(mixed, PUBLISHED, HERE))
+
+
+def test_other_timeouts_and_unknown_versions_are_said() -> None:
+    here = Circumstances(workload=Workload(timeout_s=0.8), versions={"b": "7"})
+    told = notes(beside(BOTH, PUBLISHED, here))
+    assert "timeout: published 5 s, measured 0.8 s" in told
+    assert "versions: A 1.0, here unknown; B unknown, here 7 (published: a lock file)" in told
+    assert not any(line.startswith(("machine:", "web:")) for line in told)
+
+
+def test_figures_are_compared_at_the_same_condition_only() -> None:
+    published = replace(
+        PUBLISHED,
+        columns=(
+            PublishedColumn(Column("method"), Role.IDENTITY),
+            PublishedColumn(Column("connections", INTEGER), Role.CONDITION),
+            PublishedColumn(Column("rate", DECIMAL)),
+        ),
+        rows=(PublishedRow("a", ("A", 20, 10.0)), PublishedRow("a", ("A", 100, 50.0))),
+        ordered_by="",
+    )
+    columns = (Column("subject"), Column("connections", INTEGER), Column("rate", DECIMAL))
+    table = beside(Table(columns, (("a", 100, 25.0), ("a", 250, 99.0))), published, HERE)
+    assert table.values("connections") == (20, 100, 250)
+    assert table.values("rate") == (None, 25.0, 99.0)
+    assert table.values("rateRatio") == (None, 0.5, None)
+
+
+def test_the_published_form_has_its_columns_and_no_other() -> None:
+    noted = replace(BOTH, notes=(Note("it limped", 1),))
+    table = in_published_form(noted, PUBLISHED, {"b": "measured after all", "x": "never published"})
+    assert [column.name for column in table.columns] == ["method", "urls", "time", "rate"]
+    assert table.rows == (("B", 100, 1200, 100.0), ("A", 100, 800, 125.0))
+    assert table.notes == (Note("it limped", 1),)
+
+
+def test_who_cannot_be_measured_keeps_a_row_with_the_reason() -> None:
+    only = measured(("a", "A", 100, 800, 125.0, 12.0, "VALID"))
+    table = in_published_form(only, PUBLISHED, {"b": "there is no subject 'b'"})
+    assert table.rows[1] == ("B", 1000, None, None)
+    assert table.notes == (Note("there is no subject 'b'", 1),)
+
+
+def test_a_column_that_was_not_measured_is_empty() -> None:
+    table = in_published_form(Table((Column("subject"), Column("method")), (("a", "A"),)), PUBLISHED, {})
+    assert table.rows == (("A", None, None, None),)
