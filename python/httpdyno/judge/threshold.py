@@ -12,7 +12,9 @@ from httpdyno.model import Comparison, Difference, Direction, Metric, format_exa
 
 __all__ = ["Threshold", "parse_threshold"]
 
-_FORM: Final = re.compile(r"(?P<metric>[^\s<>=]+)\s*(?P<operator>[<>])\s*(?P<percent>[+-]?\d+(\.\d+)?)\s*%", re.ASCII)
+_FORM: Final = re.compile(
+    r"(?P<metric>[^\s<>=]+)\s*(?P<operator>[<>])\s*(?P<percent>[+-]?\d{1,9}(\.\d{1,9})?)\s*%", re.ASCII
+)
 _EXAMPLES: Final = "write it like 'rightPerSec < -5%' or 'p99 > +10%'"
 
 
@@ -33,7 +35,7 @@ class Threshold:
 
     def __post_init__(self) -> None:
         """Refuse what would say nothing about any measurement."""
-        if not -100 < self.percent < math.inf:
+        if not self.percent > -100:
             raise InvalidValue(f"threshold {self.text!r} says nothing: give a change above -100 %")
 
     @property

@@ -65,6 +65,7 @@ def test_what_is_written_is_read_again(metric: str, operator: str, percent: floa
         "rightPerSec = -5%",
         "rightPerSec < five%",
         "rightPerSec < 1e3%",
+        f"rightPerSec < {'9' * 400}%",
         "rightPerSec < ٣%",
         "< -5%",
         "rightPerSec < -5% p99 > 3%",
@@ -78,7 +79,7 @@ def test_another_form_is_refused_with_examples(text: str) -> None:
     assert "\n" not in error.value.line
 
 
-@pytest.mark.parametrize("text", ["rightPerSec < -100%", "p99 > -250%", f"p99 > {'9' * 400}%"])
+@pytest.mark.parametrize("text", ["rightPerSec < -100%", "p99 > -250%"])
 def test_what_says_nothing_is_refused(text: str) -> None:
     with pytest.raises(InvalidValue, match="says nothing: give a change above -100 %"):
         threshold(text)
