@@ -16,10 +16,12 @@ __all__ = [
     "Interrupted",
     "InvalidSubject",
     "InvalidValue",
+    "NotResumable",
     "NothingMeasured",
     "ProbeFailed",
     "StorageFailed",
     "SubjectUnavailable",
+    "TooFewBlocks",
     "UnknownName",
     "UnreadableRun",
     "UsageError",
@@ -77,6 +79,14 @@ class UnknownName(UsageError):
 
 class UnreadableRun(UsageError):
     """A run folder is damaged, foreign, or was written by a newer version."""
+
+
+class TooFewBlocks(UsageError):
+    """A comparison was asked of fewer blocks than can say anything."""
+
+
+class NotResumable(UsageError):
+    """A run cannot be continued: the message says why, and what can be done instead."""
 
 
 class NothingMeasured(HttpdynoError):

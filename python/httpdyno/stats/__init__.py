@@ -1,5 +1,40 @@
 """Statistics as pure functions of numbers."""
 
+from httpdyno.stats.effect import Effect, paired_effect, unpaired_effect
+from httpdyno.stats.histogram import RELATIVE_ERROR, Histogram
+from httpdyno.stats.holm import holm
+from httpdyno.stats.order import median_interval
+from httpdyno.stats.power import relative_power, smallest_difference
+from httpdyno.stats.ratio import (
+    FEWEST_BLOCKS,
+    constant_p,
+    ratio_interval,
+    ratio_p,
+    unpaired_ratio_interval,
+    unpaired_ratio_p,
+)
+from httpdyno.stats.student import FloatArray
 from httpdyno.stats.summary import DurationSummary, median, percentile, summarise_durations
 
-__all__ = ["DurationSummary", "median", "percentile", "summarise_durations"]
+__all__ = [
+    "FEWEST_BLOCKS",
+    "RELATIVE_ERROR",
+    "DurationSummary",
+    "Effect",
+    "FloatArray",
+    "Histogram",
+    "constant_p",
+    "holm",
+    "median",
+    "median_interval",
+    "paired_effect",
+    "percentile",
+    "ratio_interval",
+    "ratio_p",
+    "relative_power",
+    "smallest_difference",
+    "summarise_durations",
+    "unpaired_effect",
+    "unpaired_ratio_interval",
+    "unpaired_ratio_p",
+]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["DurationSummary", "median", "percentile", "summarise_durations"]
+__all__ = ["DurationSummary", "median", "nearest_rank", "percentile", "summarise_durations"]
 
 Int64Array = npt.NDArray[np.int64]
 
@@ -68,12 +68,23 @@ def percentile(ordered: Int64Array, rank: float) -> int:
     ----------
     Hyndman and Fan, Sample Quantiles in Statistical Packages, The American Statistician 50 (1996): definition 1.
     """
-    if len(ordered) == 0:
+    return int(ordered[nearest_rank(len(ordered), rank) - 1])
+
+
+def nearest_rank(count: int, rank: float) -> int:
+    """Give the place, from 1, of the value that is the percentile among ``count`` values in ascending order.
+
+    Raises
+    ------
+    ValueError
+        If there is no value, or the rank is not above 0 to 100.
+    """
+    if count == 0:
         raise ValueError("a percentile needs at least one value")
     if not 0 < rank <= 100:  # percent
         raise ValueError(f"a percentile is above 0 to 100, not {rank}")
     # Rounding guards against 0.99 * 100 being 99.00000000000001, which would step one value too far.
-    return int(ordered[int(np.ceil(round(rank * len(ordered) / 100, 9))) - 1])
+    return max(int(np.ceil(round(rank * count / 100, 9))), 1)
 
 
 def median(values: Iterable[float | None]) -> float | None:

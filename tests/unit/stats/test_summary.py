@@ -55,3 +55,7 @@ def test_median(values: list[float | None], expected: float | None) -> None:
 def test_summaries_do_not_depend_on_the_order(durations: list[int]) -> None:
     forwards = summarise_durations(np.array(durations, dtype=np.int64))
     assert forwards == summarise_durations(np.array(durations[::-1], dtype=np.int64))
+
+
+def test_the_smallest_rank_is_the_smallest_value() -> None:
+    assert percentile(np.array([1, 2, 3]), 1e-12) == 1

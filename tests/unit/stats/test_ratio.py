@@ -1,0 +1,114 @@
+"""Ratios on the log scale, against examples of the literature."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from httpdyno.errors import TooFewBlocks
+from httpdyno.stats import (
+    constant_p,
+    ratio_interval,
+    ratio_p,
+    unpaired_ratio_interval,
+    unpaired_ratio_p,
+)
+
+# Box, Hunter and Hunter (2005), table 3.5: wear of two materials, one on each foot of ten boys.
+SHOES = np.array([14.0, 8.8, 11.2, 14.2, 11.8, 6.4, 9.8, 11.3, 9.3, 13.6]) - np.array(
+    [13.2, 8.2, 10.9, 14.3, 10.7, 6.6, 9.5, 10.8, 8.8, 13.3]
+)
+# Student, The probable error of a mean, Biometrika 6 (1908): hours of sleep gained with two drugs.
+SLEEP_1 = np.array([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0])
+SLEEP_2 = np.array([1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4])
+
+logs = st.lists(st.floats(-300, 300), min_size=3, max_size=9).map(np.array)
+
+
+def test_the_shoes_of_box_hunter_and_hunter() -> None:
+    interval = ratio_interval(SHOES)
+    bounds = [math.log(value) for value in (interval.low, interval.estimate, interval.high)]
+    assert bounds == pytest.approx([0.133, 0.41, 0.687], abs=5e-4)
+    assert float(ratio_p(SHOES)) == pytest.approx(0.0085, abs=5e-5)
+
+
+def test_the_sleep_of_student_paired_and_unpaired() -> None:
+    assert float(ratio_p(SLEEP_1 - SLEEP_2)) == pytest.approx(0.002833, abs=1e-6)
+    assert float(unpaired_ratio_p(SLEEP_1, SLEEP_2)) == pytest.approx(0.07939, abs=1e-5)
+    interval = unpaired_ratio_interval(SLEEP_1, SLEEP_2)
+    assert (math.log(interval.low), math.log(interval.high)) == pytest.approx((-3.3654832, 0.2054832))
+    assert interval.estimate == pytest.approx(math.exp(0.75 - 2.33))
+
+
+def test_many_comparisons_at_once_are_those_one_by_one() -> None:
+    many = np.random.default_rng(1).normal(0, 1, (4, 3, 5))
+    one_by_one = [[float(ratio_p(row)) for row in table] for table in many]
+    assert ratio_p(many) == pytest.approx(np.array(one_by_one), rel=1e-12)
+    assert unpaired_ratio_p(many, many[::-1])[0, 2] == pytest.approx(float(unpaired_ratio_p(many[0, 2], many[3, 2])))
+
+
+@pytest.mark.parametrize("few", [0, 1, 2])
+def test_fewer_than_three_blocks_are_refused(few: int) -> None:
+    values, enough = np.zeros(few), np.zeros(3)
+    for ask in (
+        lambda: ratio_interval(values),
+        lambda: ratio_p(values),
+        lambda: unpaired_ratio_interval(values, enough),
+        lambda: unpaired_ratio_p(enough, values),
+    ):
+        with pytest.raises(TooFewBlocks, match=f"needs 3 blocks or more, not {few}"):
+            ask()
+
+
+def test_what_has_no_logarithm_is_refused() -> None:
+    for bad in (-np.inf, np.nan):
+        with pytest.raises(ValueError, match="not finite"):
+            ratio_interval(np.array([0.1, 0.2, bad]))
+
+
+def test_equal_values_in_every_block_are_a_tie_without_doubt_of_any_size() -> None:
+    interval = ratio_interval(np.zeros(5))
+    assert (interval.low, interval.estimate, interval.high) == (1, 1, 1)
+    assert float(ratio_p(np.zeros(5))) == 1
+    assert float(unpaired_ratio_p(np.full(5, 0.3), np.full(4, 0.3))) == 1
+
+
+def test_the_same_difference_in_every_block_is_a_point_and_no_certainty() -> None:
+    interval = ratio_interval(np.full(5, math.log(2)))
+    assert (interval.low, interval.estimate, interval.high) == pytest.approx((2, 2, 2))
+    assert float(ratio_p(np.full(5, math.log(2)))) == pytest.approx(4 / 4**5)
+    assert float(unpaired_ratio_p(np.full(5, 0.3), np.full(5, 0.1))) == pytest.approx(2 / 4**5)
+    one_varies = unpaired_ratio_interval(np.array([0.1, 0.2, 0.3]), np.full(5, 0.2))
+    assert one_varies.low < 1 < one_varies.high
+
+
+def test_what_only_arithmetic_tells_apart_is_equal() -> None:
+    third = np.log(np.array([1.0, 10.0, 100.0]) / 3) - np.log(np.array([1.0, 10.0, 100.0]))
+    assert len(set(third)) > 1
+    interval = ratio_interval(third)
+    assert interval.low == interval.high == pytest.approx(1 / 3)
+    assert float(ratio_p(np.array([1e-16, 2e-16, 1e-16]))) == 1
+
+
+def test_equals_rarely_show_two_constant_values() -> None:
+    # The worst case by trial: every share of the one value.
+    share = np.linspace(0, 1, 10_001)
+    for first, second in ((3, 3), (5, 5), (3, 8)):
+        assert constant_p(first, second) == pytest.approx(float((2 * share**first * (1 - share) ** second).max()))
+
+
+@given(logs)
+def test_any_interval_is_finite_and_turns_with_the_ratio(values: np.ndarray) -> None:
+    interval, turned = ratio_interval(values), ratio_interval(-values)
+    assert 0 < interval.low <= interval.estimate <= interval.high < math.inf
+    assert interval.low == pytest.approx(1 / turned.high, rel=1e-6)
+    assert 0 <= float(ratio_p(values)) <= 1
+    assert float(ratio_p(values)) == pytest.approx(float(ratio_p(-values)))
+
+
+@given(logs, logs, st.floats(-50, 50))
+def test_a_factor_common_to_both_changes_nothing(first: np.ndarray, second: np.ndarray, shift: float) -> None:
+    before, after = unpaired_ratio_p(first, second), unpaired_ratio_p(first + shift, second + shift)
+    assert float(before) == pytest.approx(float(after), rel=1e-3, abs=1e-9) or np.ptp(first) + np.ptp(second) < 1e-6
