@@ -6,7 +6,16 @@ from typing import Final
 
 import typer
 
-__all__ = ["WEBS", "complete_fact_formats", "complete_formats", "complete_runs", "complete_subjects", "complete_webs"]
+__all__ = [
+    "WEBS",
+    "complete_fact_formats",
+    "complete_formats",
+    "complete_presets",
+    "complete_published",
+    "complete_runs",
+    "complete_subjects",
+    "complete_webs",
+]
 
 WEBS: Final = ("top-sites", "plain", "contract")
 """The webs that come with the engine."""
@@ -28,6 +37,20 @@ def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
 
     folders = run_folders(context.params.get("runs") or Path("runs"))
     return _beginning([*RELATIVE_NAMES[: len(folders)], *(folder.name for folder in folders)], incomplete)
+
+
+def complete_published(incomplete: str) -> list[str]:
+    """Offer the published tables."""
+    from httpdyno.published import published_names
+
+    return _beginning(published_names(), incomplete)
+
+
+def complete_presets(context: typer.Context, incomplete: str) -> list[str]:
+    """Offer the presets of the experiment that is being typed."""
+    from httpdyno.published import preset_names
+
+    return _beginning(preset_names(context.info_name or ""), incomplete)
 
 
 def complete_webs(incomplete: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from httpdyno.published.catalogue import published_names, published_table, published_tables
 from httpdyno.published.form import in_published_form
+from httpdyno.published.listing import published_listing
 from httpdyno.published.preset import Preset, find_preset, parse_scale, preset_names
 from httpdyno.published.side_by_side import NOT_MEASURED, beside, stacked
 from httpdyno.published.table import Circumstances, PublishedTable, Source, Workload
@@ -18,6 +19,7 @@ __all__ = [
     "in_published_form",
     "parse_scale",
     "preset_names",
+    "published_listing",
     "published_names",
     "published_table",
     "published_tables",

@@ -51,6 +51,7 @@ def test_subjects_of_further_folders_are_offered_and_named_ones_are_not(
         ("httpdyno bench --format ", ["csv", "json", "plain", "table"]),
         ("httpdyno runs --format j", ["json"]),
         ("httpdyno doctor --format ", ["json", "plain"]),
+        ("httpdyno published cr", ["crawl"]),
         ("httpdyno bench no-such", []),
     ],
 )

@@ -1,0 +1,98 @@
+"""``--preset`` and ``--scale``: who is measured, on how many URLs, and how the result stands beside the publication."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from httpdyno.cli.output import print_table
+from httpdyno.errors import UsageError
+from httpdyno.experiments.published import run_beside
+from httpdyno.model import Subject, SubjectKind, Table
+from httpdyno.published import Preset, find_preset, in_published_form, parse_scale
+from httpdyno.store import open_run
+from httpdyno.subjects.catalogue import Catalogue
+
+__all__ = ["Selection", "print_result", "read_by_programs", "select"]
+
+_ABSENT: Final = "unavailable: httpdyno has no such subject"
+_FOR_PROGRAMS: Final = frozenset({"csv", "json"})
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Who is measured, and on how many URLs."""
+
+    subjects: tuple[Subject, ...]
+    limit: int | None
+    """None: all of a list, or as many of a web as are taken without a word."""
+    preset: Preset | None = None
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """Subjects of the preset that do not exist here, and what the table says of them."""
+
+
+def select(
+    catalogue: Catalogue,
+    names: Sequence[str] | None,
+    experiment: str,
+    *,
+    preset: str | None = None,
+    scale: str | None = None,
+    limit: int | None = None,
+) -> Selection:
+    """Choose subjects and URLs: those that are named, else the preset's, else every client and what is usual.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such subject, or the experiment has no such preset.
+    InvalidSubject
+        If a named one could not be read.
+    InvalidValue
+        If the scale is no share of a whole.
+    UsageError
+        If there is a scale without a preset, or beside a limit.
+    """
+    if preset is None:
+        if scale is not None:
+            raise UsageError("--scale: there is nothing to take a share of; give a --preset, too, or --limit instead")
+        return Selection(catalogue.select(names) if names else catalogue.of_kind(SubjectKind.CLIENT), limit)
+    if scale is not None and limit is not None:
+        raise UsageError("--scale and --limit both say how many URLs; give one of them")
+    found = find_preset(preset, experiment)
+    there = [name for name in found.subjects if name in catalogue.subjects or name in catalogue.invalid]
+    chosen = found.applied(catalogue.select(names or there))
+    absent = {name: _ABSENT for name in found.subjects if name not in there and not names}
+    return Selection(chosen, limit or found.urls(parse_scale(scale or "1")), found, absent)
+
+
+def print_result(selection: Selection, measured: Table, folder: Path, format_name: str) -> None:
+    """Print what was measured: of a preset in the published form, then beside the published figures.
+
+    Programs get one table, in which each row has both.
+
+    Parameters
+    ----------
+    selection : Selection
+        Who was measured.
+    measured : Table
+        The experiment's own table, printed when there is no preset.
+    folder : Path
+        The run.
+    format_name : str
+        One of ``report.format_names``.
+    """
+    if selection.preset is None:
+        print_table(measured, format_name)
+        return
+    published, run = selection.preset.table, open_run(folder)
+    if read_by_programs(format_name):
+        print_table(run_beside(run, published, for_programs=True), format_name)
+        return
+    print_table(in_published_form(measured, published, selection.absent), format_name)
+    print_table(run_beside(run, published), format_name)
+
+
+def read_by_programs(format_name: str) -> bool:
+    """Tell whether a format is read by programs, for which a result is one table."""
+    return format_name in _FOR_PROGRAMS

@@ -1,0 +1,95 @@
+"""A run beside what was published: what a manifest tells of how its figures came about, and the tables of both."""
+
+from typing import Final
+
+from httpdyno.errors import UsageError
+from httpdyno.experiments.registry import definition_of
+from httpdyno.model import Table, format_size
+from httpdyno.published import Circumstances, PublishedTable, Workload, beside, find_preset, stacked
+from httpdyno.store import Machine, Manifest, Run, WebIdentity
+
+__all__ = ["PRESET_SETTING", "circumstances_of", "published_beside", "run_beside"]
+
+PRESET_SETTING: Final = "preset"
+"""The setting of a manifest that names the preset of the run; absent or None when there was none."""
+_LIVE: Final = "live"
+
+
+def circumstances_of(manifest: Manifest) -> Circumstances:
+    """Tell how the figures of a run came about."""
+    settings = manifest.settings
+    return Circumstances(
+        machine=_machine(manifest.machine),
+        web="; ".join(map(_web, manifest.webs)),
+        workload=Workload(
+            timeout_s=_seconds(settings.get("timeout_s")), deadline_s=_seconds(settings.get("deadline_s"))
+        ),
+        versions={subject.id: subject.version for subject in manifest.subjects if subject.version},
+    )
+
+
+def run_beside(run: Run, published: PublishedTable, *, for_programs: bool = False) -> Table:
+    """Put a run beside a published table.
+
+    Parameters
+    ----------
+    run : Run
+        Of the experiment that the table answers.
+    published : PublishedTable
+        What it is held against.
+    for_programs : bool
+        A row for each subject with all columns, instead of lines that people can read.
+
+    Raises
+    ------
+    UsageError
+        If the run is of another experiment.
+    UnreadableRun
+        If this version does not know the experiment, or a trial is damaged.
+    """
+    experiment = run.manifest.experiment
+    if experiment != published.experiment:
+        raise UsageError(
+            f"{run.folder.name} is a run of {experiment}, the published table {published.name} is one of"
+            f" {published.experiment}: they answer different questions"
+        )
+    measured = definition_of(experiment).table(run.records())
+    put = beside if for_programs else stacked
+    return put(measured, published, circumstances_of(run.manifest))
+
+
+def published_beside(run: Run) -> Table | None:
+    """Put a run that was made with a preset beside the table of its preset; None for any other run.
+
+    Raises
+    ------
+    UnknownName
+        If this version does not know the preset.
+    UnreadableRun
+        If a trial is damaged.
+    """
+    name = run.manifest.settings.get(PRESET_SETTING)
+    if not isinstance(name, str):
+        return None
+    return run_beside(run, find_preset(name, run.manifest.experiment).table)
+
+
+def _machine(machine: Machine) -> str:
+    parts = (
+        machine.cpu,
+        None if machine.cpus is None else f"{machine.cpus} CPU{'' if machine.cpus == 1 else 's'}",
+        machine.architecture,
+        None if machine.memory_bytes is None else f"{format_size(machine.memory_bytes)} RAM",
+        f"{machine.system} {machine.kernel}",
+    )
+    return ", ".join(part for part in parts if part)
+
+
+def _web(web: WebIdentity) -> str:
+    if web.name == _LIVE:
+        return "the live internet"
+    return f"{web.name}, seed {web.seed}: a model, played to the client by the same machine"
+
+
+def _seconds(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None

@@ -1,0 +1,79 @@
+"""`httpdyno published`: figures of others, on their own and beside a run."""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import MakeSubject
+from doubles.command_line import Command
+
+SEED_COLUMNS = (
+    "language,method,concurrency,totalUrls,time,avg,max,okReqsSec,okReqsPct,avgBodyLen,2xx,3xx,4xx,5xx,Exception"
+)
+
+
+@pytest.fixture
+def _one_client(make_subject: MakeSubject, subject_folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave one subject in the world: a client of the publication that answers at once."""
+    monkeypatch.setattr("httpdyno.subjects.catalogue.builtin_folder", lambda: subject_folders)
+    make_subject("go-net-http")
+
+
+def test_tables_are_listed_with_where_they_are_from(httpdyno: Command) -> None:
+    rows = {row["name"]: row for row in httpdyno("published", "--format", "json").rows}
+    assert set(rows) == {"cost", "cost-throughput", "crawl", "latency", "service"}
+    assert (rows["crawl"]["experiment"], rows["crawl"]["preset"], rows["crawl"]["rows"]) == ("bench", "published", 10)
+    assert rows["crawl"]["url"].startswith("https://")
+
+
+def test_a_table_is_printed_as_it_was_published(httpdyno: Command) -> None:
+    lines = httpdyno("published", "crawl", "--format", "csv").out.splitlines()
+    assert lines[0] == f"subject,{SEED_COLUMNS}"
+    assert lines[1] == "rust-reqwest,Rust,reqwest,150,10000,49149,680,5018,162,0.8,256487,7980,1,971,21,1027"
+    assert len(lines) == 11
+    told = httpdyno("published", "crawl").out
+    assert "source: Comparing concurrent HTTP requests in different languages" in told
+    assert "machine: EC2 c7g.medium" in told
+
+
+@pytest.mark.usefixtures("_one_client")
+def test_a_run_is_printed_beside_a_table(httpdyno: Command) -> None:
+    assert httpdyno("bench", "go-net-http", "--limit", "4", "--repeat", "1").code == 0
+    rows = {
+        row["subject"]: row for row in httpdyno("published", "crawl", "--beside", "latest", "--format", "json").rows
+    }
+    assert len(rows) == 10
+    go = rows["go-net-http"]
+    assert (go["totalUrls"], go["totalUrlsPublished"]) == (4, 10_000)
+    assert (go["concurrency"], go["concurrencyPublished"]) == (3, 125)
+    assert go["okReqsPctRatio"] == 1.25
+    assert go["verdict"] == "VALID"
+    assert rows["rust-reqwest"]["verdict"] == "not measured"
+    told = httpdyno("published", "crawl", "--beside", "latest").out
+    assert "concurrency: published 125, measured 3" in told
+    assert "totalUrls: published 10000, measured 4; ratios of time, 2xx," in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["published", "crawls"], "there is no published table 'crawls'; known are: cost, cost-throughput, crawl,"),
+        (["published", "crawl", "--format", "xml"], "--format: 'xml' is not known; known are:"),
+        (["published", "crawl", "--beside", "never"], "never"),
+        (["published", "--beside", "latest"], "--beside: name the table, too"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, arguments: list[str], said: str) -> None:
+    ended = httpdyno(*arguments)
+    assert ended.code == 2
+    assert said in ended.err
+    assert ended.out == ""
+    assert len(ended.err.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("_one_client")
+def test_a_table_of_another_experiment_is_refused(httpdyno: Command) -> None:
+    httpdyno("bench", "go-net-http", "--limit", "1", "--repeat", "1")
+    ended = httpdyno("published", "latency", "--beside", "latest")
+    assert ended.code == 2
+    assert "is a run of bench, the published table latency is one of latency: they answer different" in ended.err
