@@ -18,6 +18,8 @@ class ColumnKind(StrEnum):
     INTEGER = "integer"
     DECIMAL = "decimal"
     """Shown with at most two digits after the point, as the seeds print shares."""
+    NUMBER = "number"
+    """Of any size, shown with six significant digits: the result of a query."""
     DURATION = "duration"
     """Milliseconds."""
     SIZE = "size"

@@ -8,6 +8,7 @@ from httpdyno.model import Cell, Column, ColumnKind, Note, Table, format_size
 __all__ = ["cell_text", "note_lines", "right_aligned", "without_controls"]
 
 _WHOLE_FROM: Final = 100
+_MILLION: Final = 1_000_000
 _CONTROLS: Final = {
     code: f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"  # as Python writes them
     # C0, DEL and C1 steer a terminal; the others turn the direction of a line or break it.
@@ -52,10 +53,15 @@ def _decimal_text(number: float) -> str:
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
+def _number_text(number: float) -> str:
+    return f"{number:.0f}" if _MILLION <= abs(number) < _MILLION**3 else f"{number:.6g}"
+
+
 _NUMBERS: Final[dict[ColumnKind, Callable[[float], str]]] = {
     ColumnKind.SIZE: format_size,
     ColumnKind.DURATION: _duration_text,
     ColumnKind.DECIMAL: _decimal_text,
+    ColumnKind.NUMBER: _number_text,
 }
 
 

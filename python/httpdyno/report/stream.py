@@ -1,0 +1,98 @@
+"""Writes rows as CSV or JSON piece by piece: there may be more of them than memory holds."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date, datetime, time
+from typing import Any, Final
+
+import polars as pl
+
+from httpdyno.report.cell import without_controls
+
+__all__ = ["STREAMED", "json_text", "stream"]
+
+STREAMED: Final = ("csv", "json")
+"""The formats that can be written piece by piece: they need to know no width before the first line."""
+
+# Whatever `without_controls` replaces: it is asked only for columns in which there is any of it.
+_CONTROL: Final = r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
+
+
+def stream(columns: Mapping[str, pl.DataType], batches: Iterable[pl.DataFrame], name: str) -> Iterator[str]:
+    """Write rows.
+
+    CSV is that of RFC 4180: nothing where a value is not known, ``""`` for a text of no length, lists and structures as
+    JSON. JSON is a list of objects, one a line; what is not a finite number is null.
+
+    Parameters
+    ----------
+    columns : mapping
+        The types of the columns by their names; they are written also when there are no rows.
+    batches : iterable of pl.DataFrame
+        The rows.
+    name : str
+        One of ``STREAMED``.
+
+    Yields
+    ------
+    str
+        A piece of the text, which ends with a line feed.
+    """
+    yield from _csv(columns, batches) if name == "csv" else _json(batches)
+
+
+def json_text(value: object) -> str:
+    """Write a value of a column as JSON, however it is nested; control characters are escaped."""
+    try:
+        return json.dumps(value, default=_plain, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value), default=_plain, allow_nan=False)
+
+
+def _csv(columns: Mapping[str, pl.DataType], batches: Iterable[pl.DataFrame]) -> Iterator[str]:
+    head = io.StringIO(newline="")
+    csv.writer(head, lineterminator="\n").writerow([without_controls(name) for name in columns])
+    yield head.getvalue()
+    for batch in batches:
+        yield batch.select(_csv_column(column) for column in batch.iter_columns()).write_csv(include_header=False)
+
+
+def _csv_column(column: pl.Series) -> pl.Series:
+    if column.dtype.is_nested():
+        return _as_text(column, json_text)
+    if isinstance(column.dtype, pl.Enum | pl.Categorical | pl.String):
+        texts = column.cast(pl.String)
+        unsafe = texts.str.contains(_CONTROL).any()
+        return texts.map_elements(without_controls, return_dtype=pl.String) if unsafe else texts
+    if isinstance(column.dtype, pl.Binary | pl.Duration | pl.Object):
+        return _as_text(column, str)
+    return column
+
+
+def _as_text(column: pl.Series, write: Callable[[object], str]) -> pl.Series:
+    texts = [None if value is None else write(value) for value in column.to_list()]
+    return pl.Series(column.name, texts, pl.String())
+
+
+def _json(batches: Iterable[pl.DataFrame]) -> Iterator[str]:
+    before = "[\n"
+    for batch in batches:
+        for row in batch.iter_rows(named=True):
+            yield before + json_text(row)
+            before = ",\n"
+    yield "[]\n" if before == "[\n" else "\n]\n"
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list):
+        return [_finite(entry) for entry in value]
+    return {key: _finite(entry) for key, entry in value.items()} if isinstance(value, dict) else value
+
+
+def _plain(value: Any) -> str:  # noqa: ANN401  # whatever JSON has no form of its own for
+    return value.isoformat() if isinstance(value, datetime | date | time) else str(value)

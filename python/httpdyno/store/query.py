@@ -1,0 +1,173 @@
+"""Asks SQL of runs on disk: the tables ``runs``, ``trials`` and ``samples``, read as far as a query needs them."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from httpdyno.errors import InvalidValue, UnknownName, UnreadableRun
+from httpdyno.model import Sample, Trial
+from httpdyno.store.columns import polars_schema
+from httpdyno.store.manifest_columns import RUN_COLUMNS, runs_frame
+from httpdyno.store.reader import Run, open_run
+
+__all__ = ["TABLES", "Answer", "ask", "open_runs", "table_columns"]
+
+_Tables = Mapping[str, Callable[[], pl.LazyFrame]]
+
+TABLES: Final = ("runs", "trials", "samples")
+_READING: Final = frozenset({"select", "with", "from", "values", "show", "explain"})
+_FIRST_WORD: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*(?P<word>\w*)", re.DOTALL)
+_NO_COLUMN: Final = re.compile(r'unable to find column "(?P<name>.*?)"; valid columns: \[(?P<known>.*?)\]')
+_NO_COLUMN_IN: Final = re.compile(r"no column named '(?P<name>.*?)' found in table")
+_NO_TABLE: Final = re.compile(r"relation '(?P<name>.*?)' was not found")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a query gives.
+
+    Attributes
+    ----------
+    columns : dict
+        The types of its columns by their names, in their order.
+    batches : iterator of pl.DataFrame
+        Its rows, piece by piece, so that they need not all fit into memory; can be read once.
+    """
+
+    columns: dict[str, pl.DataType]
+    batches: Iterator[pl.DataFrame]
+
+
+def open_runs(folders: Sequence[Path], refused: Callable[[UnreadableRun], None]) -> dict[str, Run]:
+    """Open runs, and go on without those that cannot be.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Of the runs.
+    refused : callable
+        Told of each that is no run, is damaged, or was written by a newer version; or raises what it is told.
+
+    Returns
+    -------
+    dict
+        The runs by the names of their folders; by their paths where two folders have the same name.
+    """
+    opened = []
+    for folder in folders:
+        try:
+            run = open_run(folder)
+            run.samples()  # what its files hold is looked at; they are not read
+        except UnreadableRun as error:
+            refused(error)
+        else:
+            opened.append(run)
+    times = Counter(run.folder.name for run in opened)
+    return {run.folder.name if times[run.folder.name] == 1 else str(run.folder): run for run in opened}
+
+
+def table_columns(runs: Mapping[str, Run]) -> dict[str, list[str]]:
+    """List the columns of each table."""
+    with_run = {name: ["run", *polars_schema(record)] for name, record in (("trials", Trial), ("samples", Sample))}
+    return {"runs": runs_frame(runs).columns if runs else list(RUN_COLUMNS), **with_run}
+
+
+def ask(runs: Mapping[str, Run], text: str) -> Answer:
+    """Ask one question of runs.
+
+    Parameters
+    ----------
+    runs : mapping
+        The runs by the names that the column ``run`` of each table gives them.
+    text : str
+        A query in the SQL of polars. It can change nothing: what does not begin as a query is refused.
+
+    Raises
+    ------
+    UnknownName
+        If it names a table or a column that is not there; the message names those that are.
+    InvalidValue
+        If it is not understood otherwise, or is no query.
+    UnreadableRun
+        While the batches are read: if a run turns out to be damaged.
+    """
+    match = _FIRST_WORD.match(text)
+    word = match["word"] if match else ""
+    if word.lower() not in _READING:
+        what = f"{word[:30]!r} begins no query" if word else "there is no query"
+        raise InvalidValue(f"query: {what}; write it like: select subject, right_per_s from trials")
+    tables: _Tables = {
+        "runs": lambda: runs_frame(runs).lazy(),
+        "trials": partial(_joined, {name: run.trials.lazy() for name, run in runs.items()}, Trial),
+        "samples": lambda: _joined({name: run.samples() for name, run in runs.items()}, Sample),
+    }
+    mentioned = {name: make() for name, make in tables.items() if re.search(rf"\b{name}\b", text, re.IGNORECASE)}
+    with _refusals(runs):
+        # A frame for each table, so that SHOW TABLES and the message about an unknown one know them all.
+        frames = {name: mentioned.get(name, pl.LazyFrame()) for name in TABLES}
+        answer = pl.SQLContext(frames=frames, eager=False).execute(text)
+        columns = dict(answer.collect_schema())
+    return Answer(columns, _batches(answer, runs))
+
+
+def _joined(frames: Mapping[str, pl.LazyFrame], record: type[Trial] | type[Sample]) -> pl.LazyFrame:
+    named = [frame.select(pl.lit(name).alias("run"), pl.all()) for name, frame in frames.items()]
+    return pl.concat(named) if named else pl.LazyFrame(schema={"run": pl.String(), **polars_schema(record)})
+
+
+def _batches(answer: pl.LazyFrame, runs: Mapping[str, Run]) -> Iterator[pl.DataFrame]:
+    try:
+        with _refusals(runs):
+            yield from answer.collect_batches(lazy=True)
+    except InvalidValue:
+        # A file that was damaged in its middle is noticed when that is read, and polars does not say which one it is.
+        _require_whole(runs)
+        raise
+
+
+def _require_whole(runs: Mapping[str, Run]) -> None:
+    for run in runs.values():
+        try:
+            run.samples().select(pl.all().null_count()).collect(engine="streaming")
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise UnreadableRun(f"{run.folder}: the run is damaged: {_first_line(error)}") from error
+
+
+@contextmanager
+def _refusals(runs: Mapping[str, Run]) -> Iterator[None]:
+    """Turn what polars says about a query into one line with the names that are known."""
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise _refusal(str(error), runs) from error
+
+
+def _refusal(message: str, runs: Mapping[str, Run]) -> InvalidValue | UnknownName:
+    if match := _NO_TABLE.search(message):
+        return _unknown("table", match["name"], TABLES)
+    if match := _NO_COLUMN.search(message):
+        return _unknown("column", match["name"], re.findall(r'"(.*?)"', match["known"]))
+    if match := _NO_COLUMN_IN.search(message):
+        known = dict.fromkeys(name for columns in table_columns(runs).values() for name in columns)
+        return _unknown("column", match["name"], list(known))
+    return InvalidValue(f"query: {_first_line(message).removeprefix('sql parser error: ')}")
+
+
+def _unknown(what: str, name: str, known: Sequence[str]) -> UnknownName:
+    if not known:
+        return UnknownName(f"query: {name[:60]!r} is a column of no table; add from and one of {', '.join(TABLES)}")
+    close = get_close_matches(name.lower(), known, n=1)
+    meant = f"did you mean {close[0]!r}? " if close else ""
+    return UnknownName(f"query: no {what} {name[:60]!r}; {meant}known are: {', '.join(known)}")
+
+
+def _first_line(message: object) -> str:
+    return str(message).strip().partition("\n")[0][:300].rstrip(":")

@@ -1,0 +1,264 @@
+"""SQL over runs: what the tables hold, what is refused and how, what becomes of damaged runs."""
+
+import shutil
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from httpdyno.errors import HttpdynoError, InvalidValue, UnknownName, UnreadableRun
+from httpdyno.model import Outcome, Sample, Trial, flatten
+from httpdyno.store import Machine, Manifest, Run, RunWriter, polars_schema
+from httpdyno.store.layout import SAMPLES
+from httpdyno.store.manifest import GitState, WebIdentity
+from httpdyno.store.manifest_columns import RUN_COLUMNS, SETTING
+from httpdyno.store.query import TABLES, Answer, ask, open_runs, table_columns
+
+VERSION_1 = Path(__file__).parents[2] / "golden" / "run-of-version-1"
+NOON = datetime(2026, 11, 21, 13, tzinfo=timezone(timedelta(hours=1)))
+MANIFEST = Manifest(
+    experiment="bench",
+    command=("httpdyno", "bench", "a client"),
+    version="0.1.0",
+    started_at=NOON,
+    machine=Machine("Linux", "6.1", "x86_64", cpu="A CPU", cpus=2, sysctls={"vm.swappiness": "60"}),
+    trials_planned=2,
+    git=GitState("abc", modified=True),
+    webs=(WebIdentity("plain", 2**64 - 1, "d"),),
+    settings={"timeout_s": 5, "quick": False, "user_agent": ""},
+)
+TRIAL = Trial(
+    trial=0,
+    block=0,
+    position=0,
+    experiment="bench",
+    condition="",
+    subject="go",
+    language="Go",
+    method="net/http",
+    version="1.25",
+    concurrency=10,
+    web="plain",
+    seed=1,
+    link="direct",
+    timeout_ns=5_000_000_000,
+    keepalive=True,
+    check="",
+    http_version="",
+    urls_given=2,
+    outcome=Outcome.OK,
+)
+
+
+def samples_of(trial: int, rows: int) -> pl.DataFrame:
+    values = {
+        "trial": [trial] * rows,
+        "line": range(1, rows + 1),
+        "url": [f"http://host{row % 7}.example/" for row in range(rows)],
+        "duration_ns": range(1, rows + 1),
+        "verdict": ["right"] * rows,
+        "explained": [False] * rows,
+    }
+    frame = pl.DataFrame(values)
+    absent = [pl.lit(None).cast(kind).alias(name) for name, kind in polars_schema(Sample).items() if name not in values]
+    return frame.with_columns(absent).select(pl.col(n).cast(k) for n, k in polars_schema(Sample).items())
+
+
+def make_run(root: Path, manifest: Manifest = MANIFEST, *, rows: int = 2, close: bool = True) -> Path:
+    writer = RunWriter.create(root, manifest)
+    for number in range(2):
+        writer.add(replace(TRIAL, trial=number, block=number), samples_of(number, rows))
+    if close:
+        writer.close(complete=True, ended_at=NOON + timedelta(minutes=5))
+    return writer.folder
+
+
+def refuse(error: UnreadableRun) -> None:
+    raise error
+
+
+def rows_of(answer: Answer) -> list[dict[str, object]]:
+    return [row for batch in answer.batches for row in batch.iter_rows(named=True)]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> dict[str, Run]:
+    """One whole run, one that was killed, one of record version 1."""
+    other = replace(MANIFEST, started_at=NOON + timedelta(days=1), settings={"timeout_s": 2.5, "limit": 9})
+    folders = [make_run(tmp_path / "runs"), make_run(tmp_path / "runs", other, close=False), VERSION_1]
+    return open_runs(folders, refuse)
+
+
+def test_each_run_is_a_row(runs: dict[str, Run]) -> None:
+    rows = rows_of(ask(runs, "select * from runs"))
+    assert [row["run"] for row in rows] == ["20261121T120000Z-bench", "20261122T120000Z-bench", "run-of-version-1"]
+    first, second, _ = rows
+    assert first["started_at"] == datetime(2026, 11, 21, 12)
+    assert first["ended_at"] == datetime(2026, 11, 21, 12, 5)
+    assert (first["command"], first["trials_planned"], first["trials_finished"]) == ("httpdyno bench 'a client'", 2, 2)
+    assert (first["git_commit"], first["git_modified"], first["cpu"], first["cpus"]) == ("abc", True, "A CPU", 2)
+    assert first["webs"] == [{"name": "plain", "seed": 2**64 - 1, "digest": "d"}]
+    assert first["sysctls"] == [{"name": "vm.swappiness", "value": "60"}]
+    assert (first["state"], second["ended_at"]) == ("complete", None)
+    assert second["state"] != "complete"
+    assert list(rows[0])[: len(RUN_COLUMNS)] == list(RUN_COLUMNS)
+
+
+def test_settings_are_columns_and_those_that_a_run_lacks_are_null(runs: dict[str, Run]) -> None:
+    columns = [f"{SETTING}{name}" for name in ("timeout_s", "limit", "quick", "user_agent")]
+    rows = rows_of(ask(runs, f"select {', '.join(columns)} from runs where run like '2026112%'"))
+    assert [tuple(row.values()) for row in rows] == [(5.0, None, False, ""), (2.5, 9, None, None)]
+
+
+def test_a_setting_of_several_kinds_is_text(tmp_path: Path) -> None:
+    values = ["auto", 10, True, 2**70]
+    manifests = [replace(MANIFEST, settings={"concurrency": value}) for value in values]
+    opened = open_runs([make_run(tmp_path, manifest) for manifest in manifests], refuse)
+    assert [row["setting_concurrency"] for row in rows_of(ask(opened, "select setting_concurrency from runs"))] == [
+        "auto",
+        "10",
+        "true",
+        str(2**70),
+    ]
+
+
+def test_trials_and_samples_say_which_run_they_are_of(runs: dict[str, Run]) -> None:
+    assert [
+        row["n"] for row in rows_of(ask(runs, "select run, count(*) as n from trials group by run order by run"))
+    ] == [
+        2,
+        2,
+        3,
+    ]
+    query = "select run, trial, count(*) as n from samples group by run, trial order by run, trial"
+    assert [row["n"] for row in rows_of(ask(runs, query))][:4] == [2, 2, 2, 2]
+    query = """select t.subject, sum(s.duration_ns) as total from samples s join trials t
+               on s.run = t.run and s.trial = t.trial where s.run = '20261121T120000Z-bench' group by t.subject"""
+    assert rows_of(ask(runs, query)) == [{"subject": "go", "total": 6}]
+
+
+def test_a_run_of_version_1_lacks_what_came_later_and_is_asked_all_the_same(runs: dict[str, Run]) -> None:
+    answer = ask(runs, "select * from trials where run = 'run-of-version-1' order by trial")
+    assert list(answer.columns) == ["run", *polars_schema(Trial)]
+    rows = rows_of(answer)
+    assert [row["outcome"] for row in rows] == ["ok", "crashed", "unavailable"]
+    verdicts = rows_of(
+        ask(runs, "select verdict, count(*) as n from samples where run = 'run-of-version-1' group by 1")
+    )
+    assert {row["verdict"]: row["n"] for row in verdicts}["right"] == 6
+
+
+def test_times_compare_with_what_is_typed(runs: dict[str, Run]) -> None:
+    for literal in ("'2026-11-22'", "date '2026-11-22'", "timestamp '2026-11-22 00:00:00'"):
+        rows = rows_of(ask(runs, f"select run from runs where started_at > {literal} and run <> 'run-of-version-1'"))
+        assert [row["run"] for row in rows] == ["20261122T120000Z-bench"]
+
+
+def test_the_columns_are_those_that_are_announced(runs: dict[str, Run]) -> None:
+    for table, columns in table_columns(runs).items():
+        assert list(ask(runs, f"select * from {table}").columns) == columns
+        assert list(ask({}, f"select * from {table}").columns) == table_columns({})[table]
+
+
+def test_no_runs_give_no_rows() -> None:
+    for table in TABLES:
+        assert rows_of(ask({}, f"select * from {table}")) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "  -- a comment\n select 1 as one",
+        "/* two\nlines */ SELECT 1 AS one",
+        "(select 1 as one)",
+        "with t as (select 1 as one) select * from t;",
+    ],
+)
+def test_a_query_may_begin_as_people_write_them(text: str) -> None:
+    assert rows_of(ask({}, text)) == [{"one": 1}]
+
+
+def test_the_tables_can_be_asked_for() -> None:
+    assert sorted(str(row["name"]) for row in rows_of(ask({}, "show tables"))) == sorted(TABLES)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "said"),
+    [
+        ("select * from trails", UnknownName, "no table 'trails'; did you mean 'trials'? known are: runs, trials, sam"),
+        ("select subjct from trials", UnknownName, "no column 'subjct'; did you mean 'subject'? known are: run, trial"),
+        ("select subject from runs order by zz", UnknownName, "no column 'subject'; did you mean"),
+        ("select t.subjct from trials t", UnknownName, "no column 'subjct'; did you mean 'subject'? known are: run, "),
+        ("select * from trials where", InvalidValue, "query: Expected: an expression, found: EOF"),
+        (
+            "select subject trials",
+            UnknownName,
+            "'subject' is a column of no table; add from and one of runs, trials, sam",
+        ),
+        ("select nosuch(subject) from trials", InvalidValue, "query: unsupported function 'nosuch'"),
+        ("select sum(subject) from trials", InvalidValue, "query: `sum` operation not supported for dtype `str`"),
+        ("select 1 as a; select 2 as b", InvalidValue, "query: one (and only one) statement"),
+        ("select trial, trial from trials", InvalidValue, "query: "),
+        ("selec 1", InvalidValue, "'selec' begins no query; write it like: select subject, right_per_s from trials"),
+        ("", InvalidValue, "query: there is no query; write it like"),
+        ("-- nothing", InvalidValue, "query: there is no query"),
+        ("drop table runs", InvalidValue, "'drop' begins no query"),
+        ("create table x as select 1", InvalidValue, "'create' begins no query"),
+        ("delete from trials where trial = 0", InvalidValue, "'delete' begins no query"),
+        ("TRUNCATE TABLE trials", InvalidValue, "'TRUNCATE' begins no query"),
+        ("insert into trials values (1)", InvalidValue, "'insert' begins no query"),
+        ("copy trials to 'x'", InvalidValue, "'copy' begins no query"),
+        ("with t as (select 1) delete from trials", InvalidValue, "query: "),
+        ("explain drop", InvalidValue, "query: "),
+    ],
+)
+def test_mistakes_are_one_line_with_the_known_names(
+    runs: dict[str, Run], text: str, kind: type[HttpdynoError], said: str
+) -> None:
+    with pytest.raises(kind) as error:
+        rows_of(ask(runs, text))
+    assert said in error.value.line
+    assert error.value.exit_code == 2
+    assert "Resolved plan" not in str(error.value)
+
+
+def test_damaged_and_foreign_folders_are_told_and_the_others_are_asked(tmp_path: Path) -> None:
+    good = make_run(tmp_path)
+    short = make_run(tmp_path)
+    (short / SAMPLES).write_bytes((short / SAMPLES).read_bytes()[:-30])
+    torn = make_run(tmp_path)
+    (torn / "manifest.json").write_text("{", encoding="utf-8")
+    (tmp_path / "foreign").mkdir()
+    told: list[str] = []
+    opened = open_runs([good, short, torn, tmp_path / "foreign"], lambda error: told.append(error.line))
+    assert list(opened) == [good.name]
+    assert len(told) == 3
+    assert str(short) in told[0]
+    assert "manifest.json is damaged" in told[1]
+    assert told[2].endswith("foreign is no run of httpdyno: it has no manifest.json")
+
+
+def test_damage_in_the_middle_of_a_file_is_told_with_its_run(tmp_path: Path) -> None:
+    good, bad = make_run(tmp_path, rows=5000), make_run(tmp_path, rows=5000)
+    whole = (bad / SAMPLES).read_bytes()
+    (bad / SAMPLES).write_bytes(whole[:100] + b"\xff" * 2000 + whole[2100:])
+    opened = open_runs([good, bad], refuse)
+    with pytest.raises(UnreadableRun) as error:
+        rows_of(ask(opened, "select * from samples"))
+    assert error.value.line.startswith(f"{bad}: the run is damaged: ")
+    # Whoever asks for nothing of it is answered.
+    assert rows_of(ask(opened, "select count(*) as n from trials")) == [{"n": 4}]
+
+
+def test_runs_of_one_name_in_two_places_are_told_apart(tmp_path: Path) -> None:
+    here, there = tmp_path / "a" / "run", tmp_path / "b" / "run"
+    shutil.copytree(VERSION_1, here)
+    shutil.copytree(VERSION_1, there)
+    assert list(open_runs([here, there, VERSION_1], refuse)) == [str(here), str(there), "run-of-version-1"]
+
+
+def test_every_trial_has_a_row_as_the_record_says(runs: dict[str, Run]) -> None:
+    (row, _) = rows_of(ask(runs, "select * from trials where run = '20261121T120000Z-bench' order by trial"))
+    assert {key: value for key, value in row.items() if key != "run"} == flatten(TRIAL)
