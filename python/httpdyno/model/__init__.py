@@ -1,6 +1,6 @@
 """What is measured and what is known about it: frozen, validated values without any I/O."""
 
-from httpdyno.model.chart import Axis, Chart, ChartKind, Series
+from httpdyno.model.chart import Axis, Chart, ChartKind, Scale, Series
 from httpdyno.model.comparison import Comparison, Difference, Ranking, Standing
 from httpdyno.model.condition import Condition, Link, TrialPlan, Workload
 from httpdyno.model.counters import Count, Counters, CpuTime, MemoryPoint, ThroughputPoint, counters_from_report
@@ -49,6 +49,7 @@ __all__ = [
     "Ranking",
     "Report",
     "Sample",
+    "Scale",
     "Series",
     "Standing",
     "Subject",

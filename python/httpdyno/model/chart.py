@@ -5,16 +5,33 @@ from enum import StrEnum
 
 from httpdyno.errors import InvalidValue
 
-__all__ = ["Axis", "Chart", "ChartKind", "Series"]
+__all__ = ["Axis", "Chart", "ChartKind", "Scale", "Series"]
 
 
 class ChartKind(StrEnum):
     """The shape in which the series are drawn."""
 
-    LINE = "line"
+    LINES = "lines"
+    """All series in one frame, each named at its end."""
+    PANELS = "panels"
+    """A frame for each series, with the others in grey behind it."""
     POINTS = "points"
-    BARS = "bars"
+    """Single points, each series named at its main one."""
+    INTERVALS = "intervals"
+    """A row for each series: its estimate, its interval and the values that they come from; ``y`` runs to the right."""
     STACKED_BARS = "stacked_bars"
+    """A row for each ``x``: which share of it each series has; ``y`` runs to the right."""
+
+
+class Scale(StrEnum):
+    """How values are spread over an axis."""
+
+    LINEAR = "linear"
+    """From zero."""
+    LOGARITHMIC = "logarithmic"
+    """Values of 0 and below have no place on it and are left out."""
+    PERCENTILE = "percentile"
+    """Percentiles from 0 to below 100: 90, 99 and 99.9 are as far apart as in the plots of HdrHistogram."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +40,7 @@ class Axis:
 
     label: str
     unit: str = ""
-    logarithmic: bool = False
+    scale: Scale = Scale.LINEAR
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +59,8 @@ class Series:
     low: tuple[float | None, ...] = ()
     """Lower end of each point's interval; empty when there are no intervals."""
     high: tuple[float | None, ...] = ()
+    faint: bool = False
+    """Whether it is drawn behind: a single trial, while the series of the same name that is not faint sums them up."""
 
     def __post_init__(self) -> None:
         """Refuse points that lack one of their coordinates."""
@@ -61,3 +80,11 @@ class Chart:
     x: Axis
     y: Axis
     series: tuple[Series, ...]
+    caption: str = ""
+    """How it is to be read, in a sentence or two."""
+    section: str = ""
+    """Heading under which a page shows it together with others."""
+    colours: tuple[str, ...] = ()
+    """Names of series that have a colour of their own, in one order for all charts of a report."""
+    reference: float | None = None
+    """Value of ``y`` that the others are held against, such as a ratio of 1."""

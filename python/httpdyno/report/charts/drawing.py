@@ -1,0 +1,48 @@
+"""From a chart as data to a drawing: its Vega-Lite specification, SVG or PNG."""
+
+from typing import Any, Final
+
+import altair as alt
+import vl_convert
+
+from httpdyno.model import Chart, ChartKind
+from httpdyno.report.charts import intervals, lines, panels, points, stacked_bars
+from httpdyno.report.charts.canvas import Canvas
+
+__all__ = ["png", "specification", "svg"]
+
+_DRAW: Final = {
+    ChartKind.LINES: lines.draw,
+    ChartKind.PANELS: panels.draw,
+    ChartKind.POINTS: points.draw,
+    ChartKind.INTERVALS: intervals.draw,
+    ChartKind.STACKED_BARS: stacked_bars.draw,
+}
+_VEGA_LITE: Final = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+_PIXELS: Final = 2
+"""Of a PNG for each of the chart's own, so that it is sharp on today's screens."""
+
+
+def specification(chart: Chart, canvas: Canvas, *, validate: bool = False) -> dict[str, Any]:
+    """Describe a chart in Vega-Lite.
+
+    Parameters
+    ----------
+    chart, canvas
+        What is drawn, and on what.
+    validate : bool
+        Whether to hold the result against the schema of Vega-Lite, which takes longer than drawing it.
+    """
+    drawing = canvas.configured(_DRAW[chart.kind](chart, canvas))
+    described: dict[str, Any] = drawing.to_dict(validate=validate)
+    return {**described, "datasets": canvas.rows}
+
+
+def svg(chart: Chart, canvas: Canvas) -> str:
+    """Draw a chart as the text of an SVG."""
+    return vl_convert.vegalite_to_svg(specification(chart, canvas), vl_version=_VEGA_LITE)
+
+
+def png(chart: Chart, canvas: Canvas) -> bytes:
+    """Draw a chart as a PNG, two pixels for each of the canvas."""
+    return vl_convert.vegalite_to_png(specification(chart, canvas), vl_version=_VEGA_LITE, scale=_PIXELS)

@@ -1,0 +1,73 @@
+"""Words beside the marks of a chart: where they stand, so that none covers another, and how figures are written."""
+
+from collections.abc import Sequence
+
+from httpdyno.model import Axis, Series
+
+__all__ = ["apart", "figure", "point_words", "text_width", "with_unit"]
+
+_CHARACTER: float = 0.58
+"""Mean width of a character of a sans-serif face as a share of its size; a little more than most have."""
+_THOUSAND = 1000
+_DIGITS = 100
+
+
+def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Move positions as little as their order allows until neighbours are ``gap`` apart.
+
+    Parameters
+    ----------
+    wanted : shape (n,)
+        Where each label would stand, in pixels; in any order.
+    gap : float
+        Least distance of two labels.
+    low, high : float
+        The labels stay within, unless there is no room for all: then they go on below ``high``.
+
+    Returns
+    -------
+    list of float, shape (n,)
+        In the order of ``wanted``.
+    """
+    order = sorted(range(len(wanted)), key=lambda place: wanted[place])
+    placed = list(wanted)
+    edge = low
+    for place in order:
+        placed[place] = max(wanted[place], edge)
+        edge = placed[place] + gap
+    edge = max(high, low + gap * (len(wanted) - 1))
+    for place in reversed(order):
+        placed[place] = min(placed[place], edge)
+        edge = placed[place] - gap
+    return placed
+
+
+def text_width(text: str, size: float) -> float:
+    """Estimate how wide a text is, in pixels; no font is known yet."""
+    return _CHARACTER * size * len(text)
+
+
+def figure(value: float) -> str:
+    """Write a figure with three digits that matter: ``0.0123``, ``178``, ``12,967``."""
+    return f"{value:,.0f}" if abs(value) >= _DIGITS else f"{value:.3g}"
+
+
+def with_unit(value: float, axis: Axis) -> str:
+    """Write a figure with the unit of its axis; a thousand milliseconds are a second."""
+    if axis.unit == "ms" and abs(value) >= _THOUSAND:
+        return f"{value / _THOUSAND:.3g} s"
+    # Percentiles tell themselves apart by their nines.
+    number = f"{value:.6g}" if axis.unit == "%" else figure(value)
+    return f"{number} {axis.unit}".strip()
+
+
+def point_words(series: Series, place: int, x: Axis, y: Axis) -> str:
+    """Say in one line what a point is: its series, where it stands, and its interval."""
+    across, up = series.x[place], series.y[place]
+    low, high = (bounds[place] if bounds else None for bounds in (series.low, series.high))
+    words = [series.name] if isinstance(across, str) else [series.name, f"{x.label} {with_unit(across, x)}"]
+    if up is not None:
+        words.append(f"{y.label} {with_unit(up, y)}")
+    if low is not None and high is not None:
+        words.append(f"interval {with_unit(low, y)} to {with_unit(high, y)}")
+    return ", ".join(words)

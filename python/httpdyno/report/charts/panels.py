@@ -1,0 +1,98 @@
+"""Draws a small frame for each series, all on the same scales, with the others in grey behind it."""
+
+from typing import Any, Final, cast
+
+import altair as alt
+
+from httpdyno.model import Chart, Series
+from httpdyno.report.charts.canvas import Canvas, domain, drawn, fits, scale
+from httpdyno.report.charts.labels import point_words
+
+__all__ = ["draw"]
+
+_SIDE: Final = 40
+"""Room for the labels of the vertical axis, which only the first frame of a row has."""
+_GAP: Final = 20
+_FEW: Final = 4
+_SOME: Final = 9
+_HOVER_POINTS: Final = 40
+
+
+def draw(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
+    """Draw a chart of kind ``PANELS``."""
+    names = drawn(chart)
+    columns = _columns(len(names), canvas)
+    width = (canvas.width - 10 - _SIDE - (columns - 1) * _GAP) // columns
+    height = max(90, min(130, width * 5 // 12))
+    across = domain(chart.x, [x for series in chart.series for x in series.x if not isinstance(x, str)])
+    up = domain(chart.y, [y for series in chart.series for y in series.y])
+    plain = {"title": None}
+    colour = canvas.colour(chart, names)
+    quiet = {"strokeWidth": 1, "color": canvas.theme.others, "opacity": 0.7}
+    layers = [
+        _layer("others", {"type": "line", **quiet}),
+        _layer("trial", {"type": "line", "strokeWidth": 1, "opacity": 0.35}).encode(color=colour),
+        _layer("main", {"type": "line", "strokeWidth": 2.2}).encode(color=colour),
+        _layer("point", {"type": "point", "filled": True, "size": 36, "opacity": 0}).encode(
+            color=colour, description="words:N"
+        ),
+    ]
+    frames = alt.layer(*layers, data=canvas.data(_rows(chart, names))).encode(
+        x=alt.X("x:Q", scale=scale(chart.x, across), axis=canvas.axis(chart.x, across, width, grid=False) | plain),
+        y=alt.Y("y:Q", scale=scale(chart.y, up), axis=canvas.axis(chart.y, up, height) | plain | {"tickCount": 3}),
+        detail="line:N",
+    )
+    return frames.properties(width=width, height=height).facet(
+        facet=alt.Facet("frame:N", sort=[canvas.text(name) for name in names], header=_header(canvas, width)),
+        columns=columns,
+        spacing=_GAP,
+    )
+
+
+def _columns(count: int, canvas: Canvas) -> int:
+    if canvas.narrow:
+        return 1 if count <= _FEW else 2
+    return max(1, min(count, 2 if count <= _FEW else 3 if count <= _SOME else 4))
+
+
+def _header(canvas: Canvas, width: int) -> dict[str, Any]:
+    return {
+        "title": None,
+        "labelAnchor": "start",
+        "labelColor": canvas.theme.ink,
+        "labelFontSize": 13,
+        "labelFontWeight": 600,
+        "labelLimit": width,
+        "labelPadding": 6,
+    }
+
+
+def _layer(role: str, mark: dict[str, Any]) -> Any:  # noqa: ANN401
+    return alt.Chart(alt.Undefined, mark=cast(Any, mark)).transform_filter(f"datum.role == '{role}'")
+
+
+def _rows(chart: Chart, names: list[str]) -> list[dict[str, Any]]:
+    """Give every frame its own series, as lines and as points for a pointer to find, and those of the others."""
+    rows = []
+    for frame in names:
+        for number, series in enumerate(chart.series):
+            if series.name != frame and series.faint:
+                continue
+            role = "others" if series.name != frame else "trial" if series.faint else "main"
+            line = {"frame": frame, "line": number, "name": series.name}
+            rows += [{**line, **point, "role": role} for _, point in _points(series, chart)]
+            if role == "main":
+                every = max(1, len(series.x) // _HOVER_POINTS)
+                rows += [
+                    {**line, **point, "role": "point", "words": point_words(series, place, chart.x, chart.y)}
+                    for place, point in _points(series, chart)[::every]
+                ]
+    return rows
+
+
+def _points(series: Series, chart: Chart) -> list[tuple[int, dict[str, Any]]]:
+    return [
+        (place, {"x": x, "y": y})
+        for place, (x, y) in enumerate(zip(series.x, series.y, strict=True))
+        if fits(chart.x, x) and fits(chart.y, y)
+    ]

@@ -1,0 +1,117 @@
+"""Every kind of chart is drawn, whatever it is given: Vega-Lite as its schema wants it, and a safe SVG."""
+
+from xml.etree import ElementTree
+
+import pytest
+
+from httpdyno.model import Axis, Chart, ChartKind, Scale, Series
+from httpdyno.report.charts.canvas import Canvas, domain
+from httpdyno.report.charts.drawing import png, specification, svg
+from httpdyno.report.charts.theme import DARK, LIGHT, VARIABLES
+
+WIDTHS = (760, 350)
+HOSTILE = '</text><script>alert(1)</script>"\x1b[31m{signal: 1}'
+
+
+def chart(kind: ChartKind, names: list[str], x: Axis | None = None, y: Axis | None = None) -> Chart:
+    categories = kind in {ChartKind.INTERVALS, ChartKind.STACKED_BARS}
+    across: tuple[float | str, ...] = ("A", "B", "C") if categories else (1.0, 50.0, 90.0)
+    series = []
+    for number, name in enumerate(names, start=1):
+        if kind is ChartKind.INTERVALS:
+            value = 10.0 * number
+            series.append(Series(name, (name, name), (value * 0.9, value * 1.1), faint=True))
+            series.append(Series(name, (name,), (value,), (value * 0.8,), (value * 1.2,)))
+        else:
+            series.append(Series(name, across, (1.0, None, 3.0 * number), faint=True))
+            series.append(Series(name, across, (1.0 * number, 2.0, 4.0)))
+    return Chart("name", "title", kind, x or Axis("time", "s"), y or Axis("rate"), tuple(series), colours=tuple(names))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("count", [0, 1, 4, 13])
+@pytest.mark.parametrize("kind", ChartKind)
+def test_a_specification_is_valid_and_can_be_drawn(kind: ChartKind, count: int, width: int) -> None:
+    drawn = chart(kind, [f"subject {number}" for number in range(count)])
+    specification(drawn, Canvas(width, LIGHT), validate=True)
+    root = ElementTree.fromstring(svg(drawn, Canvas(width, LIGHT)))
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    # What the drawing needs beside its frame is estimated: it may come out a little wider, and is then scaled down.
+    assert float(root.attrib["width"]) <= width * 1.08
+
+
+@pytest.mark.parametrize("kind", ChartKind)
+def test_names_are_written_as_text(kind: ChartKind) -> None:
+    text = svg(chart(kind, [HOSTILE, "other"]), Canvas(760, VARIABLES))
+    root = ElementTree.fromstring(text)
+    assert not [element for element in root.iter() if element.tag.rpartition("}")[2] in {"script", "foreignObject"}]
+    assert "\x1b" not in text
+    assert "\\x1b" in text
+
+
+@pytest.mark.parametrize("kind", set(ChartKind) - {ChartKind.STACKED_BARS})
+def test_a_subject_has_its_colour_in_every_kind_of_chart(kind: ChartKind) -> None:
+    for theme in (LIGHT, DARK, VARIABLES):
+        text = svg(chart(kind, ["a", "b", "c"]), Canvas(760, theme))
+        assert [colour in text for colour in theme.series[:4]] == [True, True, True, False]
+
+
+def test_the_shares_of_a_bar_are_told_by_name_and_count() -> None:
+    text = svg(
+        Chart(
+            "outcomes",
+            "",
+            ChartKind.STACKED_BARS,
+            Axis("subject"),
+            Axis("share"),
+            (Series("right", ("A",), (75.0,)), Series("late", ("A",), (25.0,))),
+        ),
+        Canvas(760, LIGHT),
+    )
+    assert 'aria-label="A, right: 75 of 100, 75 %"' in text
+    assert LIGHT.outcomes["right"] in text
+    assert LIGHT.outcomes["late"] in text
+
+
+def test_a_percentile_axis_gives_every_nine_the_same_room() -> None:
+    axis = Axis("percentile", "%", Scale.PERCENTILE)
+    series = Series("a", (0.0, 90.0, 99.0, 99.9, 100.0), (1.0, 2.0, 3.0, 4.0, 5.0))
+    drawn = Chart("p", "", ChartKind.LINES, axis, Axis("response time", "ms", Scale.LOGARITHMIC), (series,))
+    described = specification(drawn, Canvas(760, LIGHT))
+    points = [row["x"] for row in described["datasets"]["rows-0"]]
+    assert points == pytest.approx([1, 10, 100, 1000])  # 100 % lies beyond the end of any such axis
+    text = svg(drawn, Canvas(760, LIGHT))
+    assert all(f">{tick} %<" in text for tick in ("90", "99", "99.9"))
+
+
+def test_a_png_has_two_pixels_for_each_of_the_canvas() -> None:
+    image = png(chart(ChartKind.INTERVALS, ["a"]), Canvas(400, LIGHT))
+    assert image.startswith(b"\x89PNG\r\n\x1a\n")
+    assert int.from_bytes(image[16:20], "big") > 700
+
+
+@pytest.mark.parametrize(
+    ("values", "extent"),
+    [
+        ([], (0.0, 1.0)),
+        ([0.0], (0.0, 1.0)),
+        ([178.0, 60.0], (0.0, 200.0)),
+        ([12.0], (0.0, 12.0)),
+        ([-3.0, 7.0], (-3.0, 8.0)),
+        ([float("nan"), None, 5.0], (0.0, 5.0)),
+    ],
+)
+def test_a_linear_axis_holds_zero_and_ends_at_a_round_number(
+    values: list[float | None], extent: tuple[float, float]
+) -> None:
+    assert domain(Axis(""), values) == pytest.approx(extent)
+
+
+def test_a_logarithmic_axis_holds_every_positive_value_and_has_some_width() -> None:
+    axis = Axis("", scale=Scale.LOGARITHMIC)
+    low, high = domain(axis, [0.0, -1.0, 3.0, 5000.0])
+    assert low < 3 < 5000 < high
+    low, high = domain(axis, [1.0])
+    assert low == pytest.approx(1 / high)
+    assert high / low > 3
+    assert domain(axis, []) == domain(axis, [1.0])
