@@ -14,8 +14,10 @@ from httpdyno.cli.options import (
     Limit,
     Memory,
     OutputFolder,
+    Preset,
     Quick,
     Repeat,
+    Scale,
     Seed,
     SubjectFolders,
     Timeout,
@@ -44,30 +46,34 @@ def bench(
     quick: Quick = False,
     cpus: Cpus = None,
     memory: Memory = None,
+    preset: Preset = None,
+    scale: Scale = None,
     format: Format = "table",  # noqa: A002
     out: OutputFolder = Path("runs"),
     subjects: SubjectFolders = None,
 ) -> None:
     """Crawl the same URLs with each client, interleaved, and print the table."""
     from httpdyno.cli.display import Display
-    from httpdyno.cli.output import check_format, close_run, print_table
+    from httpdyno.cli.output import check_format, close_run
+    from httpdyno.cli.preset import print_result, select
     from httpdyno.cli.session import CrawlOptions, make_crawl, make_place, open_urls
     from httpdyno.cli.terminal import messages
     from httpdyno.experiments.measure import measure
     from httpdyno.lab.interruption import Interruption
-    from httpdyno.model import SubjectKind
     from httpdyno.subjects.catalogue import read_catalogue
 
     check_format(format)
     catalogue = read_catalogue(subjects or ())
-    chosen = catalogue.select(names) if names else catalogue.of_kind(SubjectKind.CLIENT)
-    options = CrawlOptions(web, seed, timeout, duration, user_agent, concurrency, memory, repeat, quick)
+    chosen = select(catalogue, names, "bench", preset=preset, scale=scale, limit=limit, quick=quick)
+    options = CrawlOptions(web, seed, timeout, duration, user_agent, concurrency, memory, repeat, quick, preset)
     place = make_place(cpus, out)
     with (
         Interruption() as interruption,
-        open_urls(place, options, interruption, urls=urls, limit=limit) as prepared,
+        open_urls(place, options, interruption, urls=urls, limit=chosen.limit) as prepared,
         Display(messages()) as display,
     ):
-        measured = measure(make_crawl(options, prepared, place), chosen, prepared.file, place, display, interruption)
-    print_table(measured.table, format)
+        measured = measure(
+            make_crawl(options, prepared, place), chosen.subjects, prepared.file, place, display, interruption
+        )
+    print_result(chosen, measured.table, measured.folder, format)
     close_run(measured, invalid=() if names else tuple(catalogue.invalid.values()))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from httpdyno.cli.completion import WEBS, complete_formats, complete_webs
+from httpdyno.cli.completion import WEBS, complete_formats, complete_presets, complete_webs
 
 __all__ = [
     "Concurrency",
@@ -15,8 +15,10 @@ __all__ = [
     "Limit",
     "Memory",
     "OutputFolder",
+    "Preset",
     "Quick",
     "Repeat",
+    "Scale",
     "Seed",
     "SubjectFolders",
     "Timeout",
@@ -131,4 +133,16 @@ OutputFolder = Annotated[
 SubjectFolders = Annotated[
     list[Path] | None,
     typer.Option("--subjects", metavar="DIR", help="Folder of further subjects; may be given several times."),
+]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset",
+        metavar="NAME",
+        help="Measure again what was published: its subjects, concurrencies and number of URLs; then print both.",
+        autocompletion=complete_presets,
+    ),
+]
+Scale = Annotated[
+    str | None, typer.Option("--scale", metavar="SHARE", help="Take that share of a preset's URLs, such as 1/10.")
 ]

@@ -15,7 +15,7 @@ from httpdyno.subjects.catalogue import Catalogue
 
 __all__ = ["Selection", "print_result", "read_by_programs", "select"]
 
-_ABSENT: Final = "unavailable: httpdyno has no such subject"
+_NO_SUBJECT: Final = "httpdyno has no such subject"
 _FOR_PROGRAMS: Final = frozenset({"csv", "json"})
 
 
@@ -39,8 +39,11 @@ def select(
     preset: str | None = None,
     scale: str | None = None,
     limit: int | None = None,
+    quick: bool = False,
 ) -> Selection:
     """Choose subjects and URLs: those that are named, else the preset's, else every client and what is usual.
+
+    A first look (``quick``) at a preset takes the URLs of a first look, unless it is told how many.
 
     Raises
     ------
@@ -60,13 +63,21 @@ def select(
     if scale is not None and limit is not None:
         raise UsageError("--scale and --limit both say how many URLs; give one of them")
     found = find_preset(preset, experiment)
-    there = [name for name in found.subjects if name in catalogue.subjects or name in catalogue.invalid]
-    chosen = found.applied(catalogue.select(names or there))
-    absent = {name: _ABSENT for name in found.subjects if name not in there and not names}
-    return Selection(chosen, limit or found.urls(parse_scale(scale or "1")), found, absent)
+    share = parse_scale(scale or "1")
+    if limit is None and not (quick and scale is None):
+        limit = found.urls(share)
+    there = [name for name in found.subjects if name in catalogue.subjects]
+    subjects = found.applied(catalogue.select(names or there))
+    return Selection(subjects, limit, found, {} if names else _absent(found, catalogue))
 
 
-def print_result(selection: Selection, measured: Table, folder: Path, format_name: str) -> None:
+def _absent(found: Preset, catalogue: Catalogue) -> dict[str, str]:
+    missing = [name for name in found.subjects if name not in catalogue.subjects]
+    reasons = {name: catalogue.invalid[name].line for name in missing if name in catalogue.invalid}
+    return {name: f"unavailable: {reasons.get(name, _NO_SUBJECT)}" for name in missing}
+
+
+def print_result(selection: Selection, measured: Table, folder: Path | None, format_name: str) -> None:
     """Print what was measured: of a preset in the published form, then beside the published figures.
 
     Programs get one table, in which each row has both.
@@ -77,12 +88,12 @@ def print_result(selection: Selection, measured: Table, folder: Path, format_nam
         Who was measured.
     measured : Table
         The experiment's own table, printed when there is no preset.
-    folder : Path
+    folder : Path, optional
         The run.
     format_name : str
         One of ``report.format_names``.
     """
-    if selection.preset is None:
+    if selection.preset is None or folder is None:
         print_table(measured, format_name)
         return
     published, run = selection.preset.table, open_run(folder)

@@ -33,6 +33,7 @@ class CrawlOptions:
     memory: str | None
     repeat: int | None = None
     quick: bool = False
+    preset: str | None = None
 
 
 def make_crawl(options: CrawlOptions, urls: UrlFile, place: Place) -> Crawl:
@@ -55,6 +56,7 @@ def make_crawl(options: CrawlOptions, urls: UrlFile, place: Place) -> Crawl:
         memory_bytes=None if options.memory is None else parse_size_bytes(options.memory, name="--memory"),
         repeat=options.repeat,
         quick=options.quick,
+        preset=options.preset,
     )
 
 

@@ -49,6 +49,8 @@ class Crawl:
     repeat: int | None = None
     """How often each subject runs; None: as many times as is usual."""
     quick: bool = False
+    preset: str | None = None
+    """The publication whose subjects, concurrencies and number of URLs it has; None: chosen otherwise."""
 
     def __post_init__(self) -> None:
         """Refuse what no trial can be before anything is built."""
@@ -88,6 +90,7 @@ class Crawl:
             "memory_bytes": self.memory_bytes,
             "repeat": self.repeat,
             "quick": self.quick,
+            "preset": self.preset,
             "timeout_s": self.workload.timeout_s,
             "user_agent": self.workload.user_agent,
             "keepalive": self.workload.keepalive,

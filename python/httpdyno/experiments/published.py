@@ -1,9 +1,11 @@
 """A run beside what was published: what a manifest tells of how its figures came about, and the tables of both."""
 
+from dataclasses import replace
 from typing import Final
 
 from httpdyno.errors import UsageError
 from httpdyno.experiments.registry import definition_of
+from httpdyno.experiments.reservation import reservations
 from httpdyno.model import Table, format_size
 from httpdyno.published import Circumstances, PublishedTable, Workload, beside, find_preset, stacked
 from httpdyno.store import Machine, Manifest, Run, WebIdentity
@@ -55,7 +57,8 @@ def run_beside(run: Run, published: PublishedTable, *, for_programs: bool = Fals
         )
     measured = definition_of(experiment).table(run.records())
     put = beside if for_programs else stacked
-    return put(measured, published, circumstances_of(run.manifest))
+    table = put(measured, published, circumstances_of(run.manifest))
+    return replace(table, notes=(*reservations(run.manifest, finished=len(run.trials)), *table.notes))
 
 
 def published_beside(run: Run) -> Table | None:

@@ -52,6 +52,7 @@ def test_subjects_of_further_folders_are_offered_and_named_ones_are_not(
         ("httpdyno runs --format j", ["json"]),
         ("httpdyno doctor --format ", ["json", "plain"]),
         ("httpdyno published cr", ["crawl"]),
+        ("httpdyno bench --preset ", ["published"]),
         ("httpdyno bench no-such", []),
     ],
 )

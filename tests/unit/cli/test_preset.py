@@ -1,0 +1,89 @@
+"""`bench --preset published`: who is measured, on how much, and what is printed."""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import MakeSubject
+from doubles.command_line import Command
+from httpdyno.published import published_table
+from httpdyno.store import open_run
+
+SEED_COLUMNS = (
+    "language,method,concurrency,totalUrls,time,avg,max,okReqsSec,okReqsPct,avgBodyLen,2xx,3xx,4xx,5xx,Exception"
+)
+
+
+@pytest.fixture
+def _only_two(make_subject: MakeSubject, subject_folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave two subjects in the world: clients of the publication that answer at once."""
+    monkeypatch.setattr("httpdyno.subjects.catalogue.builtin_folder", lambda: subject_folders)
+    make_subject("go-net-http")
+    make_subject("deno-fetch")
+
+
+@pytest.mark.usefixtures("_only_two")
+def test_a_preset_measures_the_published_clients_as_they_were(httpdyno: Command, tmp_path: Path) -> None:
+    ended = httpdyno("bench", "--preset", "published", "--scale", "1/2000", "--repeat", "1", "--format", "json")
+    assert ended.code == 0, ended.err
+    rows = {row["subject"]: row for row in ended.rows}
+    assert list(rows) == [row.subject for row in published_table("crawl").rows]
+    measured = {name: (row["concurrency"], row["totalUrls"]) for name, row in rows.items() if row["totalUrls"]}
+    assert measured == {"deno-fetch": (150, 5), "go-net-http": (125, 5)}
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = open_run(folder)
+    assert {trial.subject: trial.concurrency for trial in run.records()} == {"deno-fetch": 150, "go-net-http": 125}
+    assert (run.manifest.settings["preset"], run.manifest.settings["concurrency"]) == ("published", None)
+
+
+@pytest.mark.usefixtures("_only_two")
+def test_a_preset_prints_the_seeds_table_first_and_the_published_one_beside_it(httpdyno: Command) -> None:
+    ended = httpdyno("bench", "--preset", "published", "--limit", "4", "--repeat", "1", "--format", "plain")
+    assert ended.code == 0, ended.err
+    lines = ended.out.splitlines()
+    assert lines[0].split() == SEED_COLUMNS.split(",")
+    assert [line.split()[:4] for line in lines[1:3]] in (
+        [["Python", "go-net-http", "125", "4"], ["Python", "deno-fetch", "150", "4"]],
+        [["Python", "deno-fetch", "150", "4"], ["Python", "go-net-http", "125", "4"]],
+    )
+    assert lines[3].split()[:6] == ["Rust", "reqwest", "150", "10000", "-", "-"]
+    assert "Rust reqwest: unavailable: httpdyno has no such subject" in lines
+    beside = [line for line in lines if line.split()[:3] == ["language", "method", "figures"]]
+    assert len(beside) == 1
+    assert any(line.split()[:3] == ["Go", "net/http", "ratio"] for line in lines)
+
+
+@pytest.mark.usefixtures("_only_two")
+def test_subjects_that_are_named_are_measured_alone_and_a_concurrency_overrides(
+    httpdyno: Command, make_subject: MakeSubject
+) -> None:
+    make_subject("mine")
+    ended = httpdyno(
+        "bench", "mine", "go-net-http", "--preset", "published", "--limit", "2", "--repeat", "1", "--format", "json"
+    )
+    measured = {row["subject"]: row["concurrency"] for row in ended.rows if row["totalUrls"]}
+    assert measured == {"go-net-http": 125, "mine": 3}
+    ended = httpdyno(
+        "bench", "go-net-http", "--preset", "published", "--limit", "2", "--repeat", "1", "--concurrency", "7",
+        "--format", "json",
+    )  # fmt: skip
+    assert {row["concurrency"] for row in ended.rows if row["totalUrls"]} == {7}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["bench", "--preset", "publisht"], "--preset: bench has no preset 'publisht'; known are: published"),
+        (["bench", "--preset", "published", "--scale", "0"], "--scale: '0' is no share of a whole; write it like 1/10"),
+        (["bench", "--preset", "published", "--scale", "2/0"], "--scale: '2/0' is no share of a whole"),
+        (["bench", "--preset", "published", "--scale", "3/2"], "--scale: '3/2' is no share of a whole"),
+        (["bench", "--scale", "1/10"], "--scale: there is nothing to take a share of; give a --preset, too"),
+        (["bench", "--preset", "published", "--scale", "1/10", "--limit", "5"], "both say how many URLs"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, arguments: list[str], said: str) -> None:
+    ended = httpdyno(*arguments)
+    assert ended.code == 2
+    assert said in ended.err
+    assert ended.out == ""
+    assert len(ended.err.splitlines()) == 1
