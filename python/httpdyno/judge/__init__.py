@@ -1,10 +1,13 @@
 """What was measured, judged: a verdict for every sample, an outcome and a validity for every trial."""
 
+from httpdyno.judge.belief import believed, believed_trials
+from httpdyno.judge.comparison import compare_runs
 from httpdyno.judge.crawl import summarise_crawl
 from httpdyno.judge.lines import Lines, read_lines
 from httpdyno.judge.metrics import CRAWL_METRICS, find_metric
 from httpdyno.judge.notes import trial_notes
 from httpdyno.judge.outcome import Ending, ending_from_report, outcome_of
+from httpdyno.judge.ranking import rank
 from httpdyno.judge.reference import Reference, expectations_unknown, read_arrivals, read_expectations
 from httpdyno.judge.table import trial_table
 from httpdyno.judge.trial import JudgedTrial, Remains, judge_crawl, trial_not_run
@@ -19,6 +22,9 @@ __all__ = [
     "Lines",
     "Reference",
     "Remains",
+    "believed",
+    "believed_trials",
+    "compare_runs",
     "correctness",
     "ending_from_report",
     "expectations_unknown",
@@ -27,6 +33,7 @@ __all__ = [
     "judge_samples",
     "latest_allowed_ns",
     "outcome_of",
+    "rank",
     "read_arrivals",
     "read_expectations",
     "read_lines",

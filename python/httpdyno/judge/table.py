@@ -1,21 +1,61 @@
-"""The table of an experiment: one row a subject, the median of its trials, those that can be believed first."""
+"""The table of an experiment: one row a subject, ranked, the median of its trials, those that can be believed first."""
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
+from httpdyno.judge.belief import believed, believed_trials
+from httpdyno.judge.doubt import level_notes, rank_notes
+from httpdyno.judge.group import grouped
 from httpdyno.judge.metrics import find_metric
 from httpdyno.judge.notes import trial_notes
-from httpdyno.model import Cell, Column, ColumnKind, Direction, Metric, Note, Outcome, Table, Trial, Validity
+from httpdyno.judge.ranking import rank
+from httpdyno.model import (
+    Cell,
+    Column,
+    ColumnKind,
+    Direction,
+    Metric,
+    Note,
+    Outcome,
+    Ranking,
+    Standing,
+    Table,
+    Trial,
+    Validity,
+)
 from httpdyno.stats import median
 
 __all__ = ["trial_table"]
 
+_RANK: Final = Column("rank", description="1-2: cannot be told apart from others that share a rank")
 _JUDGED: Final = (
     Column("wrong", ColumnKind.INTEGER, description="wrong answers that no known failure explains, in the worst trial"),
     Column("verdict", description="whether the figures can be trusted, or how the trial failed"),
 )
-_BELIEVED: Final = frozenset({Validity.VALID, None})
+_LEVEL: Final = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The trials of one subject under one condition, and where they put it."""
+
+    trials: Sequence[Trial]
+    standing: Standing | None
+    """None: it is not ranked."""
+    alone: bool
+    """Whether nobody else is ranked, so that a rank says nothing."""
+
+    @property
+    def well(self) -> Sequence[Trial]:
+        """Those that went well, whatever their figures are worth."""
+        return [trial for trial in self.trials if trial.outcome is Outcome.OK]
+
+    @property
+    def counting(self) -> Sequence[Trial]:
+        """Those that its figures come from."""
+        return believed_trials(self.trials) if believed(self.trials) else self.well
 
 
 def trial_table(
@@ -24,9 +64,12 @@ def trial_table(
     """Put trials into one row for each subject and condition.
 
     Rows that can be believed come first, the best of them at the top; then those that cannot; then those without any
-    trial that went well, by name. None is left out. Figures are medians over the trials that went well, ``wrong`` is
-    that of the worst of them, ``verdict`` is how a trial failed if one did, else the worst validity. What was not
-    measured is None.
+    trial that went well, by name. None is left out. Figures are medians over the trials that count (``believed``), else
+    over those that went well; ``wrong`` is that of the worst of those that went well; ``verdict`` is how a trial failed
+    if one did, else the worst validity of those that the figures come from. What was not measured is None.
+
+    Before the metric that ranks stands ``rank``, empty for rows that are not ranked and for one that is alone; after
+    it stand the ends of the interval of its median, under its name with ``Low`` and ``High``.
 
     Parameters
     ----------
@@ -48,42 +91,74 @@ def trial_table(
     ------
     UnknownName
         If ``ranked_by`` is none of the metrics.
+    InvalidValue
+        If that metric has no better and worse.
     """
-    ranking = find_metric(metrics, ranked_by)
-    groups: dict[tuple[str, str], list[Trial]] = {}
-    for trial in trials:
-        groups.setdefault((trial.condition, trial.subject), []).append(trial)
-    conditions = list(dict.fromkeys(condition for condition, _ in groups))
-    ordered = sorted(groups.values(), key=lambda group: (conditions.index(group[0].condition), *_place(group, ranking)))
-    columns = (*identity, *(metric.column for metric in metrics), *_JUDGED)
-    rows = tuple(
-        (*(getattr(group[0], column.name) for column in identity), *_figures(group, metrics), *_judged(group))
-        for group in ordered
-    )
-    notes = [Note(text, index) for index, group in enumerate(ordered) for text in trial_notes(group)]
-    return Table(columns, rows, notes=tuple(notes))
-
-
-def _place(group: Sequence[Trial], ranking: Metric) -> tuple[int, float, str]:
-    well = [trial for trial in group if trial.outcome is Outcome.OK]
-    believed = len(well) == len(group) and all(trial.validity in _BELIEVED for trial in well)
-    value = median(map(ranking.figure, well)) or 0.0
-    return (
-        0 if believed else 1 if well else 2,
-        -value if ranking.better is Direction.HIGHER else value,
-        group[0].subject,
+    ranking_metric = find_metric(metrics, ranked_by)
+    conditions = dict.fromkeys(trial.condition for trial in trials)
+    rankings = {
+        condition: rank([trial for trial in trials if trial.condition == condition], ranking_metric, level=_LEVEL)
+        for condition in conditions
+    }
+    rows = [row for condition in conditions for row in _rows(trials, condition, rankings[condition], ranking_metric)]
+    standings = [row.standing.value for row in rows if row.standing and row.standing.value]
+    notes = [Note(text, index) for index, row in enumerate(rows) for text in trial_notes(row.trials)]
+    doubts = (*rank_notes(rankings.values()), *level_notes(ranking_metric, standings, level=_LEVEL))
+    return Table(
+        (*identity, *(column for metric in metrics for column in _columns(metric, ranked_by)), *_JUDGED),
+        tuple(_cells(row, metrics, ranked_by, identity) for row in rows),
+        notes=(*notes, *map(Note, doubts)),
     )
 
 
-def _figures(group: Sequence[Trial], metrics: Sequence[Metric]) -> list[Cell]:
-    well = [trial for trial in group if trial.outcome is Outcome.OK]
-    return [_rounded(median(map(metric.figure, well)), metric.digits) for metric in metrics]
+def _rows(trials: Sequence[Trial], condition: str, ranking: Ranking, metric: Metric) -> list[_Row]:
+    """Give the rows of one condition, in their order."""
+    places = {standing.subject: place for place, standing in enumerate(ranking.standings)}
+    alone = len(places) == 1
+    rows = [
+        _Row(group, ranking.standings[places[subject]] if subject in places else None, alone)
+        for (of, subject), group in grouped(trials).items()
+        if of == condition
+    ]
+
+    def order(row: _Row) -> tuple[int, float, str]:
+        subject = row.trials[0].subject
+        if believed(row.trials):
+            return 0, places.get(subject, len(places)), subject
+        value = median(map(metric.figure, row.counting)) or 0.0
+        return 1 if row.counting else 2, -value if metric.better is Direction.HIGHER else value, subject
+
+    return sorted(rows, key=order)
 
 
-def _judged(group: Sequence[Trial]) -> tuple[Cell, Cell]:
-    well = [trial for trial in group if trial.outcome is Outcome.OK]
-    verified = [trial.tally.wrong for trial in well if trial.tally and not trial.tally.unverified]
-    return max(verified) if verified else None, _verdict(group)
+def _columns(metric: Metric, ranked_by: str) -> tuple[Column, ...]:
+    column = metric.column
+    if metric.name != ranked_by:
+        return (column,)
+    ends = (("Low", "lower"), ("High", "upper"))
+    bounds = (
+        replace(column, name=column.name + suffix, description=f"{which} end of the interval of its median")
+        for suffix, which in ends
+    )
+    return (_RANK, column, *bounds)
+
+
+def _cells(row: _Row, metrics: Sequence[Metric], ranked_by: str, identity: Sequence[Column]) -> tuple[Cell, ...]:
+    cells: list[Cell] = [getattr(row.trials[0], column.name) for column in identity]
+    for metric in metrics:
+        figure = _rounded(median(map(metric.figure, row.counting)), metric.digits)
+        cells += [figure] if metric.name != ranked_by else [*_ranked(row, figure, metric)]
+    verified = [trial.tally.wrong for trial in row.well if trial.tally and not trial.tally.unverified]
+    return (*cells, max(verified) if verified else None, _verdict(row))
+
+
+def _ranked(row: _Row, figure: Cell, metric: Metric) -> tuple[Cell, ...]:
+    """Give the rank, the figure, and the interval of its median."""
+    standing = row.standing
+    shown = None if standing is None or row.alone else standing.text
+    value = standing.value if standing else None
+    low, high = (value.low, value.high) if value else (None, None)
+    return shown, figure, _rounded(low, metric.digits), _rounded(high, metric.digits)
 
 
 def _rounded(value: float | None, digits: int) -> Cell:
@@ -92,9 +167,9 @@ def _rounded(value: float | None, digits: int) -> Cell:
     return round(value, digits) if digits else round(value)
 
 
-def _verdict(trials: Sequence[Trial]) -> str:
-    failed = [trial.outcome.value for trial in trials if trial.outcome is not Outcome.OK]
-    if failed:
+def _verdict(row: _Row) -> str:
+    failed = [trial.outcome.value for trial in row.trials if trial.outcome is not Outcome.OK]
+    if failed and not believed(row.trials):
         return Counter(failed).most_common(1)[0][0]
-    worst = [validity for validity in reversed(Validity) if any(trial.validity is validity for trial in trials)]
+    worst = [validity for validity in reversed(Validity) if any(trial.validity is validity for trial in row.counting)]
     return worst[0].value if worst else ""

@@ -34,6 +34,8 @@ class Comparison:
     blocks: int
     """Values that it rests on: pairs of one block, or the trials of the smaller side."""
     paired: bool
+    condition: str = ""
+    """The point of the experiment's grid at which both were measured; empty when there is one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def test_the_columns_begin_with_the_seeds() -> None:
     shown = [column.name for column in definition_of("bench").table([]).columns if column.shown]
     assert ",".join(shown) == (
         "language,method,concurrency,totalUrls,time,avg,max,okReqsSec,okReqsPct,avgBodyLen,2xx,3xx,4xx,5xx,Exception,"
-        "rightPerSec,p50,p99,cpuUser,cpuSys,peakMemory,wireBytes,connections,wrong,verdict"
+        "rank,rightPerSec,rightPerSecLow,rightPerSecHigh,p50,p99,cpuUser,cpuSys,peakMemory,wireBytes,connections,wrong,verdict"
     )
 
 
@@ -67,7 +67,10 @@ def test_one_trial() -> None:
         "4xx": 1,
         "5xx": 0,
         "Exception": 1,
+        "rank": None,
         "rightPerSec": 6.7,
+        "rightPerSecLow": None,
+        "rightPerSecHigh": None,
         "p50": 10.3,
         "p99": 98.0,
         "cpuUser": 30,

@@ -1,49 +1,31 @@
 """The table of a crawl: one row a subject, those that can be believed first, none left out."""
 
-from dataclasses import replace
+from typing import Any
 
+from doubles.trials import trial, trials_of
 from httpdyno.experiments.registry import definition_of
-from httpdyno.model import CrawlSummary, Outcome, Tally, Trial, Validity
-
-GOOD = Trial(
-    trial=0,
-    block=0,
-    position=0,
-    experiment="crawl",
-    condition="",
-    subject="a",
-    language="C",
-    method="m",
-    version="1",
-    concurrency=10,
-    web="plain",
-    seed=1,
-    link="direct",
-    timeout_ns=10**9,
-    keepalive=True,
-    check="",
-    http_version="",
-    urls_given=10,
-    outcome=Outcome.OK,
-    validity=Validity.VALID,
-    summary=CrawlSummary(urls=10, right_per_s=50.0),
-    tally=Tally(right=10),
-)
+from httpdyno.model import Outcome, Table, Tally, Trial, Validity
 
 
-def named(subject: str, right_per_s: float, **changes: object) -> Trial:
-    return replace(GOOD, subject=subject, summary=CrawlSummary(urls=10, right_per_s=right_per_s), **changes)  # type: ignore[arg-type]
+def named(subject: str, right_per_s: float, **changes: Any) -> Trial:
+    return trial(subject, 0, right_per_s, **changes)
 
 
 def failed(subject: str, outcome: Outcome, reason: str) -> Trial:
-    return replace(
-        GOOD, subject=subject, outcome=outcome, reason=reason, validity=None, summary=None, tally=None, version=None
-    )
+    return trial(subject, 0, outcome=outcome, reason=reason, validity=None, summary=None, tally=None, version=None)
+
+
+def bench(trials: list[Trial]) -> Table:
+    return definition_of("bench").table(trials)
+
+
+def table_notes(table: Table) -> list[str]:
+    return [note.text for note in table.notes if note.row is None]
 
 
 def test_rows_are_ranked_by_right_answers() -> None:
-    trials = [named("slow", 10), named("fast", 90), named("fast", 110), named("slow", 12)]
-    table = definition_of("bench").table(trials)
+    trials = trials_of("slow", [10, 12]) + trials_of("fast", [90, 110])
+    table = bench(trials)
     assert table.values("subject") == ("fast", "slow")
     assert table.values("rightPerSec") == (100.0, 11.0)
     assert table.values("verdict") == ("VALID", "VALID")
@@ -58,7 +40,7 @@ def test_what_cannot_be_believed_is_shown_and_not_ranked() -> None:
         named("fickle", 99),
         failed("fickle", Outcome.HUNG, "printed nothing"),
     ]
-    table = definition_of("bench").table(trials)
+    table = bench(trials)
     assert table.values("subject") == ("honest", "liar", "fickle", "b-broken", "z-missing")
     assert table.values("verdict") == ("VALID", "INCORRECT", "hung", "crashed", "unavailable")
     assert table.values("totalUrls")[-1] is None
@@ -68,6 +50,75 @@ def test_what_cannot_be_believed_is_shown_and_not_ranked() -> None:
 
 
 def test_no_trials_are_no_rows() -> None:
-    table = definition_of("bench").table([])
+    table = bench([])
     assert table.rows == ()
     assert "rightPerSec" in {column.name for column in table.columns}
+
+
+FAST = [200.0, 222, 201, 199, 210]
+SLOW = [100.0, 110, 101, 100, 104]
+
+
+def test_ranks_and_intervals_stand_around_what_ranks() -> None:
+    trials = trials_of("slow", SLOW) + trials_of("fast", FAST) + trials_of("same", FAST)
+    table = bench(trials)
+    names = [column.name for column in table.columns]
+    first = names.index("rank")
+    assert names[first : first + 5] == ["rank", "rightPerSec", "rightPerSecLow", "rightPerSecHigh", "p50"]
+    assert [row[first : first + 4] for row in table.rows] == [
+        ("1-2", 201.0, 199.0, 222.0),
+        ("1-2", 201.0, 199.0, 222.0),
+        ("3", 101.0, 100.0, 110.0),
+    ]
+    assert {column.unit for column in table.columns[first + 1 : first + 4]} == {"1/s"}
+
+
+def test_an_interval_of_less_confidence_is_explained() -> None:
+    (note,) = table_notes(bench(trials_of("fast", FAST) + trials_of("slow", SLOW[:4])))
+    assert note.startswith("rightPerSecLow, rightPerSecHigh: ")
+    assert "93.75 % or 87.5 % confidence, not 95 %" in note
+    assert table_notes(bench(trials_of("fast", [*FAST, 205.0]) + trials_of("slow", [*SLOW, 103.0]))) == []
+
+
+def test_one_trial_each_leaves_the_ranks_open_and_says_so() -> None:
+    table = bench([named("a", 1), named("b", 2), named("c", 3)])
+    assert table.values("subject") == ("c", "b", "a")
+    assert table.values("rank") == ("1-3", "1-3", "1-3")
+    assert table.values("rightPerSecLow") == (None, None, None)
+    (note,) = table_notes(table)
+    assert "fewer than 3 trials" in note
+
+
+def test_who_is_not_ranked_has_no_rank_and_no_interval() -> None:
+    liar = trials_of("liar", FAST, validity=Validity.INCORRECT, validity_reason="9 of 10 answers are wrong")
+    absent = [failed("missing", Outcome.UNAVAILABLE, "needs go")]
+    table = bench(liar + trials_of("slow", SLOW) + trials_of("slower", [value / 3 for value in SLOW]) + absent)
+    assert table.values("subject") == ("slow", "slower", "liar", "missing")
+    assert table.values("rank") == ("1", "2", None, None)
+    assert table.values("rightPerSec") == (101.0, 33.7, 201.0, None)
+    assert table.values("rightPerSecLow") == (100.0, 33.3, None, None)
+
+
+def test_a_rank_among_one_says_nothing() -> None:
+    assert bench(trials_of("only", FAST)).values("rank") == (None,)
+
+
+def test_trials_that_the_machine_spoiled_are_told_and_not_counted() -> None:
+    reason = "the origin was 9 ms late"
+    spoiled = trial(
+        "fast", 4, 1.0, validity=Validity.ORIGIN_LIMITED, validity_reason=reason, tally=Tally(right=7, late=3)
+    )
+    table = bench([*trials_of("fast", FAST[:4]), spoiled, *trials_of("slow", SLOW)])
+    assert table.values("rank") == ("1", "2")
+    assert table.values("rightPerSec") == (200.5, 101.0)
+    assert table.values("verdict") == ("VALID", "VALID")
+    assert table.values("wrong") == (3, 0)
+    assert f"ORIGIN_LIMITED: {reason} (1 of 5 trials)" in [note.text for note in table.notes if note.row == 0]
+
+
+def test_each_condition_is_ranked_for_itself() -> None:
+    near = trials_of("a", FAST, condition="near") + trials_of("b", SLOW, condition="near")
+    far = trials_of("a", SLOW, condition="far") + trials_of("b", FAST, condition="far")
+    table = bench(near + far)
+    assert table.values("subject") == ("a", "b", "b", "a")
+    assert table.values("rank") == ("1", "2", "1", "2")

@@ -1,0 +1,35 @@
+"""The trials of one subject under one condition: found among others, as figures by block."""
+
+from collections.abc import Iterable, Sequence
+
+from httpdyno.judge.belief import believed, believed_trials
+from httpdyno.model import Metric, Trial
+
+__all__ = ["figures_by_block", "grouped"]
+
+Group = tuple[str, str]
+"""A condition and a subject."""
+
+
+def grouped(trials: Iterable[Trial]) -> dict[Group, list[Trial]]:
+    """Put trials together by condition and subject, in the order in which these first come."""
+    groups: dict[Group, list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault((trial.condition, trial.subject), []).append(trial)
+    return groups
+
+
+def figures_by_block(trials: Sequence[Trial], metric: Metric) -> dict[int, float]:
+    """Give the figure of each trial that counts, by its block; none when the subject cannot be believed.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        All trials of one subject under one condition, one a block.
+    metric : Metric
+        Whose figure; trials without one are left out.
+    """
+    if not believed(trials):
+        return {}
+    figures = {trial.block: metric.figure(trial) for trial in believed_trials(trials)}
+    return {block: float(figure) for block, figure in figures.items() if figure is not None}

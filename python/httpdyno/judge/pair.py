@@ -1,0 +1,78 @@
+"""Pairs that are compared together: what may be said of each once all of them are taken into account."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from httpdyno.errors import InvalidValue
+from httpdyno.model import Comparison, Difference, Direction, Metric
+from httpdyno.stats import Effect, holm
+
+__all__ = ["Pair", "corrected", "rankable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two sets of values that are compared, and what they say before any correction."""
+
+    subject: str
+    baseline: str
+    condition: str
+    effect: Effect
+    blocks: int
+    paired: bool
+
+
+def corrected(pairs: Sequence[Pair], metric: Metric, *, level: float) -> tuple[Comparison, ...]:
+    """Say what may be said of pairs that are compared together, after Holm's correction.
+
+    Pairs that say nothing are no part of the family: nothing false can be said of them.
+
+    Raises
+    ------
+    InvalidValue
+        If the metric has no better and worse.
+    """
+    rankable(metric)
+    tested = [pair.effect.p for pair in pairs if pair.effect.p is not None]
+    adjusted = iter(holm(tested).tolist())
+    comparisons = []
+    for pair in pairs:
+        effect = pair.effect
+        p_adjusted = None if effect.p is None else next(adjusted)
+        comparisons.append(
+            Comparison(
+                subject=pair.subject,
+                baseline=pair.baseline,
+                metric=metric.name,
+                ratio=effect.ratio,
+                p=effect.p,
+                p_adjusted=p_adjusted,
+                difference=_difference(effect, p_adjusted, metric, level),
+                blocks=pair.blocks,
+                paired=pair.paired,
+                condition=pair.condition,
+            )
+        )
+    return tuple(comparisons)
+
+
+def rankable(metric: Metric) -> None:
+    """Refuse a metric by which nobody is better.
+
+    Raises
+    ------
+    InvalidValue
+        If it has no direction.
+    """
+    if metric.better is Direction.NEITHER:
+        raise InvalidValue(
+            f"{metric.name} describes what was measured and is neither better nor worse when it is higher; "
+            "choose a metric with a direction"
+        )
+
+
+def _difference(effect: Effect, p_adjusted: float | None, metric: Metric, level: float) -> Difference:
+    if p_adjusted is None or p_adjusted > 1 - level or effect.sign == 0:
+        return Difference.UNDECIDED
+    higher_is_better = metric.better is Direction.HIGHER
+    return Difference.BETTER if (effect.sign > 0) == higher_is_better else Difference.WORSE

@@ -1,0 +1,92 @@
+"""Where subjects stand among each other: ranks that say what can be told, from blocks that they share."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+
+from httpdyno.errors import InvalidValue
+from httpdyno.judge.group import figures_by_block, grouped
+from httpdyno.judge.pair import Pair, corrected, rankable
+from httpdyno.model import Comparison, Difference, Direction, Metric, Ranking, Standing, Trial
+from httpdyno.stats import FloatArray, median_interval, paired_effect
+
+__all__ = ["rank"]
+
+_UNDECIDED: Final = Difference.UNDECIDED
+
+
+def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95) -> Ranking:
+    """Rank the subjects that can be believed, with as much certainty as their trials allow.
+
+    Any two are compared by the blocks that both have a figure in. A subject's first possible rank is one more than
+    the number of those that are surely better, its last one leaves room for those that are surely worse: subjects that
+    cannot be told apart share ranks, and with fewer than three blocks nobody can.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        Of one condition, one for each subject and block. Those of subjects that ``believed`` rejects have no part.
+    metric : Metric
+        By what; trials without its figure are left out.
+    level : float
+        Confidence of each interval, and of all ranks together.
+
+    Returns
+    -------
+    Ranking
+        The best first; those of the same first rank by their medians. Each pair once, the better median first.
+
+    Raises
+    ------
+    InvalidValue
+        If the metric has no better and worse, or the trials are of several conditions.
+    """
+    rankable(metric)
+    conditions = {trial.condition for trial in trials}
+    if len(conditions) > 1:
+        raise InvalidValue(f"subjects are ranked under one condition, not {len(conditions)}: {sorted(conditions)}")
+    condition = next(iter(conditions), "")
+    by_subject: dict[str, dict[int, float]] = {}
+    for (_, subject), group in grouped(trials).items():
+        figures = figures_by_block(group, metric)
+        if figures:
+            by_subject[subject] = figures
+    medians = {subject: float(np.median(list(figures.values()))) for subject, figures in by_subject.items()}
+    sign = -1 if metric.better is Direction.HIGHER else 1
+    ordered = sorted(by_subject, key=lambda subject: (sign * medians[subject], subject))
+    pairs = [
+        _pair(subject, baseline, condition, by_subject, level=level) for subject, baseline in combinations(ordered, 2)
+    ]
+    comparisons = corrected(pairs, metric, level=level)
+    sure = [_winner_first(comparison) for comparison in comparisons if comparison.difference is not _UNDECIDED]
+    standings = [
+        Standing(
+            subject,
+            best=1 + sum(loser == subject for _, loser in sure),
+            worst=len(ordered) - sum(winner == subject for winner, _ in sure),
+            value=median_interval(np.array(list(by_subject[subject].values())), level=level),
+        )
+        for subject in ordered
+    ]
+    # The sort is stable: medians decide among those of one first rank.
+    return Ranking(metric.name, tuple(sorted(standings, key=lambda standing: standing.best)), comparisons)
+
+
+def _pair(
+    subject: str, baseline: str, condition: str, by_subject: Mapping[str, Mapping[int, float]], *, level: float
+) -> Pair:
+    first, second = by_subject[subject], by_subject[baseline]
+    common = sorted(first.keys() & second.keys())
+    effect = paired_effect(_values(first, common), _values(second, common), level=level)
+    return Pair(subject, baseline, condition, effect, len(common), paired=True)
+
+
+def _values(figures: Mapping[int, float], blocks: Sequence[int]) -> FloatArray:
+    return np.array([figures[block] for block in blocks], dtype=np.float64)
+
+
+def _winner_first(comparison: Comparison) -> tuple[str, str]:
+    pair = (comparison.subject, comparison.baseline)
+    return pair if comparison.difference is Difference.BETTER else pair[::-1]
