@@ -8,7 +8,7 @@ from typing import Final
 from httpdyno.errors import UnknownName, UnreadableRun
 from httpdyno.store.layout import MANIFEST
 
-__all__ = ["RELATIVE_NAMES", "find_run", "run_folders"]
+__all__ = ["RELATIVE_NAMES", "find_run", "foreign_folders", "run_folders"]
 
 RELATIVE_NAMES: Final = ("latest", "previous")
 """The run that was started last, and the one before it."""
@@ -62,11 +62,28 @@ def run_folders(runs: Path) -> tuple[Path, ...]:
     UnreadableRun
         If the folder cannot be looked into.
     """
+    found = [path for path in _folders(runs) if (path / MANIFEST).is_file()]
+    return tuple(sorted(found, key=lambda path: (_started_at(path), path.name), reverse=True))
+
+
+def foreign_folders(runs: Path) -> tuple[Path, ...]:
+    """List what lies among the runs and is none: folders without ``manifest.json``, but for hidden ones.
+
+    Raises
+    ------
+    UnreadableRun
+        If the folder cannot be looked into.
+    """
+    return tuple(
+        sorted(path for path in _folders(runs) if not (path / MANIFEST).is_file() and not path.name.startswith("."))
+    )
+
+
+def _folders(runs: Path) -> list[Path]:
     try:
-        found = [path for path in runs.iterdir() if (path / MANIFEST).is_file()] if runs.is_dir() else []
+        return [path for path in runs.iterdir() if path.is_dir()] if runs.is_dir() else []
     except OSError as error:
         raise UnreadableRun(f"{runs}: the runs cannot be listed: {error.strerror}") from error
-    return tuple(sorted(found, key=lambda path: (_started_at(path), path.name), reverse=True))
 
 
 def _started_at(folder: Path) -> datetime:

@@ -60,5 +60,17 @@ def test_values_of_options_are_offered(line: str, offers: list[str]) -> None:
     assert offered(line) == offers
 
 
+@pytest.mark.parametrize("line", ["httpdyno query --runs {} --run ", "httpdyno query --out {} --run "])
+def test_runs_are_offered(tmp_path: Path, line: str) -> None:
+    asked = line.format(tmp_path)
+    assert offered(asked) == []
+    for name in ("before", "after"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.json").write_text("{}", encoding="utf-8")
+        (tmp_path / f"no-run-{name}").mkdir()
+    assert offered(asked) == ["after", "before", "latest", "previous"]
+    assert offered(f"{asked}la") == ["latest"]
+
+
 def test_webs_are_those_that_the_engine_holds() -> None:
     assert set(WEBS) == {path.stem for path in (ROOT / "webs").glob("*.toml")}

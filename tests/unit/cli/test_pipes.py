@@ -21,6 +21,8 @@ START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.e
         ["doctor", "--format", "json"],
         ["subjects", "list"],
         ["runs"],
+        ["query", "select 1 as one"],
+        ["query", "select * from runs", "--format", "csv"],
         ["try", "good", "--limit", "5"],
         ["try", "good", "--limit", "5", "--format", "plain"],
         ["bench", "good", "--limit", "5"],

@@ -1,0 +1,100 @@
+"""``httpdyno query``: SQL over everything that has been measured."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from httpdyno.cli.completion import complete_runs
+from httpdyno.cli.options import Format
+from httpdyno.cli.run_argument import RUN_HELP, RunsFolder
+
+if TYPE_CHECKING:
+    from httpdyno.errors import UnreadableRun
+    from httpdyno.store import Run
+    from httpdyno.store.query import Answer
+
+__all__ = ["MOST_SHOWN", "query"]
+
+MOST_SHOWN: Final = 10_000
+"""Rows of a table for people, who need all of them side by side to be aligned."""
+_STANDARD_INPUT: Final = "-"
+
+
+def query(
+    sql: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SQL", help="A query over the tables runs, trials and samples; - reads it from standard input."
+        ),
+    ] = None,
+    run: Annotated[
+        list[str] | None,
+        typer.Option("--run", metavar="RUN", help=f"Only this run: {RUN_HELP}.", autocompletion=complete_runs),
+    ] = None,
+    runs: RunsFolder = Path("runs"),
+    format: Format = "table",  # noqa: A002
+) -> None:
+    """Ask SQL of all runs in a folder.
+
+    The tables trials and samples have the columns of the records and, before them, run. Runs that cannot be read are
+    named on stderr and left out; one that --run asks for is refused.
+    """
+    from httpdyno.cli.output import check_format
+    from httpdyno.cli.terminal import reader_may_leave
+    from httpdyno.report.stream import STREAMED, stream
+    from httpdyno.store.query import ask
+
+    check_format(format)
+    answer = ask(_opened(run, runs), _text(sql))
+    with reader_may_leave():
+        for piece in stream(answer.columns, answer.batches, format) if format in STREAMED else _table(answer, format):
+            sys.stdout.write(piece)
+        sys.stdout.flush()
+
+
+def _opened(names: list[str] | None, runs: Path) -> "dict[str, Run]":
+    from httpdyno.cli.terminal import tell
+    from httpdyno.store import find_run, run_folders
+    from httpdyno.store.find import foreign_folders
+    from httpdyno.store.query import open_runs
+
+    def refuse(error: "UnreadableRun") -> None:
+        raise error
+
+    if names:
+        return open_runs([find_run(name, runs) for name in dict.fromkeys(names)], refuse)
+    folders = [*reversed(run_folders(runs)), *foreign_folders(runs)]
+    if not folders:
+        tell(f"there are no runs in {runs}; make one with httpdyno bench")
+    return open_runs(folders, lambda error: tell(f"left out: {error.line}"))
+
+
+def _text(sql: str | None) -> str:
+    from httpdyno.errors import UsageError
+
+    if sql is None and sys.stdin.isatty():
+        raise UsageError("there is no query; write it like: httpdyno query 'select subject, right_per_s from trials'")
+    if sql not in {None, _STANDARD_INPUT}:
+        return str(sql)
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise UsageError("the query on standard input is no UTF-8 text") from error
+
+
+def _table(answer: "Answer", format_name: str) -> Iterator[str]:
+    import polars as pl
+
+    from httpdyno.report import Surface, render
+    from httpdyno.report.frame_table import frame_table
+
+    frame = pl.DataFrame(schema=answer.columns)
+    for batch in answer.batches:
+        frame = pl.concat([frame, batch])
+        if len(frame) > MOST_SHOWN:
+            break
+    notes = (f"the first {MOST_SHOWN:,} rows; --format csv or json gives all",) if len(frame) > MOST_SHOWN else ()
+    yield render(frame_table(frame.head(MOST_SHOWN), notes), format_name, Surface.of(sys.stdout))

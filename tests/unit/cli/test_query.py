@@ -1,0 +1,140 @@
+"""`httpdyno query`: what it prints, what it refuses, what it leaves out."""
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from doubles.command_line import Command
+
+VERSION_1 = Path(__file__).parents[2] / "golden" / "run-of-version-1"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """A folder with one run, of record version 1."""
+    shutil.copytree(VERSION_1, tmp_path / "runs" / "first")
+    return tmp_path / "runs"
+
+
+def spoil(folder: Path, version: int | None) -> None:
+    """Make the run a damaged one, or one of another record version."""
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    text = "{" if version is None else json.dumps(manifest | {"record_version": version})
+    (folder / "manifest.json").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.usefixtures("runs")
+def test_rows_are_objects(httpdyno: Command) -> None:
+    ended = httpdyno("query", "select run, trial, outcome from trials order by trial", "--format", "json")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.rows[0] == {"run": "first", "trial": 0, "outcome": "ok"}
+    assert [row["outcome"] for row in ended.rows] == ["ok", "crashed", "unavailable"]
+
+
+@pytest.mark.usefixtures("runs")
+def test_lists_of_structures_are_printed_in_every_format(httpdyno: Command) -> None:
+    query = "select memory, statuses from trials where trial = 0"
+    (row,) = httpdyno("query", query, "--format", "json").rows
+    assert row["statuses"] == [{"name": "200", "count": 3}, {"name": "404", "count": 1}]
+    (line,) = csv.DictReader(io.StringIO(httpdyno("query", query, "--format", "csv").out))
+    assert json.loads(line["statuses"]) == row["statuses"]
+    for name in ("table", "plain"):
+        assert '[{"name": "200", "count": 3}, {"name": "404", "count": 1}]' in httpdyno(
+            "query", query, "--format", name
+        ).out  # fmt: skip
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize("arguments", [["-"], []])
+def test_the_query_is_read_from_standard_input(httpdyno: Command, arguments: list[str]) -> None:
+    ended = httpdyno("query", *arguments, "--format", "csv", stdin=b"-- how many\nselect count(*) as n from samples\n")
+    assert (ended.code, ended.out) == (0, "n\n7\n")
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_query_that_is_no_text_is_one_line(httpdyno: Command) -> None:
+    ended = httpdyno("query", "-", stdin=b"select '\xff'")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "httpdyno: the query on standard input is no UTF-8 text\n"
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_table_of_many_rows_says_that_there_are_more(httpdyno: Command) -> None:
+    many = " cross join ".join(f"samples s{number}" for number in range(5))
+    query = f"select s0.line from {many}"
+    ended = httpdyno("query", query, "--format", "plain")
+    assert ended.out.splitlines()[-1] == "the first 10,000 rows; --format csv or json gives all"
+    assert len(ended.out.splitlines()) == 10_002
+    assert len(httpdyno("query", query, "--format", "csv").out.splitlines()) == 7**5 + 1
+
+
+def test_other_folders_of_runs_and_single_runs_can_be_asked(httpdyno: Command, runs: Path, tmp_path: Path) -> None:
+    runs.rename(tmp_path / "elsewhere")
+    shutil.copytree(VERSION_1, tmp_path / "elsewhere" / "second")
+    query = ("query", "select run from runs order by run", "--format", "csv")
+    assert httpdyno(*query, "--runs", "elsewhere").out == "run\nfirst\nsecond\n"
+    assert httpdyno(*query, "--out", "elsewhere").out == "run\nfirst\nsecond\n"
+    assert httpdyno(*query, "--runs", "elsewhere", "--run", "second").out == "run\nsecond\n"
+    assert httpdyno(*query, "--run", "elsewhere/first", "--run", str(VERSION_1)).out == "run\nfirst\nrun-of-version-1\n"
+
+
+def test_where_there_is_nothing_the_answer_is_empty_and_says_so(httpdyno: Command) -> None:
+    ended = httpdyno("query", "select run from runs", "--format", "json")
+    assert (ended.code, ended.out) == (0, "[]\n")
+    assert ended.err == "httpdyno: there are no runs in runs; make one with httpdyno bench\n"
+
+
+def test_what_cannot_be_read_is_named_and_left_out(httpdyno: Command, runs: Path) -> None:
+    for name, version in (("damaged", None), ("newer", 99)):
+        shutil.copytree(VERSION_1, runs / name)
+        spoil(runs / name, version)
+    (runs / "foreign").mkdir()
+    (runs / ".hidden").mkdir()
+    ended = httpdyno("query", "select run from runs", "--format", "csv")
+    assert (ended.code, ended.out) == (0, "run\nfirst\n")
+    lines = ended.err.splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("httpdyno: left out: runs/") for line in lines)
+    assert "runs/foreign is no run of httpdyno: it has no manifest.json" in ended.err
+    assert "runs/newer: written by a newer httpdyno (records of version 99, this one reads up to 1)" in ended.err
+
+
+@pytest.mark.parametrize(("name", "said"), [("damaged", "manifest.json is damaged"), ("newer", "update httpdyno")])
+def test_what_cannot_be_read_is_refused_when_it_is_asked_for(
+    httpdyno: Command, runs: Path, name: str, said: str
+) -> None:
+    shutil.copytree(VERSION_1, runs / name)
+    spoil(runs / name, 99 if name == "newer" else None)
+    ended = httpdyno("query", "select run from runs", "--run", name)
+    assert (ended.code, ended.out, len(ended.err.splitlines())) == (2, "", 1)
+    assert said in ended.err
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["selct 1"], "httpdyno: query: 'selct' begins no query; write it like: select subject, right_per_s from"),
+        (
+            ["select * from trails"],
+            "httpdyno: query: no table 'trails'; did you mean 'trials'? known are: runs, trials,",
+        ),
+        (
+            ["select subjct from trials"],
+            "httpdyno: query: no column 'subjct'; did you mean 'subject'? known are: run, ",
+        ),
+        (["select 1", "--format", "xml"], "httpdyno: --format: 'xml' is not known; known are: "),
+        (["select 1", "--run", "absent"], "httpdyno: there is no run 'absent', neither as a folder nor below runs; kn"),
+        (["drop table runs"], "httpdyno: query: 'drop' begins no query"),
+        ([""], "httpdyno: query: there is no query; write it like"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, arguments: list[str], said: str) -> None:
+    ended = httpdyno("query", *arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(said)
+    assert len(ended.err.splitlines()) == 1
