@@ -2,25 +2,42 @@
 
 from httpdyno.store.columns import polars_schema
 from httpdyno.store.find import RELATIVE_NAMES, find_run, run_folders
-from httpdyno.store.manifest import GitState, Machine, Manifest, SubjectVersion, WebIdentity
-from httpdyno.store.reader import Run, open_run
+from httpdyno.store.kept_list import keep_list, restore_list
+from httpdyno.store.lock import Holder, holder_of
+from httpdyno.store.manifest import (
+    EngineIdentity,
+    GitState,
+    Machine,
+    Manifest,
+    SubjectVersion,
+    UrlList,
+    WebIdentity,
+)
+from httpdyno.store.reader import Run, open_run, read_manifest
 from httpdyno.store.surroundings import describe_git, describe_machine, lockfile_digests
 from httpdyno.store.writer import RunWriter
 
 __all__ = [
     "RELATIVE_NAMES",
+    "EngineIdentity",
     "GitState",
+    "Holder",
     "Machine",
     "Manifest",
     "Run",
     "RunWriter",
     "SubjectVersion",
+    "UrlList",
     "WebIdentity",
     "describe_git",
     "describe_machine",
     "find_run",
+    "holder_of",
+    "keep_list",
     "lockfile_digests",
     "open_run",
     "polars_schema",
+    "read_manifest",
+    "restore_list",
     "run_folders",
 ]

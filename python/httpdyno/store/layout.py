@@ -2,13 +2,19 @@
 
 from typing import Final
 
-__all__ = ["MANIFEST", "PARTS", "SAMPLES", "TRIALS", "sample_part", "trial_part"]
+__all__ = ["LOCK", "MANIFEST", "OUTPUT", "PARTS", "SAMPLES", "TRIALS", "URLS", "sample_part", "trial_part"]
 
 MANIFEST: Final = "manifest.json"
 TRIALS: Final = "trials.parquet"
 SAMPLES: Final = "samples.parquet"
 PARTS: Final = "parts"
-"""Folder with one pair of files for each finished trial, until the run is closed."""
+"""Folder with one pair of files for each finished trial, until the run is complete."""
+URLS: Final = "urls.gz"
+"""The list of URLs, one a line, until the run is complete; not there when a web made it."""
+LOCK: Final = "lock"
+"""Held by the process that is making the run; names that process."""
+OUTPUT: Final = "output.txt"
+"""What a run in the background printed."""
 
 
 def trial_part(number: int | str) -> str:

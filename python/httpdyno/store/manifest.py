@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "EngineIdentity",
     "GitState",
     "Machine",
     "Manifest",
     "RunState",
     "SubjectVersion",
+    "UrlList",
     "WebIdentity",
     "manifest_from_json",
     "manifest_to_json",
@@ -53,6 +55,25 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineIdentity:
+    """The engine that made the rooms: the same digest is the same program."""
+
+    version: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class UrlList:
+    """The list that every subject was given."""
+
+    source: str | None
+    """The file that it came from, ``-`` for standard input; None: the web itself."""
+    count: int
+    sha256: str
+    """Of the URLs, one a line."""
+
+
+@dataclass(frozen=True, slots=True)
 class WebIdentity:
     """Which web was crawled: the same digest is the same web."""
 
@@ -74,6 +95,10 @@ class SubjectVersion:
     """SHA-256 of each lockfile in its folder, by file name."""
     unavailable: str | None = None
     """Why it could not be measured; None when it could."""
+    folder: str | None = None
+    """Where it lay."""
+    fingerprint: str | None = None
+    """Hash of its files and of the programs that it was built with; None until that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +120,11 @@ class Manifest:
     subjects: tuple[SubjectVersion, ...] = ()
     settings: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
     """The options of the command, with their defaults."""
+    engine: EngineIdentity | None = None
+    urls: UrlList | None = None
+    """None in runs that cannot be resumed: those of versions that could not, and those without a list."""
+    resumed_at: tuple[datetime, ...] = ()
+    """When it was continued, each time."""
 
 
 @cache

@@ -12,7 +12,7 @@ from httpdyno.store.columns import polars_schema
 from httpdyno.store.layout import MANIFEST, PARTS, SAMPLES, TRIALS, sample_part, trial_part
 from httpdyno.store.manifest import Manifest, manifest_from_json
 
-__all__ = ["Run", "open_run"]
+__all__ = ["Run", "open_run", "read_manifest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +59,13 @@ class Run:
         return _scan(self.folder, files, Sample)
 
 
-def open_run(folder: Path) -> Run:
-    """Open the folder of a run, complete or partial, of this record version or an earlier one.
+def read_manifest(folder: Path) -> Manifest:
+    """Read what a run consists of, and none of its trials.
 
     Raises
     ------
     UnreadableRun
-        If the folder is no run, is damaged, or was written by a newer version.
+        If the folder is no run, its manifest is damaged, or it was written by a newer version.
     """
     try:
         text = (folder / MANIFEST).read_bytes()
@@ -74,16 +74,28 @@ def open_run(folder: Path) -> Run:
         raise UnreadableRun(f"{folder} {what}") from error
     except OSError as error:
         raise UnreadableRun(f"{folder}: manifest.json cannot be read: {error.strerror}") from error
-    manifest = manifest_from_json(text, where=str(folder))
+    return manifest_from_json(text, where=str(folder))
+
+
+def open_run(folder: Path) -> Run:
+    """Open the folder of a run, complete or partial, of this record version or an earlier one.
+
+    Raises
+    ------
+    UnreadableRun
+        If the folder is no run, is damaged, or was written by a newer version.
+    """
+    manifest = read_manifest(folder)
     merged = folder / TRIALS
-    if manifest.state == "complete" or merged.exists():
-        files = [merged]
-    else:
-        files = sorted((folder / PARTS).glob(trial_part("*")))
+    gathered = manifest.state == "complete" or merged.exists()
+    files = [merged] if gathered else sorted((folder / PARTS).glob(trial_part("*")))
     try:
         return Run(folder, manifest, _scan(folder, files, Trial).collect())
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise _damaged(folder, error) from error
+    except (OSError, pl.exceptions.PolarsError, UnreadableRun) as error:
+        if not gathered and merged.exists():
+            # It was completed in this moment, and its parts were cleared away.
+            return open_run(folder)
+        raise error if isinstance(error, UnreadableRun) else _damaged(folder, error) from error
 
 
 def _parts(folder: Path, trials: list[int]) -> list[Path]:

@@ -9,12 +9,14 @@ from typing import Final
 
 import polars as pl
 
-from httpdyno.errors import InvalidValue, StorageFailed
+from httpdyno.errors import InvalidValue, NotResumable, StorageFailed
 from httpdyno.model import Sample, Trial, flatten
 from httpdyno.store.columns import polars_schema
 from httpdyno.store.files import storing, write_whole
-from httpdyno.store.layout import MANIFEST, PARTS, SAMPLES, TRIALS, sample_part, trial_part
+from httpdyno.store.layout import MANIFEST, PARTS, SAMPLES, TRIALS, URLS, sample_part, trial_part
+from httpdyno.store.lock import RunLock, holder_of
 from httpdyno.store.manifest import Manifest, RunState, manifest_to_json
+from httpdyno.store.reader import read_manifest
 
 __all__ = ["RunWriter"]
 
@@ -23,10 +25,10 @@ _NAMES_TRIED: Final = 1000
 
 
 class RunWriter:
-    """A run that is being made.
+    """A run that is being made; holds the lock of its folder.
 
-    The folder is there, marked ``partial``, from the start; each finished trial is kept at once under ``parts/``.
-    ``close`` gathers them into ``trials.parquet`` and ``samples.parquet``.
+    The folder is there, marked ``partial``, from the start; each finished trial is kept at once under ``parts/``. When
+    the run is complete, ``close`` gathers them into ``trials.parquet`` and ``samples.parquet``.
 
     Attributes
     ----------
@@ -34,12 +36,15 @@ class RunWriter:
         Where the run lies.
     manifest : Manifest
         What the run consists of.
+    lock : RunLock
+        Says that the run is being made.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
-        """Use ``create``."""
+    def __init__(self, folder: Path, manifest: Manifest, lock: RunLock) -> None:
+        """Use ``create`` or ``reopen``."""
         self.folder: Final = folder
-        self.manifest: Final = manifest
+        self.manifest = manifest
+        self.lock: Final = lock
 
     @classmethod
     def create(cls, root: Path, manifest: Manifest) -> "RunWriter":
@@ -56,7 +61,6 @@ class RunWriter:
         """
         if not _NAME.fullmatch(manifest.experiment):
             raise InvalidValue(f"experiment {manifest.experiment!r}: a name is lower-case letters, digits and hyphens")
-        content = manifest_to_json(replace(manifest, state="partial"))
         name = f"{manifest.started_at.astimezone(UTC):%Y%m%dT%H%M%SZ}-{manifest.experiment}"
         with storing(root):
             root.mkdir(parents=True, exist_ok=True)
@@ -66,14 +70,68 @@ class RunWriter:
                     folder.mkdir()
                 except FileExistsError:
                     continue
-                try:
-                    write_whole(folder / MANIFEST, lambda file: file.write(content))
-                    (folder / PARTS).mkdir()
-                except BaseException:
-                    shutil.rmtree(folder, ignore_errors=True)
-                    raise
-                return cls(folder, manifest)
+                return cls._begin(folder, replace(manifest, state="partial"))
         raise StorageFailed(f"{root / name}: too many runs within one second; move some of them away")
+
+    @classmethod
+    def _begin(cls, folder: Path, manifest: Manifest) -> "RunWriter":
+        try:
+            lock = RunLock.take(folder)
+            assert lock is not None, "nobody knows of the folder yet"
+            writer = cls(folder, manifest, lock)
+            writer.describe(manifest)
+            (folder / PARTS).mkdir()
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return writer
+
+    @classmethod
+    def reopen(cls, folder: Path, inherited: int | None = None) -> "RunWriter":
+        """Go on with a run that is ``partial``.
+
+        Parameters
+        ----------
+        folder : Path
+            Of the run.
+        inherited : int, optional
+            Descriptor with which this process may have been started, of a lock that is held already.
+
+        Raises
+        ------
+        UnreadableRun
+            If the folder is no run, or is damaged.
+        NotResumable
+            If the run is complete, or another process is making it.
+        StorageFailed
+            If the folder cannot be written.
+        """
+        _resumable(folder)  # before a file is made in it
+        lock = None if inherited is None else RunLock.inherit(folder, inherited)
+        lock = lock or RunLock.take(folder)
+        if lock is None:
+            holder = holder_of(folder)
+            process = f" (process {holder.process})" if holder and holder.process else ""
+            raise NotResumable(f"{folder} is still running{process}: wait for its end, or stop it first")
+        try:
+            # Once more: whoever held the lock until now may have completed it.
+            return cls(folder, _resumable(folder), lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    def describe(self, manifest: Manifest) -> None:
+        """Write down anew what the run consists of.
+
+        Raises
+        ------
+        StorageFailed
+            If it cannot be written.
+        """
+        content = manifest_to_json(manifest)
+        with storing(self.folder):
+            write_whole(self.folder / MANIFEST, lambda file: file.write(content))
+        self.manifest = manifest
 
     def add(self, trial: Trial, samples: pl.DataFrame | None = None) -> None:
         """Keep a finished trial.
@@ -99,7 +157,14 @@ class RunWriter:
             write_whole(self.folder / PARTS / trial_part(trial.trial), record.write_parquet)
 
     def close(self, *, complete: bool, ended_at: datetime) -> Path:
-        """Gather the trials, and say whether the run is complete.
+        """End the writing; gather the trials of a run that is complete.
+
+        Parameters
+        ----------
+        complete : bool
+            Whether all planned trials are there. Else the run stays ``partial`` and can be reopened.
+        ended_at : datetime
+            When it ended.
 
         Returns
         -------
@@ -111,6 +176,23 @@ class RunWriter:
         StorageFailed
             If it cannot be written; the run stays ``partial``, with all of its trials.
         """
+        state: RunState = "complete" if complete else "partial"
+        try:
+            if complete:
+                self._gather()
+            self.describe(replace(self.manifest, state=state, ended_at=ended_at))
+            if complete:
+                self._clear()
+        finally:
+            self.lock.release(remove=self.manifest.state == "complete")
+        return self.folder
+
+    def discard(self) -> None:
+        """Take the run back, as if it had never been begun."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.lock.release()
+
+    def _gather(self) -> None:
         parts = self.folder / PARTS
         with storing(self.folder):
             # In this order: where trials.parquet is, everything else is there too, and the parts are not needed.
@@ -119,11 +201,18 @@ class RunWriter:
                 files = sorted(parts.glob(pattern))
                 frame = pl.scan_parquet(files).select(_cast(columns)) if files else pl.LazyFrame(schema=columns)
                 write_whole(self.folder / name, lambda file, frame=frame: frame.sink_parquet(file))  # type: ignore[misc]
-            state: RunState = "complete" if complete else "partial"
-            content = manifest_to_json(replace(self.manifest, state=state, ended_at=ended_at))
-            write_whole(self.folder / MANIFEST, lambda file: file.write(content))
-            shutil.rmtree(parts)
-        return self.folder
+
+    def _clear(self) -> None:
+        with storing(self.folder):
+            shutil.rmtree(self.folder / PARTS, ignore_errors=True)
+            (self.folder / URLS).unlink(missing_ok=True)
+
+
+def _resumable(folder: Path) -> Manifest:
+    manifest = read_manifest(folder)
+    if manifest.state == "complete":
+        raise NotResumable(f"{folder} is complete: nothing of it is left to be measured")
+    return manifest
 
 
 def _cast(columns: dict[str, pl.DataType]) -> list[pl.Expr]:

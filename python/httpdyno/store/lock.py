@@ -1,0 +1,123 @@
+"""The lock of a run that is being made: it dies with the process that holds it, however that ends."""
+
+import fcntl
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from httpdyno.errors import StorageFailed
+from httpdyno.store.layout import LOCK
+
+__all__ = ["Holder", "RunLock", "holder_of"]
+
+_PATIENCE_S: Final = 0.5
+"""Whoever asks for the holder holds the lock for a moment, too: that is no reason to give up."""
+_PAUSE_S: Final = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that is making a run."""
+
+    process: int | None
+    """Its number; None when it has not written it down yet."""
+
+
+class RunLock:
+    """Holds the lock of one run, until ``release`` or the death of the process.
+
+    Attributes
+    ----------
+    descriptor : int
+        Of the lock's file; a process that is started with it holds the lock as well.
+    """
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        """Use ``take`` or ``inherit``."""
+        self._path = path
+        self.descriptor = descriptor
+        self.name_holder(os.getpid())
+
+    @classmethod
+    def take(cls, folder: Path) -> "RunLock | None":
+        """Take the lock of the run in a folder; None when another process holds it.
+
+        Raises
+        ------
+        StorageFailed
+            If the folder cannot be written, or its file system knows no locks.
+        """
+        path = folder / LOCK
+        descriptor = None
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            if _lock(descriptor):
+                return cls(path, descriptor)
+        except OSError as error:
+            if descriptor is not None:
+                os.close(descriptor)
+            raise StorageFailed(
+                f"{path}: cannot be locked: {error.strerror}; choose another folder with --out DIR"
+            ) from error
+        os.close(descriptor)
+        return None
+
+    @classmethod
+    def inherit(cls, folder: Path, descriptor: int) -> "RunLock | None":
+        """Take over a lock with which this process was started; None when the descriptor is of something else.
+
+        The descriptor itself is left alone.
+        """
+        path = folder / LOCK
+        try:
+            same = os.path.samestat(os.fstat(descriptor), path.stat())
+        except OSError:
+            return None
+        return cls(path, os.dup(descriptor)) if same else None
+
+    def name_holder(self, process: int) -> None:
+        """Write down who holds the lock, for whoever asks."""
+        os.pwrite(self.descriptor, f"{process}\n".encode(), 0)
+        os.ftruncate(self.descriptor, len(f"{process}\n"))
+
+    def release(self, *, remove: bool = False) -> None:
+        """Let go; with ``remove``, nobody will want the lock again."""
+        if self.descriptor < 0:
+            return
+        if remove:
+            self._path.unlink(missing_ok=True)
+        os.close(self.descriptor)
+        self.descriptor = -1
+
+
+def holder_of(folder: Path) -> Holder | None:
+    """Say who is making the run in a folder; None when nobody is."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        written = os.pread(descriptor, 32, 0)
+        return Holder(int(written) if written.strip().isdigit() else None)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _lock(descriptor: int) -> bool:
+    give_up_at = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > give_up_at:
+                return False
+            time.sleep(_PAUSE_S)
+        else:
+            return True

@@ -1,0 +1,250 @@
+"""Runs that are continued: by one process at a time, with what is finished, and not when there is nothing left."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from threading import Timer
+from typing import NoReturn
+
+import pytest
+
+from httpdyno.errors import NotResumable, StorageFailed, UnreadableRun
+from httpdyno.model import Outcome, Trial
+from httpdyno.store import (
+    Holder,
+    Manifest,
+    RunWriter,
+    holder_of,
+    keep_list,
+    open_run,
+    reader,
+    restore_list,
+)
+from httpdyno.store.lock import RunLock
+from httpdyno.store.surroundings import describe_machine
+
+MANIFEST = Manifest(
+    experiment="bench",
+    command=("httpdyno", "bench"),
+    version="0.1.0",
+    started_at=datetime(2024, 10, 21, 12, tzinfo=UTC),
+    machine=describe_machine(),
+    trials_planned=2,
+)
+END = MANIFEST.started_at
+
+
+def trial(number: int) -> Trial:
+    return Trial(
+        number, 0, number, "bench", "", "x", "X", "x", "1.0", 10, "plain", 1, "direct", 5 * 10**9, True, "", "", 3,
+        Outcome.OK,
+    )  # fmt: skip
+
+
+def interrupted(folder: Path) -> Path:
+    writer = RunWriter.create(folder, MANIFEST)
+    writer.add(trial(1))
+    return writer.close(complete=False, ended_at=END)
+
+
+def test_a_run_is_continued_with_what_is_there(tmp_path: Path) -> None:
+    writer = RunWriter.reopen(interrupted(tmp_path))
+    assert writer.manifest == replace(MANIFEST, ended_at=END)
+    writer.describe(replace(MANIFEST, ended_at=None, resumed_at=(END,)))
+    writer.add(trial(0))
+    writer.close(complete=True, ended_at=END)
+    run = open_run(writer.folder)
+    assert run.records() == (trial(0), trial(1))
+    assert (run.manifest.state, run.manifest.resumed_at, run.manifest.ended_at) == ("complete", (END,), END)
+    assert {path.name for path in writer.folder.iterdir()} == {"manifest.json", "trials.parquet", "samples.parquet"}
+
+
+def test_a_run_that_was_killed_while_it_was_gathered_is_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = RunWriter.create(tmp_path, MANIFEST)
+    writer.add(trial(0))
+    monkeypatch.setattr(writer, "describe", killed)
+    with pytest.raises(KeyboardInterrupt):
+        writer.close(complete=True, ended_at=END)
+    assert (writer.folder / "trials.parquet").exists()
+    assert open_run(writer.folder).manifest.state == "partial"
+    again = RunWriter.reopen(writer.folder)
+    again.close(complete=True, ended_at=END)
+    assert open_run(writer.folder).records() == (trial(0),)
+
+
+def killed(_: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def test_a_complete_run_is_not_continued(tmp_path: Path) -> None:
+    folder = RunWriter.create(tmp_path, MANIFEST).close(complete=True, ended_at=END)
+    with pytest.raises(NotResumable, match="is complete: nothing of it is left to be measured"):
+        RunWriter.reopen(folder)
+    assert not (folder / "lock").exists()
+
+
+def test_a_run_that_is_completed_while_it_is_waited_for_is_not_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = interrupted(tmp_path)
+    take = RunLock.take
+
+    def completed_just_before(folder: Path) -> RunLock | None:
+        text = (folder / "manifest.json").read_text().replace('"partial"', '"complete"')
+        (folder / "manifest.json").write_text(text)
+        return take(folder)
+
+    monkeypatch.setattr(RunLock, "take", completed_just_before)
+    with pytest.raises(NotResumable, match="is complete"):
+        RunWriter.reopen(folder)
+    assert holder_of(folder) is None
+
+
+def test_a_run_that_is_being_made_is_not_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("httpdyno.store.lock._PATIENCE_S", 0.01)
+    writer = RunWriter.create(tmp_path, MANIFEST)
+    assert holder_of(writer.folder) == Holder(os.getpid())
+    with pytest.raises(NotResumable, match=rf"is still running \(process {os.getpid()}\): wait for its end, or stop"):
+        RunWriter.reopen(writer.folder)
+    writer.close(complete=False, ended_at=END)
+    assert holder_of(writer.folder) is None
+    RunWriter.reopen(writer.folder).lock.release()
+
+
+@pytest.mark.parametrize("content", [None, "{", '{"record_version": 1}'])
+def test_what_is_no_run_is_not_continued(tmp_path: Path, content: str | None) -> None:
+    if content:
+        (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(UnreadableRun):
+        RunWriter.reopen(tmp_path)
+    assert not (tmp_path / "lock").exists()
+
+
+HOLDS = """
+import sys, time
+from pathlib import Path
+from httpdyno.store.lock import RunLock
+lock = RunLock.take(Path(sys.argv[1]))
+print("held" if lock else "refused", flush=True)
+time.sleep(1000)
+"""
+
+
+def test_the_lock_dies_with_its_process(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", HOLDS, tmp_path], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        assert holder_of(tmp_path) == Holder(process.pid)
+        process.send_signal(signal.SIGKILL)
+    assert holder_of(tmp_path) is None
+    lock = RunLock.take(tmp_path)
+    assert lock is not None
+    lock.release()
+
+
+INHERITS = """
+import sys, time
+from pathlib import Path
+from httpdyno.store.lock import RunLock
+lock = RunLock.inherit(Path(sys.argv[1]), 0)
+print("held" if lock else "refused", flush=True)
+time.sleep(1000)
+"""
+
+
+def test_a_lock_is_handed_on_without_a_moment_in_which_nobody_holds_it(tmp_path: Path) -> None:
+    lock = RunLock.take(tmp_path)
+    assert lock is not None
+    with subprocess.Popen(
+        [sys.executable, "-c", INHERITS, tmp_path], stdin=lock.descriptor, stdout=subprocess.PIPE, text=True
+    ) as process:
+        lock.release()
+        assert holder_of(tmp_path) is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        assert holder_of(tmp_path) == Holder(process.pid)
+        process.kill()
+    assert holder_of(tmp_path) is None
+
+
+def test_another_file_is_no_lock(tmp_path: Path) -> None:
+    with (tmp_path / "other").open("w") as other:
+        assert RunLock.inherit(tmp_path, other.fileno()) is None
+    (tmp_path / "lock").touch()
+    with (tmp_path / "other").open("w") as other:
+        assert RunLock.inherit(tmp_path, other.fileno()) is None
+
+
+def test_looking_at_the_lock_stops_nobody_from_taking_it(tmp_path: Path) -> None:
+    (tmp_path / "lock").touch()
+    looking = os.open(tmp_path / "lock", os.O_RDONLY)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    timer = Timer(0.05, os.close, (looking,))
+    timer.start()
+    lock = RunLock.take(tmp_path)
+    timer.join()
+    assert lock is not None
+    lock.release()
+
+
+def test_a_folder_that_is_not_there_cannot_be_locked(tmp_path: Path) -> None:
+    assert holder_of(tmp_path / "absent") is None
+    with pytest.raises(StorageFailed, match="cannot be locked: No such file or directory"):
+        RunLock.take(tmp_path / "absent")
+
+
+def test_a_run_that_was_never_begun_leaves_nothing(tmp_path: Path) -> None:
+    writer = RunWriter.create(tmp_path, MANIFEST)
+    writer.discard()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_list_is_kept_until_the_run_is_complete(tmp_path: Path) -> None:
+    content = b"".join(b"https://host%d.example/\n" % number for number in range(100_000))
+    (tmp_path / "list").write_bytes(content)
+    writer = RunWriter.create(tmp_path / "runs", MANIFEST)
+    keep_list(writer.folder, tmp_path / "list")
+    assert (writer.folder / "urls.gz").stat().st_size < len(content) / 4
+    writer.close(complete=False, ended_at=END)
+    restored = BytesIO()
+    restore_list(writer.folder, restored)
+    assert restored.getvalue() == content
+    RunWriter.reopen(writer.folder).close(complete=True, ended_at=END)
+    assert not (writer.folder / "urls.gz").exists()
+
+
+def test_a_list_that_is_missing_or_damaged_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableRun, match="the list of URLs cannot be read: No such file"):
+        restore_list(tmp_path, BytesIO())
+    (tmp_path / "list").write_bytes(b"https://a.example/\n" * 10_000)
+    keep_list(tmp_path, tmp_path / "list")
+    whole = (tmp_path / "urls.gz").read_bytes()
+    middle = len(whole) // 2
+    for damaged in (b"no gzip", whole[:middle], whole[:middle] + b"x" * 9 + whole[middle + 9 :]):
+        (tmp_path / "urls.gz").write_bytes(damaged)
+        with pytest.raises(UnreadableRun, match="the list of URLs is damaged"):
+            restore_list(tmp_path, BytesIO())
+
+
+def test_a_run_that_is_completed_while_it_is_read_is_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = RunWriter.create(tmp_path, MANIFEST)
+    writer.add(trial(0))
+    scan = reader._scan
+
+    def completed_before_reading(*arguments: object) -> object:
+        monkeypatch.undo()
+        writer.close(complete=True, ended_at=END)
+        return scan(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(reader, "_scan", completed_before_reading)
+    assert open_run(writer.folder).records() == (trial(0),)
