@@ -1,11 +1,13 @@
 """``--preset`` and ``--scale``: who is measured, on how many URLs, and how the result stands beside the publication."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from httpdyno.cli.output import print_table
+from httpdyno.cli.terminal import reader_may_leave
 from httpdyno.errors import UsageError
 from httpdyno.experiments.published import run_beside
 from httpdyno.model import Subject, SubjectKind, Table
@@ -101,6 +103,8 @@ def print_result(selection: Selection, measured: Table, folder: Path | None, for
         print_table(run_beside(run, published, for_programs=True), format_name)
         return
     print_table(in_published_form(measured, published, selection.absent), format_name)
+    with reader_may_leave():
+        sys.stdout.write("\n")
     print_table(run_beside(run, published), format_name)
 
 

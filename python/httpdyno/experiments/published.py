@@ -1,12 +1,13 @@
 """A run beside what was published: what a manifest tells of how its figures came about, and the tables of both."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from httpdyno.errors import UsageError
 from httpdyno.experiments.registry import definition_of
 from httpdyno.experiments.reservation import reservations
-from httpdyno.model import Table, format_size
+from httpdyno.model import Table, Trial, format_size
 from httpdyno.published import Circumstances, PublishedTable, Workload, beside, find_preset, stacked
 from httpdyno.store import Machine, Manifest, Run, WebIdentity
 
@@ -14,14 +15,23 @@ __all__ = ["PRESET_SETTING", "circumstances_of", "published_beside", "run_beside
 
 PRESET_SETTING: Final = "preset"
 """The setting of a manifest that names the preset of the run; absent or None when there was none."""
+_ENGINE: Final = "engine"
 _LIVE: Final = "live"
 
 
-def circumstances_of(manifest: Manifest) -> Circumstances:
-    """Tell how the figures of a run came about."""
+def circumstances_of(manifest: Manifest, trials: Sequence[Trial]) -> Circumstances:
+    """Tell how the figures of a run came about.
+
+    Parameters
+    ----------
+    manifest : Manifest
+        Of the run.
+    trials : sequence of Trial
+        Of the same run: they say what of the machine a subject was given.
+    """
     settings = manifest.settings
     return Circumstances(
-        machine=_machine(manifest.machine),
+        machine=", ".join([_machine(manifest.machine), *_share(trials)]),
         web="; ".join(map(_web, manifest.webs)),
         workload=Workload(
             timeout_s=_seconds(settings.get("timeout_s")), deadline_s=_seconds(settings.get("deadline_s"))
@@ -55,9 +65,10 @@ def run_beside(run: Run, published: PublishedTable, *, for_programs: bool = Fals
             f"{run.folder.name} is a run of {experiment}, the published table {published.name} is one of"
             f" {published.experiment}: they answer different questions"
         )
-    measured = definition_of(experiment).table(run.records())
+    trials = run.records()
+    measured = definition_of(experiment).table(trials)
     put = beside if for_programs else stacked
-    table = put(measured, published, circumstances_of(run.manifest))
+    table = put(measured, published, circumstances_of(run.manifest, trials))
     return replace(table, notes=(*reservations(run.manifest, finished=len(run.trials)), *table.notes))
 
 
@@ -80,12 +91,30 @@ def published_beside(run: Run) -> Table | None:
 def _machine(machine: Machine) -> str:
     parts = (
         machine.cpu,
-        None if machine.cpus is None else f"{machine.cpus} CPU{'' if machine.cpus == 1 else 's'}",
+        None if machine.cpus is None else _cpus(machine.cpus),
         machine.architecture,
         None if machine.memory_bytes is None else f"{format_size(machine.memory_bytes)} RAM",
         f"{machine.system} {machine.kernel}",
     )
     return ", ".join(part for part in parts if part)
+
+
+def _cpus(count: int) -> str:
+    return "1 CPU" if count == 1 else f"{count} CPUs"
+
+
+def _share(trials: Sequence[Trial]) -> Iterator[str]:
+    """Say which CPUs and how much memory each subject had; nothing where that differs from trial to trial."""
+    cpus = {sum(cpu.role != _ENGINE for cpu in trial.counters.cpus) for trial in trials if trial.counters.cpus}
+    memory = {
+        trial.counters.memory_limit_bytes if trial.counters.memory_limit_enforced_by else None
+        for trial in trials
+        if trial.counters.cpus
+    }
+    given = [_cpus(count) for count in cpus if len(cpus) == 1]
+    given += [format_size(size) for size in memory if size is not None and len(memory) == 1]
+    if given:
+        yield f"of these {' and '.join(given)} for the subject"
 
 
 def _web(web: WebIdentity) -> str:

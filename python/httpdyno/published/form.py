@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from httpdyno.model import Cell, Note, Table
-from httpdyno.published.table import PublishedTable, Role
+from httpdyno.published.table import NAMES, PublishedTable
 
 __all__ = ["in_published_form"]
 
@@ -37,5 +37,5 @@ def in_published_form(measured: Table, published: PublishedTable, absent: Mappin
         if row.subject in absent and row.subject not in subjects:
             notes.append(Note(absent[row.subject], len(rows)))
             cells = zip(published.columns, row.cells, strict=True)
-            rows.append(tuple(None if column.role is Role.FIGURE else cell for column, cell in cells))
+            rows.append(tuple(cell if column.role in NAMES else None for column, cell in cells))
     return Table(tuple(column.column for column in published.columns), tuple(rows), notes=tuple(notes))

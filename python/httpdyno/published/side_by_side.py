@@ -7,7 +7,7 @@ from typing import Final
 from httpdyno.model import Cell, Column, ColumnKind, Note, Table
 from httpdyno.published.difference import differences
 from httpdyno.published.pairs import Pair, figures_ratio, pairs
-from httpdyno.published.table import Circumstances, PublishedTable, Role
+from httpdyno.published.table import NAMES, Circumstances, PublishedTable, Role
 
 __all__ = ["NOT_MEASURED", "beside", "stacked"]
 
@@ -15,7 +15,6 @@ NOT_MEASURED: Final = "not measured"
 """What ``verdict`` says where there are published figures only."""
 _DOUBT: Final = ("rank", "wrong", "verdict")
 """Columns of the measured table that say what its figures are worth: shown at the end."""
-_NAMES: Final = frozenset({Role.IDENTITY, Role.CONDITION})
 
 
 def beside(measured: Table, published: PublishedTable, here: Circumstances) -> Table:
@@ -48,8 +47,8 @@ def stacked(measured: Table, published: PublishedTable, here: Circumstances) -> 
     """
     joined = pairs(measured, published)
     doubt = [column for column in _rest(measured, published) if column.name in _DOUBT]
-    names = [column.column for column in published.columns if column.role in _NAMES]
-    others = [column for column in published.columns if column.role not in _NAMES]
+    names = [column.column for column in published.columns if column.role in NAMES]
+    others = [column for column in published.columns if column.role not in NAMES]
     rows: list[tuple[Cell, ...]] = []
     for pair in joined:
         head = (pair.subject or None, *(_name(pair, column.name) for column in names))
@@ -94,7 +93,7 @@ def _triples(published: PublishedTable) -> Iterator[Column]:
     for column in published.columns:
         own = column.column
         yield own
-        if column.role not in _NAMES:
+        if column.role not in NAMES:
             yield replace(own, name=f"{own.name}Published", description=f"{own.name} as published")
         if column.role is Role.FIGURE:
             per = f", each per {column.per}" if column.per else ""
@@ -103,7 +102,7 @@ def _triples(published: PublishedTable) -> Iterator[Column]:
 
 def _cells(pair: Pair, published: PublishedTable) -> Iterator[Cell]:
     for column in published.columns:
-        if column.role in _NAMES:
+        if column.role in NAMES:
             yield _name(pair, column.name)
             continue
         yield pair.measured.get(column.name)

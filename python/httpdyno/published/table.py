@@ -9,6 +9,7 @@ from httpdyno.errors import InvalidValue
 from httpdyno.model import Cell, Column, ColumnKind, Note, Table
 
 __all__ = [
+    "NAMES",
     "Circumstances",
     "PublishedColumn",
     "PublishedRow",
@@ -33,6 +34,10 @@ class Role(StrEnum):
     """Was chosen, not measured: both are shown, without a ratio."""
     FIGURE = "figure"
     """Was measured."""
+
+
+NAMES = frozenset({Role.IDENTITY, Role.CONDITION})
+"""Roles of the columns that say which row it is."""
 
 
 @dataclass(frozen=True, slots=True)

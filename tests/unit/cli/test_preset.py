@@ -6,6 +6,7 @@ import pytest
 
 from conftest import MakeSubject
 from doubles.command_line import Command
+from httpdyno.experiments.published import published_beside
 from httpdyno.published import published_table
 from httpdyno.store import open_run
 
@@ -46,7 +47,7 @@ def test_a_preset_prints_the_seeds_table_first_and_the_published_one_beside_it(h
         [["Python", "go-net-http", "125", "4"], ["Python", "deno-fetch", "150", "4"]],
         [["Python", "deno-fetch", "150", "4"], ["Python", "go-net-http", "125", "4"]],
     )
-    assert lines[3].split()[:6] == ["Rust", "reqwest", "150", "10000", "-", "-"]
+    assert lines[3].split()[:6] == ["Rust", "reqwest", "-", "-", "-", "-"]
     assert "Rust reqwest: unavailable: httpdyno has no such subject" in lines
     beside = [line for line in lines if line.split()[:3] == ["language", "method", "figures"]]
     assert len(beside) == 1
@@ -87,3 +88,18 @@ def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, arguments: list[str
     assert said in ended.err
     assert ended.out == ""
     assert len(ended.err.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("_only_two")
+def test_a_report_of_the_run_finds_the_published_table_again(httpdyno: Command, tmp_path: Path) -> None:
+    httpdyno("bench", "go-net-http", "--preset", "published", "--quick", "--limit", "3")
+    httpdyno("bench", "go-net-http", "--limit", "3", "--quick")
+    with_preset, without = (open_run(folder) for folder in sorted((tmp_path / "runs").iterdir()))
+    assert published_beside(without) is None
+    table = published_beside(with_preset)
+    assert table is not None
+    assert {"measured", "published", "ratio"} == set(table.values("figures"))
+    told = [note.text for note in table.notes]
+    assert told[0] == "a first look (--quick): each subject ran once; differences may be chance"
+    assert any(line.startswith("machine: published: EC2 c7g.medium") for line in told)
+    assert any(line.startswith("web: published: the live internet") and "top-sites, seed" in line for line in told)

@@ -200,7 +200,7 @@ def test_the_published_form_has_its_columns_and_no_other() -> None:
 def test_who_cannot_be_measured_keeps_a_row_with_the_reason() -> None:
     only = measured(("a", "A", 100, 800, 125.0, 12.0, "VALID"))
     table = in_published_form(only, PUBLISHED, {"b": "there is no subject 'b'"})
-    assert table.rows[1] == ("B", 1000, None, None)
+    assert table.rows[1] == ("B", None, None, None)
     assert table.notes == (Note("there is no subject 'b'", 1),)
 
 
