@@ -33,6 +33,7 @@ def circumstances_of(manifest: Manifest, trials: Sequence[Trial]) -> Circumstanc
     return Circumstances(
         machine=", ".join([_machine(manifest.machine), *_share(trials)]),
         web="; ".join(map(_web, manifest.webs)),
+        web_names=tuple(web.name for web in manifest.webs),
         workload=Workload(
             timeout_s=_seconds(settings.get("timeout_s")), deadline_s=_seconds(settings.get("deadline_s"))
         ),

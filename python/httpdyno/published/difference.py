@@ -29,6 +29,7 @@ def differences(joined: Sequence[Pair], published: PublishedTable, here: Circums
         *_order(both, published),
         *_told("machine", there.machine, here.machine),
         *_told("web", there.web, here.web),
+        *(f"web {name}: {published.fitted[name]}" for name in here.web_names if name in published.fitted),
     ]
     for column in published.of_role(Role.SETTING):
         lines += _setting(both, column, published)

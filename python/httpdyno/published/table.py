@@ -113,6 +113,8 @@ class Circumstances:
 
     machine: str = ""
     web: str = ""
+    web_names: tuple[str, ...] = ()
+    """Those of ours, by the name of their model; none in a publication."""
     workload: Workload = field(default_factory=Workload)
     versions: Mapping[str, str] = field(default_factory=dict)
     """By subject id."""
@@ -145,6 +147,8 @@ class PublishedTable:
     unpublished: tuple[Unpublished, ...] = ()
     remarks: tuple[str, ...] = ()
     """What a reader of the figures has to know: what they are, and where the publication is not consistent."""
+    fitted: Mapping[str, str] = field(default_factory=dict)
+    """What of a web of ours, by its name, was fitted to this table and agrees by design."""
     scaled_remark: str = ""
     """What a reader has to know, too, when fewer URLs were measured than published."""
 

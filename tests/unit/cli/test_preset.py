@@ -103,3 +103,4 @@ def test_a_report_of_the_run_finds_the_published_table_again(httpdyno: Command, 
     assert told[0] == "a first look (--quick): each subject ran once; differences may be chance"
     assert any(line.startswith("machine: published: EC2 c7g.medium") for line in told)
     assert any(line.startswith("web: published: the live internet") and "top-sites, seed" in line for line in told)
+    assert any(line.startswith("web top-sites: fitted to these figures") for line in told)

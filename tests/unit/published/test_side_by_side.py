@@ -40,6 +40,7 @@ PUBLISHED = PublishedTable(
     versions_from="a lock file",
     unpublished=(Unpublished("d", "D", "it crashed"),),
     remarks=("no spread",),
+    fitted={"twin": "fitted to these figures", "other": "never crawled"},
     scaled_remark="a short list flatters nobody",
 )
 COLUMNS = (
@@ -62,7 +63,9 @@ def row(table: Table, index: int) -> dict[str, Cell]:
 
 
 BOTH = measured(("b", "B", 100, 1200, 100.0, 9.0, "VALID"), ("a", "A", 100, 800, 125.0, 12.0, "VALID"))
-HERE = Circumstances(machine="ours", web="a model", workload=Workload(100, timeout_s=5), versions={"a": "2.0"})
+HERE = Circumstances(
+    machine="ours", web="a model", web_names=("twin",), workload=Workload(100, timeout_s=5), versions={"a": "2.0"}
+)
 
 
 def test_each_figure_has_its_published_twin_and_the_ratio() -> None:
@@ -136,6 +139,7 @@ def test_what_differs_is_said_and_what_is_the_same_is_not() -> None:
         "order by time: 1 of 1 pairs stand as published (medians, without their doubt)",
         "machine: published: theirs; measured: ours",
         "web: published: the internet; measured: a model",
+        "web twin: fitted to these figures",
         "urls: published 1000, measured 100; ratios of time are per urls",
         "a short list flatters nobody",
         "versions: A 1.0, here 2.0 (published: a lock file)",
