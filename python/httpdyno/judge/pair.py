@@ -1,13 +1,16 @@
 """Pairs that are compared together: what may be said of each once all of them are taken into account."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from httpdyno.errors import InvalidValue
-from httpdyno.model import Comparison, Difference, Direction, Metric
-from httpdyno.stats import Effect, holm
+import numpy as np
 
-__all__ = ["Pair", "corrected", "rankable"]
+from httpdyno.errors import InvalidValue
+from httpdyno.judge.metrics import find_metric
+from httpdyno.model import Comparison, Difference, Direction, Metric
+from httpdyno.stats import Effect, FloatArray, holm, paired_effect
+
+__all__ = ["Pair", "corrected", "find_rankable", "pair_by_blocks", "rankable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,32 @@ class Pair:
     effect: Effect
     blocks: int
     paired: bool
+
+
+def pair_by_blocks(
+    subject: str, baseline: str, condition: str, figures: Mapping[str, Mapping[int, float]], *, level: float
+) -> Pair:
+    """Compare two subjects of one run by the blocks that both have a figure in.
+
+    Parameters
+    ----------
+    subject, baseline : str
+        The two; the ratio is the first over the second.
+    condition : str
+        Under which both were measured.
+    figures : mapping of subject to block to figure
+        As ``figures_by_block`` gives them.
+    level : float
+        Confidence of the interval.
+    """
+    first, second = figures[subject], figures[baseline]
+    common = sorted(first.keys() & second.keys())
+    effect = paired_effect(_values(first, common), _values(second, common), level=level)
+    return Pair(subject, baseline, condition, effect, len(common), paired=True)
+
+
+def _values(figures: Mapping[int, float], blocks: Sequence[int]) -> FloatArray:
+    return np.array([figures[block] for block in blocks], dtype=np.float64)
 
 
 def corrected(pairs: Sequence[Pair], metric: Metric, *, level: float) -> tuple[Comparison, ...]:
@@ -69,6 +98,24 @@ def rankable(metric: Metric) -> None:
             f"{metric.name} describes what was measured and is neither better nor worse when it is higher; "
             "choose a metric with a direction"
         )
+
+
+def find_rankable(metrics: Iterable[Metric], name: str) -> Metric:
+    """Find a metric by which two can be compared.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such metric.
+    InvalidValue
+        If it has no better and worse; the message names those that have.
+    """
+    known = tuple(metrics)
+    metric = find_metric(known, name)
+    if metric.better is Direction.NEITHER:
+        others = ", ".join(other.name for other in known if other.better is not Direction.NEITHER)
+        raise InvalidValue(f"{name} is neither better nor worse when it is higher; choose one of: {others}")
+    return metric
 
 
 def _difference(effect: Effect, p_adjusted: float | None, metric: Metric, level: float) -> Difference:

@@ -1,6 +1,6 @@
 """Where subjects stand among each other: ranks that say what can be told, from blocks that they share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Final
 
@@ -8,9 +8,9 @@ import numpy as np
 
 from httpdyno.errors import InvalidValue
 from httpdyno.judge.group import figures_by_block, grouped
-from httpdyno.judge.pair import Pair, corrected, rankable
+from httpdyno.judge.pair import corrected, pair_by_blocks, rankable
 from httpdyno.model import Comparison, Difference, Direction, Metric, Ranking, Standing, Trial
-from httpdyno.stats import FloatArray, median_interval, paired_effect
+from httpdyno.stats import median_interval
 
 __all__ = ["rank"]
 
@@ -57,7 +57,8 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95) -> Ran
     sign = -1 if metric.better is Direction.HIGHER else 1
     ordered = sorted(by_subject, key=lambda subject: (sign * medians[subject], subject))
     pairs = [
-        _pair(subject, baseline, condition, by_subject, level=level) for subject, baseline in combinations(ordered, 2)
+        pair_by_blocks(subject, baseline, condition, by_subject, level=level)
+        for subject, baseline in combinations(ordered, 2)
     ]
     comparisons = corrected(pairs, metric, level=level)
     sure = [_winner_first(comparison) for comparison in comparisons if comparison.difference is not _UNDECIDED]
@@ -72,19 +73,6 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95) -> Ran
     ]
     # The sort is stable: medians decide among those of one first rank.
     return Ranking(metric.name, tuple(sorted(standings, key=lambda standing: standing.best)), comparisons)
-
-
-def _pair(
-    subject: str, baseline: str, condition: str, by_subject: Mapping[str, Mapping[int, float]], *, level: float
-) -> Pair:
-    first, second = by_subject[subject], by_subject[baseline]
-    common = sorted(first.keys() & second.keys())
-    effect = paired_effect(_values(first, common), _values(second, common), level=level)
-    return Pair(subject, baseline, condition, effect, len(common), paired=True)
-
-
-def _values(figures: Mapping[int, float], blocks: Sequence[int]) -> FloatArray:
-    return np.array([figures[block] for block in blocks], dtype=np.float64)
 
 
 def _winner_first(comparison: Comparison) -> tuple[str, str]:

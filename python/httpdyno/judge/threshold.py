@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from httpdyno.errors import InvalidValue
-from httpdyno.judge.metrics import find_metric
+from httpdyno.judge.pair import find_rankable, rankable
 from httpdyno.model import Comparison, Difference, Direction, Metric, format_exact
 
 __all__ = ["Threshold", "parse_threshold"]
@@ -25,7 +25,8 @@ class Threshold:
     Raises
     ------
     InvalidValue
-        If no change could pass it, or every change would: nothing sinks by more than all of it.
+        If the metric has no better and worse; if no change could pass it, or every change would: nothing sinks by
+        more than all of it.
     """
 
     metric: Metric
@@ -35,6 +36,7 @@ class Threshold:
 
     def __post_init__(self) -> None:
         """Refuse what would say nothing about any measurement."""
+        rankable(self.metric)
         if not self.percent > -100:
             raise InvalidValue(f"threshold {self.text!r} says nothing: give a change above -100 %")
 
@@ -58,7 +60,7 @@ class Threshold:
         """
         low, high = self._changes(comparison)
         beyond = self._beyond(high if self.operator == "<" else low)
-        return beyond and (self._beyond(0.0) or _is_shown(comparison))
+        return beyond and (self._beyond(0.0) or comparison.difference is not Difference.UNDECIDED)
 
     def _beyond(self, percent: float) -> bool:
         return percent < self.percent if self.operator == "<" else percent > self.percent
@@ -67,7 +69,7 @@ class Threshold:
         """Give the bounds of the change in percent; not a number, which nothing is beyond, where nothing is known."""
         if comparison.ratio is not None:
             return (comparison.ratio.low - 1) * 100, (comparison.ratio.high - 1) * 100
-        if comparison.difference is Difference.UNDECIDED or self.metric.better is Direction.NEITHER:
+        if comparison.difference is Difference.UNDECIDED:
             return math.nan, math.nan
         # All of one side is 0, which has no ratio: a change by all of it, or by any number of times.
         rises = (comparison.difference is Difference.BETTER) is (self.metric.better is Direction.HIGHER)
@@ -88,21 +90,13 @@ def parse_threshold(text: str, metrics: Iterable[Metric]) -> Threshold:
     Raises
     ------
     InvalidValue
-        If it has another form, or no change could pass it.
+        If it has another form, the metric has no better and worse, or no change could pass it.
     UnknownName
         If there is no such metric; the message names those that there are.
     """
     match = _FORM.fullmatch(text.strip())
     if match is None:
         raise InvalidValue(f"threshold {text[:60]!r} is not understood; {_EXAMPLES}")
-    return Threshold(
-        find_metric(metrics, match["metric"]), "<" if match["operator"] == "<" else ">", float(match["percent"])
-    )
-
-
-def _is_shown(comparison: Comparison) -> bool:
-    if comparison.difference is not Difference.UNDECIDED:
-        return True
-    # A metric without a better side is never better nor worse; it can still be another one.
-    ratio, p = comparison.ratio, comparison.p_adjusted
-    return ratio is not None and p is not None and p <= 1 - ratio.level
+    metric = find_rankable(metrics, match["metric"])
+    # Adding zero takes the sign off -0.
+    return Threshold(metric, "<" if match["operator"] == "<" else ">", float(match["percent"]) + 0.0)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from httpdyno.errors import InvalidValue, UnknownName
 from httpdyno.judge import CRAWL_METRICS, find_metric
 from httpdyno.judge.threshold import Threshold, parse_threshold
-from httpdyno.model import Comparison, Difference, Interval
+from httpdyno.model import Comparison, Difference, Direction, Interval
 
 
 def comparison(
@@ -35,7 +35,8 @@ def threshold(text: str) -> Threshold:
         ("rightPerSec < -5%", "rightPerSec", "<", -5.0),
         ("p99>+10%", "p99", ">", 10.0),
         ("  p99 > 10 % ", "p99", ">", 10.0),
-        ("2xx<-0.5%", "2xx", "<", -0.5),
+        ("okReqsPct<-0.5%", "okReqsPct", "<", -0.5),
+        ("max > -0%", "max", ">", 0.0),
         ("peakMemory > 0%", "peakMemory", ">", 0.0),
     ],
 )
@@ -45,7 +46,7 @@ def test_a_threshold_is_read(text: str, metric: str, operator: str, percent: flo
 
 
 @given(
-    st.sampled_from([metric.name for metric in CRAWL_METRICS]),
+    st.sampled_from([metric.name for metric in CRAWL_METRICS if metric.better is not Direction.NEITHER]),
     st.sampled_from("<>"),
     st.integers(-9999, 100_000).map(lambda hundredths: hundredths / 100),
 )
@@ -121,10 +122,14 @@ def test_an_improvement_that_is_asked_for_can_be_missed_without_any_change() -> 
     assert not threshold("rightPerSec < +1%").passed_by(same)
 
 
-@pytest.mark.parametrize(("p_adjusted", "passed"), [(0.01, True), (0.05, True), (0.06, False)])
-def test_a_metric_without_a_better_side_is_judged_by_its_chance(p_adjusted: float, passed: bool) -> None:
-    more = comparison(20.0, 30.0, p_adjusted=p_adjusted, difference=Difference.UNDECIDED, metric="wireBytes")
-    assert threshold("wireBytes > 10%").passed_by(more) is passed
+def test_a_metric_without_a_better_side_is_refused_with_those_that_have_one() -> None:
+    with pytest.raises(InvalidValue) as error:
+        threshold("wireBytes > 10%")
+    assert "wireBytes is neither better nor worse when it is higher; choose one of: time, avg, max, okReqsSec" in (
+        error.value.line
+    )
+    with pytest.raises(InvalidValue, match="choose a metric with a direction"):
+        Threshold(find_metric(CRAWL_METRICS, "wireBytes"), ">", 10.0)
 
 
 @pytest.mark.parametrize(
@@ -137,8 +142,6 @@ def test_a_metric_without_a_better_side_is_judged_by_its_chance(p_adjusted: floa
         ("p99 > 10%", Difference.WORSE, True),
         ("p99 < -10%", Difference.BETTER, True),
         ("p99 > 10%", Difference.BETTER, False),
-        ("wireBytes > 10%", Difference.UNDECIDED, False),
-        ("wireBytes < -10%", Difference.UNDECIDED, False),
     ],
 )
 def test_to_sink_to_nothing_and_to_rise_from_nothing_is_beyond_everything(

@@ -1,0 +1,60 @@
+"""The subjects of one run against one of them."""
+
+from collections.abc import Sequence
+
+from httpdyno.errors import UnknownName
+from httpdyno.judge.group import figures_by_block, grouped
+from httpdyno.judge.pair import corrected, pair_by_blocks
+from httpdyno.model import Comparison, Metric, Trial
+
+__all__ = ["compare_with_baseline"]
+
+
+def compare_with_baseline(
+    trials: Sequence[Trial], baseline: str, metric: Metric, *, level: float = 0.95
+) -> tuple[Comparison, ...]:
+    """Compare each subject of a run with one of them, by the blocks that both were measured in.
+
+    Fewer comparisons than all pairs, so that each can say more: the correction is for these alone.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        Of one run, of any number of conditions.
+    baseline : str
+        The subject that the others are compared with.
+    metric : Metric
+        By what.
+    level : float
+        Confidence of each interval, and of all that is called better or worse together.
+
+    Returns
+    -------
+    tuple of Comparison
+        One for each other subject and condition, in the order of the trials; the ratio is the subject's over the
+        baseline's. Undecided and without a ratio where one of the two cannot be believed, or they share fewer than
+        three blocks that count.
+
+    Raises
+    ------
+    UnknownName
+        If the run has no such subject.
+    InvalidValue
+        If the metric has no better and worse.
+    """
+    groups = grouped(trials)
+    subjects = dict.fromkeys(subject for _, subject in groups)
+    if baseline not in subjects:
+        raise UnknownName(f"there is no subject {baseline!r} in this run; it has: {', '.join(subjects)}")
+    pairs = []
+    for condition in dict.fromkeys(condition for condition, _ in groups):
+        figures = {
+            subject: figures_by_block(group, metric) for (of, subject), group in groups.items() if of == condition
+        }
+        figures.setdefault(baseline, {})
+        pairs += [
+            pair_by_blocks(subject, baseline, condition, figures, level=level)
+            for subject in figures
+            if subject != baseline
+        ]
+    return corrected(pairs, metric, level=level)

@@ -1,0 +1,37 @@
+"""What a comparison says, in words: the change in percent, and which way it goes."""
+
+from typing import Final
+
+from httpdyno.model import Comparison, Difference, Direction, Interval, Metric
+
+__all__ = ["NO_DIFFERENCE", "change_text", "difference_text"]
+
+NO_DIFFERENCE: Final = "no difference shown"
+"""Not "equal": that is something no measurement shows."""
+_WORDS: Final = {"1/s": ("faster", "slower"), "ms": ("longer", "shorter"), "bytes": ("more", "less")}
+_ANY: Final = ("higher", "lower")
+_WHOLE_FROM: Final = 100
+
+
+def change_text(ratio: Interval) -> str:
+    """Write a ratio as a change with its interval: ``+5.3 % (+1.2 % to +9.6 %)``."""
+    return f"{_percent(ratio.estimate)} ({_percent(ratio.low)} to {_percent(ratio.high)})"
+
+
+def difference_text(comparison: Comparison, metric: Metric) -> str:
+    """Say how the subject differs from the baseline, in the words that fit the metric's unit.
+
+    A rate is faster or slower, a time longer or shorter, a size more or less, anything else higher or lower.
+    """
+    if comparison.difference is Difference.UNDECIDED:
+        return NO_DIFFERENCE
+    rises = (comparison.difference is Difference.BETTER) is (metric.better is Direction.HIGHER)
+    return _WORDS.get(metric.column.unit, _ANY)[0 if rises else 1]
+
+
+def _percent(ratio: float) -> str:
+    percent = (ratio - 1) * 100
+    if abs(percent) >= _WHOLE_FROM:
+        return f"{percent:+,.0f} %"
+    # Adding zero takes the sign off what is rounded to nothing.
+    return f"{round(percent, 1) + 0.0:+.1f} %"

@@ -1,0 +1,43 @@
+"""What a comparison says, in words."""
+
+import pytest
+
+from httpdyno.judge import CRAWL_METRICS, find_metric
+from httpdyno.judge.wording import change_text, difference_text
+from httpdyno.model import Comparison, Difference, Interval
+
+BETTER, WORSE, UNDECIDED = Difference.BETTER, Difference.WORSE, Difference.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("estimate", "low", "high", "text"),
+    [
+        (1.053, 1.012, 1.096, "+5.3 % (+1.2 % to +9.6 %)"),
+        (0.5, 0.25, 0.998, "-50.0 % (-75.0 % to -0.2 %)"),
+        (1.0, 0.99999, 1.00001, "+0.0 % (+0.0 % to +0.0 %)"),
+        (12.0, 1.9996, 21.5, "+1,100 % (+100.0 % to +2,050 %)"),
+    ],
+)
+def test_a_change_is_written_in_percent(estimate: float, low: float, high: float, text: str) -> None:
+    assert change_text(Interval(estimate, low, high, 0.95)) == text
+
+
+@pytest.mark.parametrize(
+    ("metric", "difference", "text"),
+    [
+        ("rightPerSec", BETTER, "faster"),
+        ("rightPerSec", WORSE, "slower"),
+        ("p99", BETTER, "shorter"),
+        ("p99", WORSE, "longer"),
+        ("cpuUser", WORSE, "longer"),
+        ("peakMemory", BETTER, "less"),
+        ("peakMemory", WORSE, "more"),
+        ("okReqsPct", BETTER, "higher"),
+        ("okReqsPct", WORSE, "lower"),
+        ("rightPerSec", UNDECIDED, "no difference shown"),
+        ("p99", UNDECIDED, "no difference shown"),
+    ],
+)
+def test_a_difference_is_said_in_the_words_of_its_unit(metric: str, difference: Difference, text: str) -> None:
+    comparison = Comparison("a", "b", metric, None, None, None, difference, 5, paired=True)
+    assert difference_text(comparison, find_metric(CRAWL_METRICS, metric)) == text
