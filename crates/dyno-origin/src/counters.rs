@@ -34,6 +34,8 @@ pub(crate) struct Counters {
     codings: [u64; 4],
     faults: Vec<u64>,
     lateness: Histogram<u64>,
+    /// Exact, where the histogram rounds.
+    lateness_sum_ns: u64,
 }
 
 impl Counters {
@@ -57,6 +59,7 @@ impl Counters {
             codings: [0; 4],
             faults: vec![0; Fault::ALL.len()],
             lateness: new_lateness(),
+            lateness_sum_ns: 0,
         }
     }
 
@@ -74,6 +77,7 @@ impl Counters {
 
     pub(crate) fn lateness(&mut self, late_ns: u64) {
         self.lateness.saturating_record(late_ns);
+        self.lateness_sum_ns += late_ns;
     }
 }
 
@@ -123,6 +127,9 @@ pub(crate) fn merge(threads: Vec<Counters>) -> (OriginReport, Throughput) {
         ),
         lateness_ns: Lateness {
             count: lateness.len(),
+            mean: sum(|thread| thread.lateness_sum_ns)
+                .checked_div(lateness.len())
+                .unwrap_or(0),
             p50: lateness.value_at_quantile(0.5),
             p99: lateness.value_at_quantile(0.99),
             max: lateness.max(),
@@ -205,7 +212,10 @@ mod tests {
         assert_eq!(report.faults, [("short_chunked", 1)].into());
         assert_eq!(report.http_versions, [("1.1", 5)].into());
         assert_eq!((report.dns_queries, report.dns_repeated), (3, 1));
-        assert_eq!(report.lateness_ns.count, 2);
+        assert_eq!(
+            (report.lateness_ns.count, report.lateness_ns.mean),
+            (2, 2_500_500)
+        );
         assert!(report.lateness_ns.max >= 5_000_000 && report.lateness_ns.p50 < 1_010);
     }
 

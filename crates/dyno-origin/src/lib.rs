@@ -44,6 +44,7 @@ mod live;
 mod origin;
 mod prepared;
 mod report;
+mod run_queue;
 mod throughput;
 mod timer;
 mod tls;

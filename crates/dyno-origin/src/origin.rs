@@ -1,11 +1,12 @@
 //! An origin from its start to its record.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use dyno_web::{Scheme, Web};
+use rustix::thread::Pid;
 use tokio::sync::oneshot;
 
 use crate::arrivals::{Arrivals, Fingerprints};
@@ -16,6 +17,7 @@ use crate::listen;
 use crate::live::{Shared, Snapshot};
 use crate::prepared::{self, Pages, Preparation};
 use crate::report::OriginReport;
+use crate::run_queue;
 use crate::throughput::Throughput;
 use crate::tls::Tls;
 use crate::worker::{self, Plan, Seen};
@@ -64,6 +66,10 @@ pub struct Origin;
 #[derive(Debug)]
 pub struct Running {
     threads: Vec<Thread>,
+    /// The kernel's numbers of the threads.
+    numbers: Vec<Pid>,
+    /// How long the threads had waited for their CPUs when the trial began.
+    waited_before_ns: Mutex<Option<u64>>,
     shared: Arc<Shared>,
     preparation: Preparation,
     http: Vec<SocketAddr>,
@@ -142,6 +148,8 @@ impl Origin {
             https: listen_all(&mut plans, &https, Scheme::Https)?,
             dns: listen_for_names(&mut plans, &dns)?,
             threads: Vec::with_capacity(threads),
+            numbers: Vec::with_capacity(threads),
+            waited_before_ns: Mutex::new(Some(0)),
             shared,
             preparation,
         };
@@ -194,9 +202,10 @@ impl Running {
             self.threads.push(Thread { stop, thread });
         }
         for _ in &self.threads {
-            begun
+            let number = begun
                 .recv()
                 .expect("every thread says whether it could begin")?;
+            self.numbers.push(number);
         }
         Ok(self)
     }
@@ -235,9 +244,17 @@ impl Running {
         self.preparation.wait().map_err(Error::Thread)
     }
 
-    /// The trial begins: the throughput series counts from now on.
+    /// The trial begins: the throughput series, and the time waited for CPUs, count from now on.
     pub fn begin(&self) {
+        *self.waited_before() = run_queue::waited_ns(&self.numbers);
         self.shared.begin();
+    }
+
+    fn waited_before(&self) -> std::sync::MutexGuard<'_, Option<u64>> {
+        // One value, stored whole: there is nothing that a panic could leave half done.
+        self.waited_before_ns
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How far it is, at the cost of a few loads: for progress.
@@ -253,6 +270,7 @@ impl Running {
     /// If a thread of the origin did.
     #[must_use]
     pub fn stop(self) -> Record {
+        let waited = run_queue::waited_ns(&self.numbers).zip(*self.waited_before());
         let (stops, threads): (Vec<_>, Vec<_>) = self
             .threads
             .into_iter()
@@ -274,6 +292,7 @@ impl Running {
             peak_concurrency: self.shared.peak(),
             sent_bytes: snapshot.sent_bytes,
             received_bytes: snapshot.received_bytes,
+            waiting_ns: waited.map(|(now, before)| now.saturating_sub(before)),
             ..report
         };
         Record {

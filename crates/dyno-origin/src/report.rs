@@ -47,6 +47,9 @@ pub struct OriginReport {
     pub received_bytes: u64,
     /// From the planned first byte of an answer to its actual handing over to the kernel.
     pub lateness_ns: Lateness,
+    /// Time in which threads of the origin were ready to run but something else had their CPUs, from the beginning of
+    /// the trial, summed over them; absent where the kernel does not count it.
+    pub waiting_ns: Option<u64>,
 }
 
 /// A distribution of how late answers began, in nanoseconds.
@@ -54,6 +57,8 @@ pub struct OriginReport {
 pub struct Lateness {
     /// How many answers.
     pub count: u64,
+    /// Mean; 0 when there was none.
+    pub mean: u64,
     /// Median; 0 when there was none.
     pub p50: u64,
     /// 99th percentile; 0 when there was none.

@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use dyno_web::{Scheme, Web};
+use rustix::thread::{Pid, gettid};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::{LocalSet, spawn_local};
@@ -73,10 +74,10 @@ impl Worker {
     }
 }
 
-/// Serves until told to stop; says over `ready` whether it could begin.
+/// Serves until told to stop; says over `ready` which thread it is, or why it could not begin.
 pub(crate) fn run(
     plan: Plan,
-    ready: &mpsc::Sender<Result<(), Error>>,
+    ready: &mpsc::Sender<Result<Pid, Error>>,
     stop: oneshot::Receiver<()>,
 ) -> Option<Seen> {
     let runtime = pin(plan.cpu).and_then(|()| {
@@ -100,7 +101,7 @@ pub(crate) fn run(
             return None;
         }
     };
-    drop(ready.send(Ok(())));
+    drop(ready.send(Ok(gettid())));
     // A sender that has gone means the same as one that says so.
     drop(tasks.block_on(&runtime, stop));
     // Ends all tasks, which hold the worker too.

@@ -92,6 +92,8 @@ pub struct CpuAccount {
     pub role: CpuRole,
     /// Time it was not idle (10 ms grain).
     pub busy_ns: u64,
+    /// The part of it that went to interrupts, the packets of the trial among them (10 ms grain).
+    pub interrupt_ns: u64,
     /// Time the hypervisor gave to others (10 ms grain).
     pub steal_ns: u64,
     /// Length of the window.
@@ -150,6 +152,9 @@ pub struct Ending {
     pub cpus: Vec<CpuAccount>,
     /// Pressure, where the kernel tells.
     pub pressure: Option<Pressure>,
+    /// Time in which a quota of the control groups above the room kept processes from their CPUs, summed over CPUs;
+    /// absent where no group counts it.
+    pub throttled_ns: Option<u64>,
 }
 
 impl Ending {

@@ -1,8 +1,9 @@
-//! What the machine did between two moments: its CPUs, and the pressure on it.
+//! What the machine did between two moments: its CPUs, the pressure on it, the quotas of its control groups.
 
 use std::fs;
 
 use crate::account::{CpuAccount, CpuRole, CpuTime, Pressure};
+use crate::control_group::Quotas;
 use crate::cpu::CpuSet;
 use crate::process::own_cpu_time;
 use crate::protocol::Instants;
@@ -15,6 +16,7 @@ pub(crate) struct MachineSnapshot {
     at: Instants,
     stat: String,
     pressure: Option<Pressure>,
+    quotas: Quotas,
     engine: CpuTime,
 }
 
@@ -25,6 +27,7 @@ impl MachineSnapshot {
             at: Instants::now(),
             stat: fs::read_to_string("/proc/stat").unwrap_or_default(),
             pressure: read_pressure(),
+            quotas: Quotas::read(),
             engine: own_cpu_time(),
         }
     }
@@ -51,6 +54,7 @@ impl MachineSnapshot {
                     cpu,
                     role: roles(cpu)?,
                     busy_ns: now.busy.saturating_sub(before.busy) * tick_ns,
+                    interrupt_ns: now.interrupt.saturating_sub(before.interrupt) * tick_ns,
                     steal_ns: now.steal.saturating_sub(before.steal) * tick_ns,
                     window_ns,
                 })
@@ -66,6 +70,11 @@ impl MachineSnapshot {
             memory_some_us: now.memory_some_us.saturating_sub(before.memory_some_us),
             io_some_us: now.io_some_us.saturating_sub(before.io_some_us),
         })
+    }
+
+    /// How long quotas kept processes from their CPUs since an earlier moment.
+    pub(crate) fn throttled_since(&self, earlier: &Self) -> Option<u64> {
+        self.quotas.throttled_since(&earlier.quotas)
     }
 
     /// This process's processor time since an earlier moment.
@@ -87,6 +96,7 @@ impl MachineSnapshot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Ticks {
     busy: u64,
+    interrupt: u64,
     steal: u64,
 }
 
@@ -101,6 +111,7 @@ fn parse_stat(text: &str) -> impl Iterator<Item = (usize, Ticks)> + '_ {
                 cpu,
                 Ticks {
                     busy: user + nice + system + irq + softirq,
+                    interrupt: irq + softirq,
                     steal,
                 },
             )),
@@ -145,6 +156,7 @@ mod tests {
             },
             stat: stat.to_owned(),
             pressure: None,
+            quotas: Quotas::default(),
             engine: CpuTime::default(),
         }
     }
@@ -152,8 +164,13 @@ mod tests {
     #[test]
     fn busy_is_all_but_idle_waiting_and_stolen() {
         let found: Vec<_> = parse_stat(STAT).collect();
-        assert_eq!(found[0], (0, Ticks { busy: 36, steal: 7 }));
-        assert_eq!(found[1], (1, Ticks { busy: 3, steal: 0 }));
+        let ticks = |busy, interrupt, steal| Ticks {
+            busy,
+            interrupt,
+            steal,
+        };
+        assert_eq!(found[0], (0, ticks(36, 5, 7)));
+        assert_eq!(found[1], (1, ticks(3, 0, 0)));
         assert_eq!(found.len(), 2);
     }
 
@@ -174,6 +191,7 @@ mod tests {
                 cpu: 0,
                 role: CpuRole::Both,
                 busy_ns: 5 * tick_ns,
+                interrupt_ns: 0,
                 steal_ns: 2 * tick_ns,
                 window_ns: 400,
             }]

@@ -176,6 +176,7 @@ impl Running {
                 .after
                 .cpus_since(&self.before, &options.engine_cpus, &options.subject_cpus),
             pressure: end.after.pressure_since(&self.before),
+            throttled_ns: end.after.throttled_since(&self.before),
         }
     }
 
@@ -224,6 +225,7 @@ impl Running {
             peer: None,
             cpus: Vec::new(),
             pressure: None,
+            throttled_ns: None,
         }
     }
 

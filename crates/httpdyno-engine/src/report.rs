@@ -50,6 +50,7 @@ impl Report<'_> {
             "peer": ending.peer,
             "cpus": ending.cpus,
             "pressure": ending.pressure,
+            "throttled_ns": ending.throttled_ns,
             "fed": self.fed,
             "web": self.origin.map(WebRecord::identity),
             "transport": self.origin.map(|_| WebRecord::transport()),

@@ -46,6 +46,10 @@ class CpuTime:
     busy_ns: Annotated[int, Recorded("time not idle", unit="ns")]
     steal_ns: Annotated[int, Recorded("time taken by the hypervisor", unit="ns")]
     window_ns: Annotated[int, Recorded("time watched", unit="ns")]
+    interrupt_ns: Annotated[
+        int | None,
+        Recorded("the part of `busy_ns` that went to interrupts, packets of the trial among them", unit="ns"),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,10 @@ class Counters:
     cpu_pressure_us: Annotated[int | None, Recorded("time in which something waited for a CPU", unit="us")] = None
     memory_pressure_us: Annotated[int | None, Recorded("time in which something waited for memory", unit="us")] = None
     io_pressure_us: Annotated[int | None, Recorded("time in which something waited for a disk", unit="us")] = None
+    throttled_ns: Annotated[
+        int | None,
+        Recorded("time in which a CPU quota of the machine kept programs from their CPUs, summed over CPUs", unit="ns"),
+    ] = None
     web_digest: Annotated[str | None, Recorded("digest of the web's model and seed")] = None
     connections: Annotated[int | None, Recorded("TCP connections that the origin accepted")] = None
     handshakes_full: Annotated[int | None, Recorded("full TLS handshakes")] = None
@@ -103,9 +111,13 @@ class Counters:
     )
     origin_received_bytes: Annotated[int | None, Recorded("bytes that the origin read", unit="bytes")] = None
     lateness_count: Annotated[int | None, Recorded("sends that the origin had planned for a moment")] = None
+    lateness_mean_ns: Annotated[int | None, Recorded("mean of how late they were", unit="ns")] = None
     lateness_p50_ns: Annotated[int | None, Recorded("median of how late they were", unit="ns")] = None
     lateness_p99_ns: Annotated[int | None, Recorded("99th percentile of how late they were", unit="ns")] = None
     lateness_max_ns: Annotated[int | None, Recorded("the latest", unit="ns")] = None
+    origin_waiting_ns: Annotated[
+        int | None, Recorded("time in which the origin had work, but something else had its CPU", unit="ns")
+    ] = None
     throughput: Annotated[tuple[ThroughputPoint, ...] | None, Recorded("answers over time")] = None
     origin_congestion_control: Annotated[str | None, Recorded("TCP congestion control of the origin")] = None
     subject_congestion_control: Annotated[str | None, Recorded("the kernel's TCP congestion control")] = None
@@ -191,19 +203,22 @@ def _counters(report: Mapping[str, Any]) -> Counters:
         engine_cpu_system_ns=engine.get("cpu_system_ns"),
         memory=tuple(MemoryPoint(int(at), int(size)) for at, size in subject.get("memory") or ()) if subject else None,
         cpus=tuple(
-            CpuTime(cpu["cpu"], cpu["role"], cpu["busy_ns"], cpu["steal_ns"], cpu["window_ns"])
+            CpuTime(cpu["cpu"], cpu["role"], cpu["busy_ns"], cpu["steal_ns"], cpu["window_ns"], cpu.get("interrupt_ns"))
             for cpu in report.get("cpus") or ()
         ),
         cpu_pressure_us=pressure.get("cpu_some_us"),
         memory_pressure_us=pressure.get("memory_some_us"),
         io_pressure_us=pressure.get("io_some_us"),
+        throttled_ns=report.get("throttled_ns"),
         web_digest=(report.get("web") or {}).get("digest"),
         origin_sent_bytes=origin.get("sent_bytes"),
         origin_received_bytes=origin.get("received_bytes"),
         lateness_count=lateness.get("count"),
+        lateness_mean_ns=lateness.get("mean"),
         lateness_p50_ns=lateness.get("p50"),
         lateness_p99_ns=lateness.get("p99"),
         lateness_max_ns=lateness.get("max"),
+        origin_waiting_ns=origin.get("waiting_ns"),
         throughput=tuple(ThroughputPoint(int(at), int(answers)) for at, answers in report.get("throughput") or ()),
         origin_congestion_control=transport.get("origin_congestion_control"),
         subject_congestion_control=transport.get("subject_congestion_control"),

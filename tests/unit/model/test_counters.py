@@ -31,8 +31,9 @@ REPORT = {
         "received_packets": 4,
     },
     "engine": {"cpu_user_ns": 5, "cpu_system_ns": 6, "version": "0.1.0"},
-    "cpus": [{"cpu": 0, "role": "engine", "busy_ns": 7, "steal_ns": 8, "window_ns": 9}],
+    "cpus": [{"cpu": 0, "role": "engine", "busy_ns": 7, "steal_ns": 8, "window_ns": 9, "interrupt_ns": 2}],
     "pressure": {"cpu_some_us": 1, "memory_some_us": 2, "io_some_us": 3},
+    "throttled_ns": 4,
     "web": {"name": "plain", "seed": 1, "digest": "abc"},
     "origin": {
         "connections": 11,
@@ -41,7 +42,8 @@ REPORT = {
         "user_agents": {},
         "sent_bytes": 13,
         "received_bytes": 14,
-        "lateness_ns": {"count": 12, "p50": 1, "p99": 2, "max": 3},
+        "lateness_ns": {"count": 12, "mean": 5, "p50": 1, "p99": 2, "max": 3},
+        "waiting_ns": 15,
     },
     "throughput": [[200_000_000, 12]],
 }
@@ -52,7 +54,7 @@ def test_every_part_of_a_report_has_its_counter() -> None:
     assert (counters.exit_code, counters.signal, counters.wall_ns) == (0, None, 200)
     assert counters.memory == (MemoryPoint(10, 2048), MemoryPoint(20, 4096))
     assert counters.memory_limit_reason == "no controller"
-    assert counters.cpus == (CpuTime(0, "engine", 7, 8, 9),)
+    assert counters.cpus == (CpuTime(0, "engine", 7, 8, 9, 2),)
     assert (counters.cpu_pressure_us, counters.memory_pressure_us, counters.io_pressure_us) == (1, 2, 3)
     assert (counters.engine_cpu_user_ns, counters.engine_version, counters.web_digest) == (5, "0.1.0", "abc")
     assert (counters.connections, counters.requests) == (11, 12)
@@ -60,7 +62,8 @@ def test_every_part_of_a_report_has_its_counter() -> None:
     assert counters.user_agents == ()
     assert counters.codings is None
     assert (counters.sent_bytes, counters.origin_sent_bytes) == (1, 13)
-    assert (counters.lateness_count, counters.lateness_p99_ns) == (12, 2)
+    assert (counters.lateness_count, counters.lateness_mean_ns, counters.lateness_p99_ns) == (12, 5, 2)
+    assert (counters.throttled_ns, counters.origin_waiting_ns) == (4, 15)
     assert counters.throughput == (ThroughputPoint(200_000_000, 12),)
 
 
@@ -68,6 +71,13 @@ def test_a_trial_without_an_origin_has_no_counters_of_one() -> None:
     counters = counters_from_report({**REPORT, "origin": None, "pressure": None, "web": None})
     assert (counters.connections, counters.statuses, counters.lateness_count) == (None, None, None)
     assert counters.wall_ns == 200
+
+
+def test_what_an_older_engine_did_not_count_is_not_known() -> None:
+    cpu = {name: value for name, value in REPORT["cpus"][0].items() if name != "interrupt_ns"}  # type: ignore[index]
+    counters = counters_from_report({"version": 1, "cpus": [cpu], "origin": {"lateness_ns": {"count": 12}}})
+    assert counters.cpus == (CpuTime(0, "engine", 7, 8, 9, None),)
+    assert (counters.throttled_ns, counters.origin_waiting_ns, counters.lateness_mean_ns) == (None, None, None)
 
 
 @pytest.mark.parametrize("version", [None, 0, 2, "1"])

@@ -3,10 +3,12 @@
 use std::io::Write;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use dyno_http::Method;
 use dyno_origin::{Authority, Error, Options, Origin};
 use dyno_web::{Model, Web};
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::stage::{Stage, connect, reply, request};
 
@@ -153,6 +155,34 @@ fn a_request_that_is_given_up_is_in_flight_no_more() {
 }
 
 #[test]
+fn an_origin_whose_cpu_others_use_says_how_long_it_waited() {
+    let stage = Stage::new("");
+    stage.running().begin();
+    let over = AtomicBool::new(false);
+    let hog = || {
+        let mut cpu = CpuSet::new();
+        cpu.set(0);
+        sched_setaffinity(None, &cpu).unwrap();
+        while !over.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(hog);
+        }
+        for _ in 0..100 {
+            assert_eq!(stage.get("a.test", "/plain", "").status, 200);
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    match stage.stop().report.waiting_ns {
+        Some(waited) => assert!(waited > 1_000_000, "{waited} ns"),
+        None => assert!(!std::path::Path::new("/proc/self/schedstat").exists()),
+    }
+}
+
+#[test]
 fn the_report_has_the_names_of_the_record() {
     let report = serde_json::to_value(Stage::new("").stop().report).unwrap();
     let names: Vec<&str> = report
@@ -181,6 +211,7 @@ fn the_report_has_the_names_of_the_record() {
         "sent_bytes",
         "received_bytes",
         "lateness_ns",
+        "waiting_ns",
     ];
     expected.sort_unstable();
     let mut names = names;
@@ -188,7 +219,7 @@ fn the_report_has_the_names_of_the_record() {
     assert_eq!(names, expected);
     assert_eq!(
         report["lateness_ns"],
-        serde_json::json!({"count": 0, "p50": 0, "p99": 0, "max": 0})
+        serde_json::json!({"count": 0, "mean": 0, "p50": 0, "p99": 0, "max": 0})
     );
 }
 

@@ -2,6 +2,7 @@
 
 mod hierarchy;
 mod name;
+mod quota;
 mod v1;
 mod v2;
 
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 pub(crate) use hierarchy::{Hierarchies, Version};
 pub(crate) use name::GroupName;
+pub(crate) use quota::Quotas;
 
 use crate::account::{Accounting, CpuTime};
 use crate::cpu::CpuSet;
