@@ -9,6 +9,7 @@ from httpdyno.cli.completion import complete_subjects
 from httpdyno.cli.options import (
     Concurrency,
     Cpus,
+    Detach,
     Duration,
     Format,
     Limit,
@@ -17,6 +18,7 @@ from httpdyno.cli.options import (
     Preset,
     Quick,
     Repeat,
+    Resume,
     Scale,
     Seed,
     SubjectFolders,
@@ -29,7 +31,11 @@ from httpdyno.cli.options import (
 __all__ = ["bench"]
 
 
+_BESIDE_RESUME = frozenset({"resume", "detach", "format", "out"})
+
+
 def bench(
+    context: typer.Context,
     names: Annotated[
         list[str] | None,
         typer.Argument(metavar="SUBJECT", help="Default: every client.", autocompletion=complete_subjects),
@@ -51,29 +57,38 @@ def bench(
     format: Format = "table",  # noqa: A002
     out: OutputFolder = Path("runs"),
     subjects: SubjectFolders = None,
+    resume: Resume = None,
+    detach: Detach = False,
 ) -> None:
     """Crawl the same URLs with each client, interleaved, and print the table."""
+    from httpdyno.cli.background import leave_running
     from httpdyno.cli.display import Display
-    from httpdyno.cli.output import check_format, close_run
-    from httpdyno.cli.preset import print_result, select
-    from httpdyno.cli.session import CrawlOptions, make_crawl, make_place, open_urls
+    from httpdyno.cli.output import check_format, close_run, telling_of_rest
+    from httpdyno.cli.preset import print_result, select, selected_before
+    from httpdyno.cli.session import CrawlOptions, begin_crawl, make_place, refuse_beside_resume, resume_named
     from httpdyno.cli.terminal import messages
     from httpdyno.experiments.measure import measure
     from httpdyno.lab.interruption import Interruption
     from httpdyno.subjects.catalogue import read_catalogue
 
     check_format(format)
+    interruption = Interruption()
     catalogue = read_catalogue(subjects or ())
-    chosen = select(catalogue, names, "bench", preset=preset, scale=scale, limit=limit, quick=quick)
-    options = CrawlOptions(web, seed, timeout, duration, user_agent, concurrency, memory, repeat, quick, preset)
-    place = make_place(cpus, out)
-    with (
-        Interruption() as interruption,
-        open_urls(place, options, interruption, urls=urls, limit=chosen.limit) as prepared,
-        Display(messages()) as display,
-    ):
-        measured = measure(
-            make_crawl(options, prepared, place), chosen.subjects, prepared.file, place, display, interruption
-        )
+    if resume is None:
+        chosen = select(catalogue, names, "bench", preset=preset, scale=scale, limit=limit, quick=quick)
+        options = CrawlOptions(web, seed, timeout, duration, user_agent, concurrency, memory, repeat, quick, preset)
+        place = make_place(cpus, out)
+        begun = begin_crawl(options, chosen.subjects, place, interruption, urls=urls, limit=chosen.limit)
+    else:
+        refuse_beside_resume(context, _BESIDE_RESUME)
+        begun = resume_named(resume, out, interruption)
+    with interruption, begun as (run, place), telling_of_rest(run):
+        if detach:
+            leave_running(run, "bench", format)
+            return
+        with Display(messages()) as display:
+            measured = measure(run, place, display, interruption)
+    if resume is not None:
+        chosen = selected_before(run, catalogue)
     print_result(chosen, measured.table, measured.folder, format)
-    close_run(measured, invalid=() if names else tuple(catalogue.invalid.values()))
+    close_run(measured, invalid=() if names or resume else tuple(catalogue.invalid.values()))

@@ -10,8 +10,10 @@ __all__ = [
     "WEBS",
     "complete_fact_formats",
     "complete_formats",
+    "complete_metrics",
     "complete_presets",
     "complete_published",
+    "complete_run_subjects",
     "complete_runs",
     "complete_subjects",
     "complete_webs",
@@ -35,8 +37,29 @@ def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
     """Offer the runs of the folder that holds them; the shell itself offers other folders."""
     from httpdyno.store import RELATIVE_NAMES, run_folders
 
-    folders = run_folders(context.params.get("runs") or Path("runs"))
+    folders = run_folders(context.params.get("runs") or context.params.get("out") or Path("runs"))
     return _beginning([*RELATIVE_NAMES[: len(folders)], *(folder.name for folder in folders)], incomplete)
+
+
+def complete_run_subjects(context: typer.Context, incomplete: str) -> list[str]:
+    """Offer the subjects of the run that is named already."""
+    from httpdyno.errors import HttpdynoError
+    from httpdyno.store import find_run, read_manifest
+
+    try:
+        folder = find_run(context.params.get("first") or "latest", context.params.get("runs") or Path("runs"))
+        return _beginning((subject.id for subject in read_manifest(folder).subjects), incomplete)
+    except HttpdynoError:
+        return []  # the command itself will say what is wrong
+
+
+def complete_metrics(incomplete: str) -> list[str]:
+    """Offer the metrics by which something is better or worse, those of all experiments."""
+    from httpdyno.experiments.registry import definition_of, experiment_names
+    from httpdyno.model import Direction
+
+    metrics = [metric for name in experiment_names() for metric in definition_of(name).metrics]
+    return _beginning({metric.name for metric in metrics if metric.better is not Direction.NEITHER}, incomplete)
 
 
 def complete_published(incomplete: str) -> list[str]:

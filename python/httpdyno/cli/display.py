@@ -11,7 +11,7 @@ from rich.text import Text
 from httpdyno.cli.result_lines import ResultLines
 from httpdyno.cli.terminal import tell
 from httpdyno.lab.progress import Progress as TrialProgress
-from httpdyno.model import Outcome, Trial, TrialPlan
+from httpdyno.model import Outcome, Trial, TrialPlan, format_span
 from httpdyno.report.cell import without_controls
 from httpdyno.subjects.builder import BuildEvent, BuildOutcome, BuildState, log_tail
 
@@ -26,10 +26,16 @@ _WORDS = {
 
 
 class _Figures(ProgressColumn):
-    """Requests done, requests a second, time left."""
+    """Of a trial: requests done, requests a second, time left. Of the run: trials done, time left."""
 
     def render(self, task: Task) -> Text:
         """Write the figures of a task that has any."""
+        if "left_s" in task.fields:
+            left_s = task.fields["left_s"]
+            return Text(
+                f"{task.completed:.0f} of {task.total:.0f} trials"
+                + (f", about {format_span(left_s)} left" if left_s else "")
+            )
         news = task.fields.get("news")
         if not isinstance(news, TrialProgress):
             return Text("")
@@ -74,6 +80,7 @@ class Display:
         )
         self._tasks: dict[str, TaskID] = {}
         self._trial: TaskID | None = None
+        self._overall: TaskID | None = None
         self._planned = 0
 
     def __enter__(self) -> Self:
@@ -107,9 +114,15 @@ class Display:
             for line in log_tail(outcome.log) if outcome.error and outcome.log else ():
                 tell(f"  {line}")
 
-    def planned(self, trials: int) -> None:
-        """Take the number of trials that the run consists of."""
+    def planned(self, trials: int, *, finished: int, left_s: float | None) -> None:
+        """Say of how many trials the run consists, how many are there, and how long the others will take."""
         self._planned = trials
+        if self._quiet:
+            return
+        before = f", {finished} of them finished before" if finished else ""
+        duration = "" if left_s is None else f": about {format_span(left_s)}"
+        tell(f"{trials} trial{'' if trials == 1 else 's'}{before}{duration}")
+        self._overall = self._progress.add_task("run", total=trials, completed=finished, left_s=left_s)
 
     def cooling_down(self, reason: str) -> None:
         """Show what is waited for between two trials."""
@@ -137,14 +150,17 @@ class Display:
     def output(self, piece: bytes) -> None:
         """Leave the subject's output alone, if it is given unasked."""
 
-    def trial_ends(self, trial: Trial) -> None:
-        """Take what became of a trial."""
+    def trial_ends(self, trial: Trial, *, left_s: float | None) -> None:
+        """Take what became of a trial, and how long the others will take."""
         self._end_bar()
+        if self._overall is not None:
+            self._progress.update(self._overall, advance=1, left_s=left_s)
         # Why a subject is unavailable was said when its build failed.
         if trial.outcome is Outcome.UNAVAILABLE or (self._bars and trial.outcome is Outcome.OK):
             return
         if not self._quiet or trial.outcome is not Outcome.OK:
-            tell(f"{self._place(trial.trial)} {trial.subject}: {_ending(trial)}")
+            left = f"; about {format_span(left_s)} left" if left_s and not self._quiet else ""
+            tell(f"{self._place(trial.trial)} {trial.subject}: {_ending(trial)}{left}")
 
     def _place(self, number: int) -> str:
         return f"trial {number + 1} of {self._planned}:"

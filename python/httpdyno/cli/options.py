@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
-from httpdyno.cli.completion import WEBS, complete_formats, complete_presets, complete_webs
+from httpdyno.cli.completion import WEBS, complete_formats, complete_presets, complete_runs, complete_webs
 
 __all__ = [
     "Concurrency",
     "Cpus",
+    "Detach",
     "Duration",
     "Format",
     "Limit",
@@ -18,6 +19,7 @@ __all__ = [
     "Preset",
     "Quick",
     "Repeat",
+    "Resume",
     "Scale",
     "Seed",
     "SubjectFolders",
@@ -107,6 +109,18 @@ Quick = Annotated[
         "--quick",
         help="A first look: each subject runs once, with 500 URLs, unless --repeat or --limit says otherwise.",
     ),
+]
+Resume = Annotated[
+    str | None,
+    typer.Option(
+        "--resume",
+        metavar="RUN",
+        help="Go on with a run that was stopped: its folder, its name below --out, latest or previous.",
+        autocompletion=complete_runs,
+    ),
+]
+Detach = Annotated[
+    bool, typer.Option("--detach", help="Run in the background, also when this terminal is closed; print the folder.")
 ]
 Cpus = Annotated[
     str | None,

@@ -1,20 +1,24 @@
 """What a verb leaves on stdout and stderr at its end: the table, where the run is, what could not be built."""
 
+import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 import typer
 
 from httpdyno.cli.terminal import reader_may_leave, results, tell
 from httpdyno.errors import HttpdynoError, Interrupted, NothingMeasured, UnknownName
 from httpdyno.experiments.measure import Measured
+from httpdyno.experiments.pending import PendingRun
 from httpdyno.model import Subject, Table
 from httpdyno.report import Surface, format_names, render
 from httpdyno.report.cell import without_controls
 from httpdyno.subjects.builder import BuildOutcome
 from httpdyno.subjects.probe import ProbeResult
 
-__all__ = ["check_format", "close_run", "print_probe", "print_table", "require_builds"]
+__all__ = ["check_format", "close_run", "print_probe", "print_table", "require_builds", "telling_of_rest"]
 
 
 def check_format(name: str) -> None:
@@ -49,12 +53,26 @@ def close_run(measured: Measured, invalid: Iterable[HttpdynoError] = ()) -> None
     for error in invalid:
         tell(error.line)
     if measured.folder:
-        state = "" if measured.whole else " (partial)"
-        tell(f"run: {measured.folder}{state}")
+        tell(f"run: {measured.folder}" if measured.whole else _partial(measured.folder, measured.experiment))
     if not measured.whole:
         raise typer.Exit(Interrupted.exit_code)
     if not measured.anything:
         raise typer.Exit(NothingMeasured.exit_code)
+
+
+@contextmanager
+def telling_of_rest(run: PendingRun) -> Iterator[None]:
+    """When an error ends the block, say where the run is and how it goes on."""
+    try:
+        yield
+    except HttpdynoError:
+        if run.folder and run.settled:
+            tell(_partial(run.folder, run.experiment.name))
+        raise
+
+
+def _partial(folder: Path, verb: str) -> str:
+    return f"run: {folder} (partial); go on with: httpdyno {verb} --resume {shlex.quote(str(folder))}"
 
 
 def require_builds(outcomes: Iterable[BuildOutcome], *, every: bool) -> None:

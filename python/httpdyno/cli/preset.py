@@ -9,13 +9,14 @@ from typing import Final
 from httpdyno.cli.output import print_table
 from httpdyno.cli.terminal import reader_may_leave
 from httpdyno.errors import UsageError
-from httpdyno.experiments.published import run_beside
+from httpdyno.experiments.pending import PendingRun
+from httpdyno.experiments.published import PRESET_SETTING, run_beside
 from httpdyno.model import Subject, SubjectKind, Table
 from httpdyno.published import Preset, find_preset, in_published_form, parse_scale
 from httpdyno.store import open_run
 from httpdyno.subjects.catalogue import Catalogue
 
-__all__ = ["Selection", "print_result", "read_by_programs", "select"]
+__all__ = ["Selection", "print_result", "read_by_programs", "select", "selected_before"]
 
 _NO_SUBJECT: Final = "httpdyno has no such subject"
 _FOR_PROGRAMS: Final = frozenset({"csv", "json"})
@@ -71,6 +72,23 @@ def select(
     there = [name for name in found.subjects if name in catalogue.subjects]
     subjects = found.applied(catalogue.select(names or there))
     return Selection(subjects, limit, found, {} if names else _absent(found, catalogue))
+
+
+def selected_before(run: PendingRun, catalogue: Catalogue) -> Selection:
+    """Give what a run was begun with, to show its result in the same way.
+
+    Raises
+    ------
+    UnknownName
+        If it was of a preset that there is no more.
+    """
+    name = run.manifest.settings.get(PRESET_SETTING) if run.manifest else None
+    if not isinstance(name, str):
+        return Selection(run.subjects, None)
+    found = find_preset(name, run.experiment.name)
+    there = {name for name in found.subjects if name in catalogue.subjects}
+    whole = {subject.id for subject in run.subjects} == there
+    return Selection(run.subjects, None, found, _absent(found, catalogue) if whole else {})
 
 
 def _absent(found: Preset, catalogue: Catalogue) -> dict[str, str]:

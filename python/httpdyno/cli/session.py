@@ -3,21 +3,37 @@
 import os
 import stat
 import sys
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from httpdyno.errors import EmptyList, InvalidValue
+import typer
+
+from httpdyno.cli.completion import WEBS
+from httpdyno.errors import EmptyList, InvalidValue, UsageError
 from httpdyno.experiments.crawl import Crawl
-from httpdyno.experiments.measure import Place
+from httpdyno.experiments.pending import PendingRun, begin_run
+from httpdyno.experiments.place import Place
+from httpdyno.experiments.resume import resume_run
 from httpdyno.experiments.url_source import QUICK_LIMIT, STANDARD_INPUT, UrlFile, urls_of_list, urls_of_web
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.location import find_engine
 from httpdyno.lab.room import Machine
-from httpdyno.model import Workload, format_cpus, parse_cpus, parse_duration_ns, parse_size_bytes
+from httpdyno.model import Subject, Workload, format_cpus, parse_cpus, parse_duration_ns, parse_size_bytes
+from httpdyno.store import find_run
 from httpdyno.subjects.cache import cache_folder
 
-__all__ = ["CrawlOptions", "make_crawl", "make_place", "open_urls"]
+__all__ = [
+    "CrawlOptions",
+    "begin_crawl",
+    "make_crawl",
+    "make_place",
+    "open_urls",
+    "refuse_beside_resume",
+    "resume_named",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +64,7 @@ def make_crawl(options: CrawlOptions, urls: UrlFile, place: Place) -> Crawl:
     web = place.engine.web(options.web, seed=options.seed)
     return Crawl(
         workload=Workload(urls=urls.file.path, timeout_s=timeout_ns / 1e9, user_agent=options.user_agent),
-        web=options.web,
+        web=_lasting(options.web),
         seed=web.seed,
         web_digest=web.digest,
         concurrency=options.concurrency,
@@ -58,6 +74,79 @@ def make_crawl(options: CrawlOptions, urls: UrlFile, place: Place) -> Crawl:
         quick=options.quick,
         preset=options.preset,
     )
+
+
+@contextmanager
+def begin_crawl(
+    options: CrawlOptions,
+    subjects: Sequence[Subject],
+    place: Place,
+    interruption: Interruption,
+    *,
+    urls: str | None,
+    limit: int | None,
+    piped: bool = False,
+) -> Iterator[tuple[PendingRun, Place]]:
+    """Begin the crawl that the options describe.
+
+    Raises
+    ------
+    UsageError
+        If an option cannot be used as it stands.
+    StorageFailed
+        If the folder of runs cannot be written.
+    Interrupted
+        At a signal while the list is read.
+    """
+    with (
+        open_urls(place, options, interruption, urls=urls, limit=limit, piped=piped) as prepared,
+        begin_run(make_crawl(options, prepared, place), subjects, prepared, place) as run,
+    ):
+        yield run, place
+
+
+@contextmanager
+def resume_named(name: str, runs: Path, interruption: Interruption) -> Iterator[tuple[PendingRun, Place]]:
+    """Go on with a run that a user has named; standard input may be its lock.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such run.
+    UsageError
+        If it cannot be continued; the message says why.
+    Interrupted
+        At a signal while its list is read.
+    """
+    folder = find_run(name, runs)
+    with interruption.at_once("the run was being reopened"):
+        resumed = resume_run(folder, make_place(None, runs), inherited=0)
+    with resumed.urls, resumed.run:
+        yield resumed.run, resumed.place
+
+
+def refuse_beside_resume(context: typer.Context, allowed: Collection[str]) -> None:
+    """Refuse what was typed beside ``--resume`` and would contradict what the run was begun with.
+
+    Environment variables do not count: they may stand there for other commands.
+
+    Parameters
+    ----------
+    context : typer.Context
+        Of the verb.
+    allowed : collection of str
+        Parameters that say nothing of what is measured.
+
+    Raises
+    ------
+    UsageError
+        If there is such an option, or a subject is named.
+    """
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name not in allowed and source is not None and source.name == "COMMANDLINE":
+            option = parameter.opts[0] if parameter.opts[0].startswith("-") else "a SUBJECT"
+            raise UsageError(f"--resume: {option} cannot be given beside it: a run goes on as it was begun")
 
 
 def make_place(cpus: str | None, runs: Path | None) -> Place:
@@ -132,6 +221,11 @@ def open_urls(
                 if limit is None:
                     raise
         return urls_of_web(place.engine, web=options.web, seed=options.seed, limit=limit)
+
+
+def _lasting(web: str) -> str:
+    """Give the path of a web's model such that it is found from everywhere, as a run may be resumed there."""
+    return str(Path(web).absolute()) if web not in WEBS and Path(web).is_file() else web
 
 
 def _is_piped() -> bool:

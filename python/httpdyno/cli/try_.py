@@ -48,7 +48,7 @@ def try_subject(
     from httpdyno.cli.display import Display, Spectator
     from httpdyno.cli.output import check_format, close_run, print_table
     from httpdyno.cli.result_lines import ResultLines
-    from httpdyno.cli.session import CrawlOptions, make_crawl, make_place, open_urls
+    from httpdyno.cli.session import CrawlOptions, begin_crawl, make_place
     from httpdyno.cli.terminal import messages, results
     from httpdyno.experiments.measure import measure
     from httpdyno.lab.interruption import Interruption
@@ -62,11 +62,10 @@ def try_subject(
     lines = ResultLines(results(), raw=format == "plain") if format in {"plain", "table"} else None
     with (
         Interruption() as interruption,
-        open_urls(place, options, interruption, urls=urls, limit=limit, piped=True) as prepared,
+        begin_crawl(options, chosen, place, interruption, urls=urls, limit=limit, piped=True) as (run, place),
         Display(messages(), quiet=True) as display,
     ):
-        audience = Spectator(display, lines)
-        measured = measure(make_crawl(options, prepared, place), chosen, prepared.file, place, audience, interruption)
+        measured = measure(run, place, Spectator(display, lines), interruption)
         if lines:
             lines.finish()
     if format != "plain":

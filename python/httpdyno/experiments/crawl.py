@@ -1,16 +1,18 @@
 """The crawl (``bench``): the question which client fetches a list of URLs fastest, and how many it gets right."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Final
 
+from httpdyno.errors import UnreadableRun
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.experiment import Setting
 from httpdyno.judge import CRAWL_METRICS
 from httpdyno.model import Column, ColumnKind, Condition, Workload
 from httpdyno.store import WebIdentity
 
-__all__ = ["DEFINITION", "NAME", "Crawl"]
+__all__ = ["DEFINITION", "NAME", "Crawl", "restore_crawl"]
 
 NAME: Final = "bench"
 DEFINITION: Final = Definition(
@@ -97,3 +99,34 @@ class Crawl:
             "check": self.workload.check,
             "http_version": self.workload.http_version,
         }
+
+
+def restore_crawl(settings: Mapping[str, Setting], webs: Sequence[WebIdentity], urls: Path) -> Crawl:
+    """Make a crawl again from what its manifest says.
+
+    Parameters
+    ----------
+    settings : mapping
+        As ``Crawl.settings`` gives them; others are left alone.
+    webs : sequence of WebIdentity
+        As ``Crawl.webs`` gives them.
+    urls : Path
+        The list.
+
+    Raises
+    ------
+    UnreadableRun
+        If a setting is missing or cannot be.
+    """
+    from pydantic import TypeAdapter, ValidationError  # heavy: only who resumes a run pays for it
+
+    own = {field.name for field in fields(Crawl)} & settings.keys()
+    of_workload = {field.name for field in fields(Workload)} & settings.keys()
+    try:
+        (web,) = webs
+        values = {name: settings[name] for name in own}
+        workload = {name: settings[name] for name in of_workload}
+        identity = {"web": web.name, "seed": web.seed, "web_digest": web.digest}
+        return TypeAdapter(Crawl).validate_python({**values, **identity, "workload": {**workload, "urls": urls}})
+    except (ValueError, ValidationError) as error:
+        raise UnreadableRun(f"the settings of the run are damaged: {str(error).partition(chr(10))[0]}") from error

@@ -5,7 +5,7 @@ from typing import Final
 
 from httpdyno.errors import UnreadableRun
 from httpdyno.model import Cell, Column, ColumnKind, Note, Table
-from httpdyno.store import Run, open_run
+from httpdyno.store import Run, holder_of, open_run
 from httpdyno.store.files import storing
 
 __all__ = ["RUN_COLUMNS", "runs_table"]
@@ -13,9 +13,10 @@ __all__ = ["RUN_COLUMNS", "runs_table"]
 RUN_COLUMNS: Final = (
     Column("run", description="name of the run's folder"),
     Column("experiment"),
-    Column("state", description="complete, or partial when it was stopped"),
-    Column("trials", ColumnKind.INTEGER, description="trials that were finished"),
+    Column("state", description="running, complete, or partial when it was stopped: then it can be resumed"),
+    Column("trials", ColumnKind.INTEGER, description="trials that are finished"),
     Column("planned", ColumnKind.INTEGER, description="trials that were planned"),
+    Column("process", ColumnKind.INTEGER, description="the process that is making it"),
     Column("command", description="how it was started"),
 )
 
@@ -44,5 +45,14 @@ def _folders(folder: Path) -> list[Path]:
 
 def _row(run: Run) -> tuple[Cell, ...]:
     manifest = run.manifest
-    command = " ".join(manifest.command)
-    return (run.folder.name, manifest.experiment, manifest.state, len(run.trials), manifest.trials_planned, command)
+    # A run that has just ended may not have let go of its lock yet.
+    holder = None if manifest.state == "complete" else holder_of(run.folder)
+    return (
+        run.folder.name,
+        manifest.experiment,
+        manifest.state if holder is None else "running",
+        len(run.trials),
+        manifest.trials_planned,
+        None if holder is None else holder.process,
+        " ".join(manifest.command),
+    )

@@ -1,5 +1,6 @@
 """Where the URLs of a crawl come from: a web, a file or standard input, copied into one file for all trials."""
 
+import hashlib
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,13 +8,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from httpdyno.errors import EmptyList, UsageError
+from httpdyno.errors import EmptyList, NotResumable, UsageError
 from httpdyno.experiments.url_list import read_url_list
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.storage import storage_errors
+from httpdyno.store import UrlList, WebIdentity, restore_list
 
-__all__ = ["DEFAULT_WEB_LIMIT", "QUICK_LIMIT", "STANDARD_INPUT", "UrlFile", "urls_of_list", "urls_of_web"]
+__all__ = [
+    "DEFAULT_WEB_LIMIT",
+    "QUICK_LIMIT",
+    "STANDARD_INPUT",
+    "UrlFile",
+    "urls_of_list",
+    "urls_of_run",
+    "urls_of_web",
+]
 
 STANDARD_INPUT: Final = "-"
 DEFAULT_WEB_LIMIT: Final = 2000
@@ -28,6 +38,13 @@ class UrlFile:
 
     file: ScratchFile
     count: int
+    source: str | None = None
+    """The file that they came from, ``-`` for standard input; None: the web itself."""
+
+    def identity(self) -> UrlList:
+        """Say which list it is."""
+        with self.file.path.open("rb") as lines:
+            return UrlList(self.source, self.count, hashlib.file_digest(lines, "sha256").hexdigest())
 
     def __enter__(self) -> Self:
         return self
@@ -75,10 +92,10 @@ def urls_of_list(source: str, *, limit: int | None) -> UrlFile:
     """
     try:
         if source == STANDARD_INPUT:
-            urls = _written(sys.stdin.buffer, limit)
+            urls = _written(sys.stdin.buffer, source, limit)
         else:
             with Path(source).open("rb") as lines:
-                urls = _written(lines, limit)
+                urls = _written(lines, source, limit)
     except OSError as error:
         raise UsageError(f"--urls {source}: cannot be read: {error.strerror}") from error
     if urls.count == 0:
@@ -88,7 +105,36 @@ def urls_of_list(source: str, *, limit: int | None) -> UrlFile:
     return urls
 
 
-def _written(lines: Iterable[bytes], limit: int | None) -> UrlFile:
+def urls_of_run(folder: Path, engine: Engine, web: WebIdentity, recorded: UrlList) -> UrlFile:
+    """Take the URLs that a run has begun with.
+
+    Raises
+    ------
+    NotResumable
+        If they are not the same any more.
+    UnreadableRun
+        If the list that is kept in its folder is missing or damaged.
+    StorageFailed
+        If there is no room for the prepared list.
+    """
+    if recorded.source is None:
+        urls = urls_of_web(engine, web=web.name, seed=web.seed, limit=recorded.count)
+    else:
+        urls = UrlFile(ScratchFile(), recorded.count, recorded.source)
+    try:
+        if recorded.source is not None:
+            restore_list(folder, urls.file.file)
+        if urls.identity() != recorded:
+            raise NotResumable(
+                f"{folder}: the list of URLs is not the one that the run was begun with; begin a new run"
+            )
+    except BaseException:
+        urls.file.close()
+        raise
+    return urls
+
+
+def _written(lines: Iterable[bytes], source: str, limit: int | None) -> UrlFile:
     file = ScratchFile()
     count = 0
     try:
@@ -101,4 +147,4 @@ def _written(lines: Iterable[bytes], limit: int | None) -> UrlFile:
     except BaseException:
         file.close()
         raise
-    return UrlFile(file, count)
+    return UrlFile(file, count, source)

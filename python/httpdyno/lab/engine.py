@@ -1,5 +1,6 @@
 """What the engine is asked beside trials: expectations, URLs, facts of this machine."""
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from httpdyno.errors import EngineFailed, InvalidValue
 from httpdyno.lab.location import ENGINE_NAME
 from httpdyno.model import Fact, Fitness, format_exact
 from httpdyno.storage import storage_errors
+from httpdyno.store import EngineIdentity
 
 __all__ = ["Engine", "ServedWeb", "engine_refusal"]
 
@@ -135,6 +137,21 @@ class Engine:
             If the engine cannot be started.
         """
         return self._ask(["--version"]).decode(errors="replace").strip().rpartition(" ")[2]
+
+    def identity(self) -> EngineIdentity:
+        """Say which program it is.
+
+        Raises
+        ------
+        EngineFailed
+            If it cannot be started or read.
+        """
+        try:
+            with self.path.open("rb") as program:
+                digest = hashlib.file_digest(program, "sha256").hexdigest()
+        except OSError as error:
+            raise EngineFailed(f"the engine {self.path} cannot be read: {error.strerror}") from error
+        return EngineIdentity(self.version(), digest)
 
     def _fact(self, values: Any) -> Fact:  # noqa: ANN401  # whatever the engine has printed
         try:

@@ -7,9 +7,19 @@ from typing import Protocol
 
 import polars as pl
 
-from httpdyno.judge import JudgedTrial, Reference, Remains, judge_crawl, read_arrivals, read_expectations, trial_not_run
+from httpdyno.judge import (
+    Expectations,
+    JudgedTrial,
+    Reference,
+    Remains,
+    judge_crawl,
+    read_arrivals,
+    read_expectations,
+    trial_not_run,
+)
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.planned_time import PlannedTime, read_planned_time
 from httpdyno.lab.room import Command, Machine
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial import Evidence, Observer, run_trial
@@ -48,7 +58,8 @@ class RoomExecutor:
     machine: Machine
     interruption: Interruption
     observer: Observer | None = None
-    _expectations: dict[Condition, pl.DataFrame] = field(default_factory=dict)
+    _expectations: dict[Condition, Expectations] = field(default_factory=dict)
+    _planned: dict[Condition, PlannedTime] = field(default_factory=dict)
 
     def run(self, plan: TrialPlan) -> JudgedTrial:
         """Run one trial and judge it; a subject without a build gives a trial that says why.
@@ -73,7 +84,20 @@ class RoomExecutor:
         ) as evidence:
             return _judge(plan, evidence, expectations, outcome.build.version)
 
-    def _expected(self, condition: Condition) -> pl.DataFrame:
+    def planned_time(self, condition: Condition) -> PlannedTime:
+        """Say how long the web plans to take for the list.
+
+        Raises
+        ------
+        EngineFailed
+            If the engine cannot say it.
+        StorageFailed
+            If there is no room for its answer.
+        """
+        self._expected(condition)
+        return self._planned[condition]
+
+    def _expected(self, condition: Condition) -> Expectations:
         """Ask the engine once for each condition what the web serves, and keep the answer."""
         if condition not in self._expectations:
             with ScratchFile() as file:
@@ -85,6 +109,7 @@ class RoomExecutor:
                     into=file.file,
                 )
                 self._expectations[condition] = read_expectations(file.path)
+                self._planned[condition] = read_planned_time(file.path, timeout_s=condition.workload.timeout_s)
         return self._expectations[condition]
 
 
@@ -102,7 +127,7 @@ def _command(plan: TrialPlan, build: Build) -> Command:
     )
 
 
-def _judge(plan: TrialPlan, evidence: Evidence, expectations: pl.DataFrame, version: str | None) -> JudgedTrial:
+def _judge(plan: TrialPlan, evidence: Evidence, expectations: Expectations, version: str | None) -> JudgedTrial:
     with evidence.stdout.path.open("rb") as output:
         remains = Remains(evidence.report, output, evidence.stderr.read_text(_STDERR_KEPT_BYTES))
         return judge_crawl(

@@ -14,7 +14,7 @@ from httpdyno.model.sample import Sample
 from httpdyno.model.subject import Capabilities, KnownFailure, Need, Subject, SubjectKind
 from httpdyno.model.table import Cell, Column, ColumnKind, Note, Table
 from httpdyno.model.trial import CrawlSummary, ExplainedCase, Tally, Trial
-from httpdyno.model.units import format_exact, format_size, parse_duration_ns, parse_size_bytes
+from httpdyno.model.units import format_exact, format_size, format_span, parse_duration_ns, parse_size_bytes
 from httpdyno.model.verdict import Outcome, Validity, Verdict
 
 __all__ = [
@@ -67,6 +67,7 @@ __all__ = [
     "format_cpus",
     "format_exact",
     "format_size",
+    "format_span",
     "parse_cpus",
     "parse_duration_ns",
     "parse_size_bytes",

@@ -7,7 +7,7 @@ from typing import Final
 
 from httpdyno.errors import InvalidValue
 
-__all__ = ["format_exact", "format_size", "parse_duration_ns", "parse_size_bytes"]
+__all__ = ["format_exact", "format_size", "format_span", "parse_duration_ns", "parse_size_bytes"]
 
 _NANOSECONDS: Final = {
     "ns": 1,
@@ -33,6 +33,8 @@ _BYTES: Final = {
 }
 _BINARY_SIZES: Final = (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024))
 _QUANTITY: Final = re.compile(r"(?P<number>[0-9]{1,18}(?:\.[0-9]{1,9})?)\s*(?P<unit>[A-Za-zµ]*)")
+_SECONDS_UP_TO: Final = 90
+_MINUTES_UP_TO: Final = 90 * 60
 _LARGEST: Final = 2**63 - 1
 
 
@@ -103,6 +105,23 @@ def format_size(size_bytes: int | float) -> str:
         if size_bytes >= factor - factor / 20480:
             return f"{size_bytes / factor:.1f} {unit}"
     return f"{size_bytes:.0f} B"
+
+
+def format_span(seconds: float) -> str:
+    """Write a stretch of time as people speak of it, no finer than it can be foreseen: ``40 s``, ``7 min``, ``2.5 h``.
+
+    Raises
+    ------
+    InvalidValue
+        If it is negative, infinite or not a number.
+    """
+    if not 0 <= seconds < math.inf:
+        raise InvalidValue(f"{seconds} s is no stretch of time")
+    if seconds < _SECONDS_UP_TO:
+        return f"{max(1, round(seconds))} s" if seconds < 10 else f"{5 * round(seconds / 5)} s"
+    if seconds < _MINUTES_UP_TO:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"
 
 
 def _parse(text: str, *, units: dict[str, int], bare_unit: str, name: str, examples: str) -> int:

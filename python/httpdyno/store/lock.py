@@ -32,12 +32,15 @@ class RunLock:
     ----------
     descriptor : int
         Of the lock's file; a process that is started with it holds the lock as well.
+    inherited : bool
+        Whether it was held by another process before, which has handed it over.
     """
 
-    def __init__(self, path: Path, descriptor: int) -> None:
+    def __init__(self, path: Path, descriptor: int, *, inherited: bool = False) -> None:
         """Use ``take`` or ``inherit``."""
         self._path = path
         self.descriptor = descriptor
+        self.inherited: Final = inherited
         self.name_holder(os.getpid())
 
     @classmethod
@@ -68,14 +71,20 @@ class RunLock:
     def inherit(cls, folder: Path, descriptor: int) -> "RunLock | None":
         """Take over a lock with which this process was started; None when the descriptor is of something else.
 
-        The descriptor itself is left alone.
+        From then on the descriptor leads nowhere: a process that is started with it must not hold the lock.
         """
         path = folder / LOCK
         try:
             same = os.path.samestat(os.fstat(descriptor), path.stat())
         except OSError:
             return None
-        return cls(path, os.dup(descriptor)) if same else None
+        if not same:
+            return None
+        own = os.dup(descriptor)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nowhere, descriptor)
+        os.close(nowhere)
+        return cls(path, own, inherited=True)
 
     def name_holder(self, process: int) -> None:
         """Write down who holds the lock, for whoever asks."""

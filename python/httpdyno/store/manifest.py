@@ -95,6 +95,8 @@ class SubjectVersion:
     """SHA-256 of each lockfile in its folder, by file name."""
     unavailable: str | None = None
     """Why it could not be measured; None when it could."""
+    concurrency: int | None = None
+    """What it is measured with unless the condition says otherwise."""
     folder: str | None = None
     """Where it lay."""
     fingerprint: str | None = None

@@ -1,0 +1,122 @@
+"""How long trials will take: from trials like them that are over, else from what the web has planned."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from httpdyno.lab.planned_time import PlannedTime
+from httpdyno.model import TrialPlan
+from httpdyno.stats import median
+
+__all__ = ["OVERHEAD_S", "Forecast", "Key", "guess_s", "key_of", "time_left_s"]
+
+OVERHEAD_S: Final = 1.0
+"""What a trial takes beside its subject's own time: a room is made, answers are judged, the machine cools down."""
+
+Key = tuple[str, str, int]
+"""Trials that take about as long as each other: subject, condition, concurrency."""
+
+
+def key_of(plan: TrialPlan) -> Key:
+    """Say which trials take about as long as this one."""
+    return plan.subject.id, plan.condition.name, plan.concurrency
+
+
+def guess_s(planned: PlannedTime, concurrency: int, *, deadline_s: float) -> float:
+    """Guess how long a trial takes from what its web has planned.
+
+    The last exchange can begin when the others are done, so the longest one is added to the share of each slot: that
+    is the most that a list takes which is worked through in its order. A client that lacks processor time takes longer.
+
+    Parameters
+    ----------
+    planned : PlannedTime
+        Of the web, for the list.
+    concurrency : int
+        Exchanges at once.
+    deadline_s : float
+        When the trial is ended, whatever is left.
+
+    References
+    ----------
+    Graham, Bounds for certain multiprocessing anomalies (1966), Bell System Technical Journal 45(9): list scheduling.
+    """
+    return min(planned.total_s / concurrency + planned.longest_s, deadline_s) + OVERHEAD_S
+
+
+def time_left_s(
+    plans: Iterable[TrialPlan],
+    *,
+    measured_s: Mapping[Key, Sequence[float]],
+    earlier_s: Mapping[Key, float],
+    guess: Callable[[TrialPlan], float | None],
+) -> float | None:
+    """Add up how long trials will take.
+
+    Parameters
+    ----------
+    plans : iterable of TrialPlan
+        The trials that are to be run.
+    measured_s : mapping
+        How long trials of this run took, from the end of the one before.
+    earlier_s : mapping
+        How long such trials took in an earlier run.
+    guess : callable
+        Says how long a trial takes of which nothing is known; None when nobody can say.
+
+    Returns
+    -------
+    float or None
+        Seconds; None when there is a trial that nobody can say anything of.
+    """
+    total = 0.0
+    for plan in plans:
+        known = median(measured_s.get(key_of(plan), ()))
+        if known is None:
+            known = earlier_s.get(key_of(plan))
+        if known is None:
+            known = guess(plan)
+        if known is None:
+            return None
+        total += known
+    return total
+
+
+class Forecast:
+    """How long the rest of a run will take; learns from each trial that ends."""
+
+    def __init__(
+        self,
+        plans: Sequence[TrialPlan],
+        earlier_s: Mapping[Key, float],
+        guess: Callable[[TrialPlan], float | None],
+        clock: Callable[[], float],
+    ) -> None:
+        """Begin now.
+
+        Parameters
+        ----------
+        plans : sequence of TrialPlan
+            The trials that are to be run, in their order.
+        earlier_s, guess
+            As for ``time_left_s``.
+        clock : callable
+            Gives seconds, and never jumps.
+        """
+        self._plans = deque(plans)
+        self._earlier_s = earlier_s
+        self._guess = guess
+        self._clock = clock
+        self._measured_s: dict[Key, list[float]] = {}
+        self._last_s = clock()
+
+    def ended(self) -> None:
+        """Note that the next trial of the plan has ended now."""
+        now_s = self._clock()
+        key = key_of(self._plans.popleft())
+        self._measured_s.setdefault(key, []).append(now_s - self._last_s)
+        self._last_s = now_s
+
+    def left_s(self) -> float | None:
+        """Say how long the trials take that have not ended yet; None when nobody can."""
+        return time_left_s(self._plans, measured_s=self._measured_s, earlier_s=self._earlier_s, guess=self._guess)

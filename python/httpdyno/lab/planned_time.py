@@ -1,0 +1,51 @@
+"""How long a web plans to take for a list of URLs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from httpdyno.errors import EngineFailed
+
+__all__ = ["PlannedTime", "read_planned_time"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTime:
+    """What a web plans for one pass through a list of URLs, for a client that costs no time itself."""
+
+    total_s: float
+    """Of all exchanges, one after the other; one that never ends counts with the client's timeout."""
+    longest_s: float
+    """Of the longest exchange."""
+
+
+def read_planned_time(expectations: Path, *, timeout_s: float) -> PlannedTime:
+    """Add up what ``engine expect`` says of each URL.
+
+    Parameters
+    ----------
+    expectations : Path
+        Its CSV.
+    timeout_s : float
+        What the client is told to give a URL.
+
+    Raises
+    ------
+    EngineFailed
+        If it is no such CSV.
+    """
+    planned_ms = pl.col("planned_ms").cast(pl.Float64).fill_null(timeout_s * 1000).clip(upper_bound=timeout_s * 1000)
+    try:
+        total_ms, longest_ms = (
+            pl.scan_csv(expectations, schema_overrides={"planned_ms": pl.Float64})
+            .select(planned_ms.sum().alias("total"), planned_ms.max().alias("longest"))
+            .collect()
+            .row(0)
+        )
+    except pl.exceptions.NoDataError:
+        return PlannedTime(0.0, 0.0)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = str(error).partition("\n")[0]
+        raise EngineFailed(f"the engine's expectations cannot be read ({reason}): build the engine again") from error
+    return PlannedTime(total_ms / 1000, (longest_ms or 0.0) / 1000)
