@@ -46,8 +46,10 @@ def complete_run_subjects(context: typer.Context, incomplete: str) -> list[str]:
     from httpdyno.errors import HttpdynoError
     from httpdyno.store import find_run, read_manifest
 
+    # Where an option lacks its value, as the one that is completed does, arguments are left as they stand.
+    named = [context.params.get("first"), *context.args]
     try:
-        folder = find_run(context.params.get("first") or "latest", context.params.get("runs") or Path("runs"))
+        folder = find_run(next(filter(None, named), ""), context.params.get("runs") or Path("runs"))
         return _beginning((subject.id for subject in read_manifest(folder).subjects), incomplete)
     except HttpdynoError:
         return []  # the command itself will say what is wrong

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from conftest import MakeSubject
+from doubles.runs import make_run
+from doubles.trials import trial
 from httpdyno.cli.completion import WEBS
 
 ROOT = Path(__file__).parents[3]
@@ -51,6 +53,8 @@ def test_subjects_of_further_folders_are_offered_and_named_ones_are_not(
         ("httpdyno bench --format ", ["csv", "json", "plain", "table"]),
         ("httpdyno runs --format j", ["json"]),
         ("httpdyno doctor --format ", ["json", "plain"]),
+        ("httpdyno compare a b --metric r", ["rightPerSec"]),
+        ("httpdyno compare a b --metric wire", []),
         ("httpdyno published cr", ["crawl"]),
         ("httpdyno bench --preset ", ["published"]),
         ("httpdyno bench no-such", []),
@@ -70,6 +74,13 @@ def test_runs_are_offered(tmp_path: Path, line: str) -> None:
         (tmp_path / f"no-run-{name}").mkdir()
     assert offered(asked) == ["after", "before", "latest", "previous"]
     assert offered(f"{asked}la") == ["latest"]
+
+
+def test_the_subjects_of_the_run_are_offered_as_a_baseline(tmp_path: Path) -> None:
+    make_run(tmp_path, [trial("go", 0), trial("rust", 0)], name="one")
+    assert offered(f"httpdyno compare one --runs {tmp_path} --baseline ") == ["go", "rust"]
+    assert offered(f"httpdyno compare {tmp_path}/one --baseline r") == ["rust"]
+    assert offered(f"httpdyno compare absent --runs {tmp_path} --baseline ") == []
 
 
 def test_webs_are_those_that_the_engine_holds() -> None:

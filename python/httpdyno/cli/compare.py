@@ -1,0 +1,106 @@
+"""``httpdyno compare``: two runs against each other, or the subjects of one, with a threshold for CI."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from httpdyno.cli.completion import complete_metrics, complete_run_subjects, complete_runs
+from httpdyno.cli.options import Format
+from httpdyno.cli.run_argument import RUN_HELP, RunsFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from httpdyno.experiments.definition import Definition
+    from httpdyno.judge.threshold import Threshold
+    from httpdyno.model import Metric
+
+__all__ = ["compare"]
+
+
+def compare(
+    first: Annotated[
+        str, typer.Argument(metavar="RUN_A", help=f"The run to compare with: {RUN_HELP}.", autocompletion=complete_runs)
+    ],
+    second: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RUN_B",
+            help="The run that is compared with it. Default: the subjects of RUN_A are compared with each other.",
+            autocompletion=complete_runs,
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            metavar="METRIC",
+            help="Compare by this figure; may be given several times. Default: what the experiment ranks by.",
+            autocompletion=complete_metrics,
+        ),
+    ] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-if",
+            metavar="CHANGE",
+            help="Exit with 1 when a change is beyond this for sure: 'rightPerSec < -5%', 'p99 > +10%'; may be given"
+            " several times.",
+        ),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="SUBJECT",
+            help="Inside one run: compare all others with this one.",
+            autocompletion=complete_run_subjects,
+        ),
+    ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Compare runs also when their machines, webs or settings differ.")
+    ] = False,
+    runs: RunsFolder = Path("runs"),
+    format: Format = "table",  # noqa: A002
+) -> None:
+    """Say what changed from run A to run B, or how the subjects of one run differ, and how sure that is."""
+    from httpdyno.cli.output import check_format, print_table
+    from httpdyno.cli.run_argument import open_named_run
+    from httpdyno.cli.terminal import tell
+    from httpdyno.errors import CheckFailed, NothingMeasured, UsageError
+    from httpdyno.experiments.pair_comparison import compare_within_run
+    from httpdyno.experiments.registry import definition_of
+    from httpdyno.experiments.run_comparison import compare_two_runs
+
+    check_format(format)
+    if second is not None and baseline is not None:
+        raise UsageError("--baseline is for one run; of two runs the first is what the second is compared with")
+    a = open_named_run(first, runs)
+    b = None if second is None else open_named_run(second, runs)
+    metrics, thresholds = _asked(definition_of(a.manifest.experiment), metric or (), fail_if or ())
+    if b is None:
+        compared = compare_within_run(a, metrics, thresholds, baseline=baseline)
+    else:
+        compared = compare_two_runs(a, b, metrics, thresholds, anyway=anyway)
+    print_table(compared.table, format)
+    for failure in compared.failures:
+        tell(failure)
+    if compared.failures:
+        raise typer.Exit(CheckFailed.exit_code)
+    for threshold in thresholds:
+        if threshold.metric.name not in compared.judged:
+            raise NothingMeasured(f"--fail-if {threshold.text!r}: nothing could be held against it; see the verdicts")
+
+
+def _asked(
+    definition: "Definition", names: "Sequence[str]", changes: "Sequence[str]"
+) -> "tuple[list[Metric], list[Threshold]]":
+    """Give the metrics that are asked for, those of thresholds included, and the thresholds."""
+    from httpdyno.judge.pair import find_rankable
+    from httpdyno.judge.threshold import parse_threshold
+
+    thresholds = [parse_threshold(change, definition.metrics) for change in changes]
+    named = [find_rankable(definition.metrics, name) for name in names]
+    found = named + [threshold.metric for threshold in thresholds]
+    return list({metric.name: metric for metric in found or [definition.ranking_metric]}.values()), thresholds

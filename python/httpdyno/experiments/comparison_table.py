@@ -1,0 +1,198 @@
+"""The table of comparisons, those of two runs and those inside one: a row a comparison, none left out."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from httpdyno.judge import believed, believed_trials
+from httpdyno.judge.threshold import Threshold
+from httpdyno.judge.wording import change_text, difference_text
+from httpdyno.model import Cell, Column, ColumnKind, Comparison, Metric, Note, Outcome, Table, Trial, Validity
+from httpdyno.stats import FEWEST_BLOCKS, median
+
+__all__ = ["Compared", "ComparedRow", "Side", "compared", "row_of"]
+
+_LEVEL_NOTE: Final = (
+    "change: its interval holds the truth with {level:g} % confidence; verdicts are corrected for their number (Holm)"
+)
+_HIDDEN: Final = (
+    Column("changePercent", ColumnKind.NUMBER, "%", "the change from the baseline", shown=False),
+    Column("changePercentLow", ColumnKind.NUMBER, "%", "lower end of its interval", shown=False),
+    Column("changePercentHigh", ColumnKind.NUMBER, "%", "upper end of its interval", shown=False),
+    Column("level", ColumnKind.NUMBER, description="confidence of the interval", shown=False),
+    Column("p", ColumnKind.NUMBER, description="chance of such a difference between equals", shown=False),
+    Column(
+        "pAdjusted", ColumnKind.NUMBER, description="the same, corrected for the number of comparisons", shown=False
+    ),
+    Column("difference", description="better, worse or undecided", shown=False),
+    Column("passed", description="the thresholds that the change is beyond", shown=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The trials of one side of a comparison: of one subject under one condition, in one run."""
+
+    name: str
+    """What messages call it: ``A``, or the id of a subject."""
+    trials: Sequence[Trial]
+
+    @property
+    def doubt(self) -> str | None:
+        """Why it may not be judged: how its trials failed, else their worst validity; None when it may."""
+        if believed(self.trials):
+            return None
+        failed = Counter(trial.outcome.value for trial in self.trials if trial.outcome is not Outcome.OK)
+        invalid = [validity.value for validity in reversed(Validity) if self._any(validity)]
+        return failed.most_common(1)[0][0] if failed else next(iter(invalid), "not measured")
+
+    def value(self, metric: Metric) -> Cell:
+        """Give the median over the trials that count, else over those that went well: what ``bench`` shows."""
+        well = [trial for trial in self.trials if trial.outcome is Outcome.OK]
+        value = median(map(metric.figure, believed_trials(self.trials) if believed(self.trials) else well))
+        return None if value is None else round(value, metric.digits) if metric.digits else round(value)
+
+    def _any(self, validity: Validity) -> bool:
+        return any(trial.validity is validity for trial in self.trials)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRow:
+    """One row: what is compared, the values of either side, and what may be said."""
+
+    label: str
+    """What messages call it."""
+    names: tuple[Cell, ...]
+    metric: Metric
+    values: tuple[Cell, Cell]
+    verdict: str
+    comparison: Comparison | None = None
+    """None where there is nothing to compare with."""
+    passed: tuple[Threshold, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """The thresholds that are passed, each in one line that says by what."""
+        ratio = self.comparison.ratio if self.comparison else None
+        change = change_text(ratio) if ratio else self.verdict
+        return tuple(f"{self.label}: {self.metric.name} {change}, beyond {one.text!r}" for one in self.passed)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What a comparison gives."""
+
+    table: Table
+    judged: frozenset[str]
+    """The metrics by which anything could be said, be it that no difference shows."""
+    failures: tuple[str, ...]
+    """The thresholds that are passed, each in one line."""
+
+
+def row_of(
+    label: str,
+    names: tuple[Cell, ...],
+    metric: Metric,
+    baseline: Side,
+    subject: Side,
+    comparison: Comparison,
+    thresholds: Sequence[Threshold],
+    notes: Sequence[str] = (),
+) -> ComparedRow:
+    """Make the row of a comparison of two sides that are both there."""
+    of_metric = [threshold for threshold in thresholds if threshold.metric.name == metric.name]
+    return ComparedRow(
+        label,
+        names,
+        metric,
+        (baseline.value(metric), subject.value(metric)),
+        _verdict(comparison, metric, baseline, subject),
+        comparison,
+        tuple(threshold for threshold in of_metric if threshold.passed_by(comparison)),
+        tuple(notes),
+    )
+
+
+def compared(
+    names: Sequence[Column], values: tuple[str, str], rows: Sequence[ComparedRow], notes: Sequence[str]
+) -> Compared:
+    """Put comparisons into a table, and say what came of them.
+
+    Parameters
+    ----------
+    names : sequence of Column
+        What the names of each row are called.
+    values : tuple of str
+        What the values of baseline and subject are called.
+    rows : sequence of ComparedRow
+        In their order.
+    notes : sequence of str
+        What is to be said of all of them.
+    """
+    of_rows = [Note(note, index) for index, row in enumerate(rows) for note in (*row.notes, *_passing(row))]
+    of_all = [Note(note) for note in (*notes, *_level_notes(rows))]
+    table = Table(_columns(names, values, rows), tuple(map(_cells, rows)), notes=(*of_rows, *of_all))
+    judged = frozenset(row.metric.name for row in rows if row.comparison and row.comparison.p is not None)
+    return Compared(table, judged, tuple(failure for row in rows for failure in row.failures))
+
+
+def _columns(names: Sequence[Column], values: tuple[str, str], rows: Sequence[ComparedRow]) -> tuple[Column, ...]:
+    metrics = {row.metric.name: row.metric.column for row in rows}
+    one = next(iter(metrics.values())) if len(metrics) == 1 else None
+    return (
+        # A name that no row has is not shown: the condition, where there is one only.
+        *(
+            replace(column, shown=any(row.names[place] for row in rows) or not rows)
+            for place, column in enumerate(names)
+        ),
+        Column("metric"),
+        # Several metrics have several units, which one column cannot show as sizes or times.
+        *(Column(name, one.kind if one else ColumnKind.NUMBER, one.unit if one else "") for name in values),
+        Column("unit", shown=one is None),
+        Column("change", description="the change from the baseline, with its interval"),
+        Column("verdict", description="what may be said after the doubt is taken off"),
+        *_HIDDEN,
+    )
+
+
+def _verdict(comparison: Comparison, metric: Metric, baseline: Side, subject: Side) -> str:
+    if comparison.p is not None:
+        return difference_text(comparison, metric)
+    doubts = [f"{side.name}: {side.doubt}" for side in (baseline, subject) if side.doubt]
+    if doubts:
+        return f"not judged, {', '.join(doubts)}"
+    if comparison.blocks < FEWEST_BLOCKS:
+        trials = "1 trial" if comparison.blocks == 1 else f"{comparison.blocks} trials"
+        return f"not judged, {trials} of {FEWEST_BLOCKS} or more"
+    return "not judged, a value of 0 has no ratio"
+
+
+def _cells(row: ComparedRow) -> tuple[Cell, ...]:
+    comparison = row.comparison
+    ratio = comparison.ratio if comparison else None
+    percents = [(bound - 1) * 100 for bound in (ratio.estimate, ratio.low, ratio.high)] if ratio else [None] * 3
+    return (
+        *row.names,
+        row.metric.name,
+        *row.values,
+        row.metric.column.unit,
+        change_text(ratio) if ratio else None,
+        row.verdict,
+        *percents,
+        ratio.level if ratio else None,
+        comparison.p if comparison else None,
+        comparison.p_adjusted if comparison else None,
+        comparison.difference.value if comparison else None,
+        "; ".join(threshold.text for threshold in row.passed) or None,
+    )
+
+
+def _passing(row: ComparedRow) -> list[str]:
+    return [f"FAILED {threshold.text}" for threshold in row.passed]
+
+
+def _level_notes(rows: Sequence[ComparedRow]) -> list[str]:
+    levels = {row.comparison.ratio.level for row in rows if row.comparison and row.comparison.ratio}
+    return [_LEVEL_NOTE.format(level=100 * level) for level in sorted(levels)]

@@ -1,0 +1,203 @@
+"""`httpdyno compare`: what it prints, what it exits with, what it refuses."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from doubles.command_line import Command
+from doubles.runs import MACHINE, NOON, make_run
+from doubles.trials import trial, trials_of
+from httpdyno.model import Outcome, Trial
+
+VERSION_1 = Path(__file__).parents[2] / "golden" / "run-of-version-1"
+BEFORE = [100.0, 102, 99, 101, 100]
+AFTER = [90.0, 91, 89, 92, 90]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Two runs: go became slower, rust did not."""
+    keep(tmp_path, "before", trials_of("go", BEFORE, version="1.25") + trials_of("rust", BEFORE))
+    keep(tmp_path, "after", trials_of("go", AFTER, version="1.26") + trials_of("rust", BEFORE), hours=1)
+    return tmp_path / "runs"
+
+
+def keep(folder: Path, name: str, trials: Sequence[Trial], hours: int = 0, kernel: str = "6.1") -> None:
+    started_at = NOON + timedelta(hours=hours)
+    make_run(folder / "runs", trials, name=name, started_at=started_at, machine=replace(MACHINE, kernel=kernel))
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize("names", [("before", "after"), ("previous", "latest"), ("runs/before", "./runs/after")])
+def test_two_runs_are_compared_subject_by_subject(httpdyno: Command, names: tuple[str, str]) -> None:
+    ended = httpdyno("compare", *names, "--format", "json")
+    assert (ended.code, ended.err) == (0, "")
+    assert [(row["subject"], row["versionA"], row["versionB"], row["verdict"]) for row in ended.rows] == [
+        ("go", "1.25", "1.26", "slower"),
+        ("rust", "1", "1", "no difference shown"),
+    ]
+    assert ended.rows[0]["changePercent"] == pytest.approx(-10, abs=0.1)
+    assert ended.rows[0]["difference"] == "worse"
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize("name", ["table", "plain"])
+def test_people_see_change_interval_and_verdict(httpdyno: Command, name: str) -> None:
+    out = httpdyno("compare", "before", "after", "--format", name).out
+    assert "-10.0 % (-11.5 % to -8.4 %)" in out
+    assert "slower" in out
+    assert "no difference shown" in out
+    assert "A: before, 2026-11-21 12:00 UTC" in out
+    assert "changePercent" not in out
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(
+    ("changes", "code", "said"),
+    [
+        (["rightPerSec < -5%"], 1, "go: rightPerSec -10.0 % (-11.5 % to -8.4 %), beyond 'rightPerSec < -5%'"),
+        (["rightPerSec<-8%", "rightPerSec > 50%"], 1, "beyond 'rightPerSec < -8%'"),
+        # The estimate is beyond it, the interval is not.
+        (["rightPerSec < -9.9%"], 0, ""),
+        (["rightPerSec < -20%"], 0, ""),
+        (["rightPerSec > +5%"], 0, ""),
+    ],
+)
+def test_a_threshold_decides_the_exit_code(httpdyno: Command, changes: list[str], code: int, said: str) -> None:
+    options = [part for change in changes for part in ("--fail-if", change)]
+    ended = httpdyno("compare", "before", "after", *options, "--format", "json")
+    assert ended.code == code
+    assert said in ended.err
+    assert bool(ended.err) is bool(said)
+    # The table is there all the same.
+    assert len(ended.rows) == 2
+
+
+@pytest.mark.usefixtures("runs")
+def test_the_metric_of_a_threshold_is_shown_with_those_that_are_asked_for(httpdyno: Command) -> None:
+    ended = httpdyno(
+        "compare", "before", "after", "--metric", "time", "--metric", "rightPerSec", "--fail-if", "time > 3%",
+        "--fail-if", "rightPerSec < -50%", "--format", "json",
+    )  # fmt: skip
+    assert [(row["subject"], row["metric"]) for row in ended.rows] == [
+        ("go", "time"),
+        ("rust", "time"),
+        ("go", "rightPerSec"),
+        ("rust", "rightPerSec"),
+    ]
+    # The doubles have no time: whoever asks must not believe that it was held against the threshold.
+    assert ended.code == 3
+    assert ended.err == "httpdyno: --fail-if 'time > +3%': nothing could be held against it; see the verdicts\n"
+
+
+def test_a_gate_that_nothing_could_be_held_against_does_not_open(httpdyno: Command, tmp_path: Path) -> None:
+    keep(tmp_path, "before", trials_of("go", BEFORE))
+    crashed = [trial("go", block, outcome=Outcome.CRASHED, validity=None, summary=None) for block in range(5)]
+    keep(tmp_path, "after", crashed, hours=1)
+    ended = httpdyno("compare", "before", "after", "--fail-if", "rightPerSec < -5%", "--format", "json")
+    assert ended.code == 3
+    assert [row["verdict"] for row in ended.rows] == ["not judged, B: crashed"]
+    assert httpdyno("compare", "before", "after").code == 0
+
+
+def test_runs_of_two_machines_are_refused_and_compared_anyway(httpdyno: Command, tmp_path: Path) -> None:
+    keep(tmp_path, "here", trials_of("go", BEFORE))
+    keep(tmp_path, "there", trials_of("go", AFTER), kernel="6.12")
+    ended = httpdyno("compare", "here", "there")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == (
+        "httpdyno: A and B are not alike: kernel: 6.1 in A, 6.12 in B; --anyway compares them all the same\n"
+    )
+    ended = httpdyno("compare", "here", "there", "--anyway")
+    assert ended.code == 0
+    assert "A and B are not alike, which may be all that shows: kernel: 6.1 in A, 6.12 in B" in ended.out
+    assert httpdyno("compare", "here", "there", "--anyway", "--fail-if", "rightPerSec < -5%").code == 1
+
+
+@pytest.mark.usefixtures("runs")
+def test_the_subjects_of_one_run_are_compared(httpdyno: Command) -> None:
+    ended = httpdyno("compare", "after", "--format", "json")
+    assert [(row["subject"], row["baseline"], row["verdict"]) for row in ended.rows] == [("rust", "go", "faster")]
+    gate = ("compare", "after", "--baseline", "rust", "--fail-if", "rightPerSec < -5%", "--format", "json")
+    ended = httpdyno(*gate)
+    assert ended.code == 1
+    assert [(row["subject"], row["baseline"], row["verdict"]) for row in ended.rows] == [("go", "rust", "slower")]
+    assert ended.err.startswith("httpdyno: go against rust: rightPerSec -")
+    assert httpdyno(*gate[:3], "go", *gate[4:]).code == 0
+
+
+def test_a_run_of_version_1_can_be_compared(httpdyno: Command, tmp_path: Path) -> None:
+    shutil.copytree(VERSION_1, tmp_path / "again")
+    ended = httpdyno("compare", str(VERSION_1), "again", "--format", "json")
+    assert ended.code == 0
+    assert len(ended.rows) == 3
+    assert all(row["verdict"].startswith("not judged, ") for row in ended.rows)
+    assert httpdyno("compare", str(VERSION_1)).code == 0
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["before", "absent"],
+            "there is no run 'absent', neither as a folder nor below runs; known are: after, before",
+        ),
+        (["before", "before"], "are one run; compare one run with httpdyno compare before"),
+        (["before", "after", "--metric", "speed"], "no metric 'speed'; "),
+        (["before", "after", "--metric", "wireBytes"], "wireBytes is neither better nor worse when it is higher; choo"),
+        (
+            ["before", "after", "--fail-if", "slower"],
+            "threshold 'slower' is not understood; write it like 'rightPerSec",
+        ),
+        (["before", "after", "--fail-if", "speed < -5%"], "no metric 'speed'; "),
+        (["before", "after", "--fail-if", "p99 < -100%"], "threshold 'p99 < -100%' says nothing"),
+        (["before", "after", "--baseline", "go"], "--baseline is for one run; of two runs the first is what"),
+        (
+            ["before", "--fail-if", "p99 > 1%"],
+            "--fail-if inside one run needs --baseline, one of its subjects: go, rust",
+        ),
+        (["before", "--baseline", "node"], "there is no subject 'node' in this run; it has: go, rust"),
+        (["before", "after", "--format", "xml"], "--format: 'xml' is not known; known are: "),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, arguments: list[str], said: str) -> None:
+    ended = httpdyno("compare", *arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+    assert len(ended.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"record_version": 2}, "written by a newer httpdyno (records of version 2, this one reads up to 1); update"),
+        ({"record_version": None}, "manifest.json has no record_version; this is no run of httpdyno"),
+        ({"experiment": "dance"}, "experiment 'dance' is not known to this version of httpdyno; known are: bench"),
+        ({"machine": 7}, "manifest.json is damaged at machine"),
+    ],
+)
+def test_what_is_no_run_that_can_be_read_is_refused(
+    httpdyno: Command, runs: Path, changes: dict[str, object], said: str
+) -> None:
+    manifest = json.loads((runs / "before" / "manifest.json").read_text(encoding="utf-8"))
+    (runs / "before" / "manifest.json").write_text(json.dumps(manifest | changes), encoding="utf-8")
+    for arguments in (["before", "after"], ["after", "before"], ["before"]):
+        ended = httpdyno("compare", *arguments)
+        assert (ended.code, ended.out, len(ended.err.splitlines())) == (2, "", 1)
+        if "experiment" in changes and arguments == ["after", "before"]:
+            assert "A is a run of bench, B one of dance" in ended.err
+        else:
+            assert said in ended.err
+
+
+def test_a_run_without_its_trials_is_refused(httpdyno: Command, runs: Path) -> None:
+    (runs / "before" / "trials.parquet").write_bytes(b"PAR1")
+    ended = httpdyno("compare", "before", "after")
+    assert (ended.code, len(ended.err.splitlines())) == (2, 1)
+    assert "runs/before: the run is damaged" in ended.err
