@@ -104,3 +104,20 @@ def test_a_report_of_the_run_finds_the_published_table_again(httpdyno: Command, 
     assert any(line.startswith("machine: published: EC2 c7g.medium") for line in told)
     assert any(line.startswith("web: published: the live internet") and "top-sites, seed" in line for line in told)
     assert any(line.startswith("web top-sites: fitted to these figures") for line in told)
+
+
+@pytest.mark.usefixtures("_only_two")
+def test_a_preset_that_was_stopped_goes_on_as_it_was(httpdyno: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_ENGINE", "refuse")
+    assert httpdyno("bench", "--preset", "published", "--limit", "3", "--repeat", "1").code == 3
+    monkeypatch.delenv("FAKE_ENGINE")
+    ended = httpdyno("bench", "--resume", "latest", "--format", "plain")
+    assert ended.code == 0, ended.err
+    lines = ended.out.splitlines()
+    assert lines[0].split() == SEED_COLUMNS.split(",")
+    assert {tuple(line.split()[1:4]) for line in lines[1:3]} == {
+        ("go-net-http", "125", "3"),
+        ("deno-fetch", "150", "3"),
+    }
+    assert "Rust reqwest: unavailable: httpdyno has no such subject" in lines
+    assert any(line.split()[:3] == ["Deno", "fetch", "ratio"] for line in lines)
