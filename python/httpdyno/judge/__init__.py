@@ -3,12 +3,13 @@
 from httpdyno.judge.belief import believed, believed_trials
 from httpdyno.judge.comparison import compare_runs
 from httpdyno.judge.crawl import summarise_crawl
+from httpdyno.judge.expectations import Expectations, expectations_unknown, read_expectations
 from httpdyno.judge.lines import Lines, read_lines
 from httpdyno.judge.metrics import CRAWL_METRICS, find_metric
 from httpdyno.judge.notes import trial_notes
 from httpdyno.judge.outcome import Ending, ending_from_report, outcome_of
 from httpdyno.judge.ranking import rank
-from httpdyno.judge.reference import Reference, expectations_unknown, read_arrivals, read_expectations
+from httpdyno.judge.reference import Reference, read_arrivals
 from httpdyno.judge.table import trial_table
 from httpdyno.judge.trial import JudgedTrial, Remains, judge_crawl, trial_not_run
 from httpdyno.judge.validity import correctness
@@ -17,6 +18,7 @@ from httpdyno.judge.verdict import Judged, judge_samples, latest_allowed_ns
 __all__ = [
     "CRAWL_METRICS",
     "Ending",
+    "Expectations",
     "Judged",
     "JudgedTrial",
     "Lines",

@@ -15,7 +15,6 @@ LONGEST_LINE: Final = 64 * 1024
 """Longer lines are garbage: no result needs so much, and a client that never ends its line must not fill memory."""
 
 _COMMAS: Final = len(FIELDS) - 1
-_AT_LAST_COMMAS: Final = r"^(.*),([^,]*),([^,]*),([^,]*),([^,]*)$"
 _RETURNS: Final = re.compile(rb"(?<!\r)\r+\n")
 _BYTE_ORDER_MARK: Final = "\ufeff".encode()
 _LINE_FEED: Final = ord("\n")
@@ -87,11 +86,13 @@ class Block:
         return cut.with_row_index("line").filter(pl.Series(same))
 
     def _odd(self, lines: Int64Array) -> pl.DataFrame:
-        """Any lines, cut by a regular expression; those that cannot be cut are left out."""
-        groups = pl.col("text").str.extract_groups(_AT_LAST_COMMAS).struct
+        """Any lines, cut at every comma; those with too few are left out."""
+        parts, count = pl.col("parts"), pl.col("parts").list.len()
+        last = (parts.list.get(i - _COMMAS).alias(name) for i, name in enumerate(FIELDS[1:]))
         return (
             pl.DataFrame({"line": lines, "text": self.texts(lines)}, schema_overrides={"line": pl.UInt32})
             .filter(pl.col("text").str.len_bytes() <= LONGEST_LINE)
-            .select("line", *(groups.field(str(i)).alias(name) for i, name in enumerate(FIELDS, start=1)))
-            .filter(pl.col("url").is_not_null())
+            .select("line", parts=pl.col("text").str.split(","))
+            .filter(count > _COMMAS)
+            .select("line", parts.list.head(count - _COMMAS).list.join(",").alias(FIELDS[0]), *last)
         )

@@ -6,8 +6,12 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from httpdyno.judge.times_alike import read_times_alike
+
 __all__ = ["read_start_times"]
 
+_LENGTHS: Final = 16
+"""Client print times of one length, or of a few where they leave out zeros at the end."""
 _SECONDS_LENGTH: Final = len("2024-10-21T12:34:56")
 _DIGITS: Final = "0123456789"
 _OFFSET: Final = r"^\s?([+-])([01][0-9]|2[0-3])(?::?([0-5][0-9]))?$"
@@ -35,6 +39,29 @@ def read_start_times(texts: pl.Series) -> pl.DataFrame:
         ``start_ns`` (int64, since the Unix epoch) and ``precision_ns`` (int64, what the last digit stands for: 1e9 when
         there is no fraction), shape (n,). Both are null where the text is no such time or is not within 1970 to 2199.
     """
+    lengths = texts.str.len_bytes().fill_null(0).to_numpy()
+    distinct = np.unique(lengths)
+    if len(distinct) == 1:
+        return _read_one_length(texts)
+    if len(distinct) == 0 or len(distinct) > _LENGTHS:
+        return _read_any(texts)
+    rows = [np.flatnonzero(lengths == length) for length in distinct]
+    read = pl.concat(_read_one_length(texts.gather(part)) for part in rows)
+    return read[np.argsort(np.concatenate(rows))]
+
+
+def _read_one_length(texts: pl.Series) -> pl.DataFrame:
+    """Read texts of one length, which nearly always are of one form too: five times as fast."""
+    first = _read_any(texts.head(1))
+    first_ns, precision_ns = first.row(0)
+    starts = read_times_alike(texts, first_ns) if first_ns is not None else None
+    if starts is None:
+        return _read_any(texts)
+    return pl.DataFrame({"start_ns": starts}).with_columns(precision_ns=pl.lit(precision_ns, dtype=pl.Int64))
+
+
+def _read_any(texts: pl.Series) -> pl.DataFrame:
+    """Read texts each for itself."""
     text = pl.col("text")
     rest = pl.col("rest")
     split = (

@@ -8,8 +8,10 @@ import numpy as np
 import polars as pl
 
 from httpdyno.judge.arrival import CLOCK_SLACK_NS, BoolArray, Claims, Int64Array, Requests, seen_within
+from httpdyno.judge.expectations import Expectations
 from httpdyno.judge.reference import Reference
 from httpdyno.judge.saturation import name_timeouts
+from httpdyno.judge.text_index import TextIndex
 from httpdyno.model import Verdict
 
 __all__ = ["VERDICTS", "Judged", "judge_samples", "latest_allowed_ns"]
@@ -88,20 +90,20 @@ def judge_samples(
     known_cases : Collection[str]
         Causes of the subject's known failures; a wrong sample with such a cause is ``explained``.
     """
-    expected, given = _distinct(reference.expectations)
-    matched, foreign = _match(lines, expected)
-    ids = matched["id"].to_numpy().astype(np.int64)
+    expectations = reference.expectations
+    given = expectations.given
+    matched, ids, foreign = _match(lines, expectations.urls)
     surplus = _surplus(ids, given)
     duplicates = matched.filter(pl.Series(surplus))
     if len(duplicates):
         matched, ids = matched.filter(pl.Series(~surplus)), ids[~surplus]
-    samples = _with_verdicts(matched, ids, expected, reference.arrivals, timeout_ns=timeout_ns)
+    samples = _with_verdicts(matched, ids, reference, timeout_ns=timeout_ns)
     if saturated:
         samples = name_timeouts(samples, timeout_ns=timeout_ns)
     unprinted = np.repeat(np.arange(len(given)), given - np.bincount(ids, minlength=len(given)))
-    missing = expected["url"].gather(unprinted)
+    missing = expectations.distinct["url"].gather(unprinted)
     if cut_short:
-        cause = expected["cause"].gather(unprinted)
+        cause = expectations.distinct["cause"].gather(unprinted)
         samples = pl.concat([samples, _not_reached(missing, cause, samples.schema)])
     explained = pl.col("verdict").is_in(pl.Series(_WRONG, dtype=VERDICTS).implode()) & pl.col("cause").is_in(
         list(known_cases)
@@ -117,49 +119,36 @@ def judge_samples(
     )
 
 
-def _distinct(expectations: pl.DataFrame) -> tuple[pl.DataFrame, Int64Array]:
-    """Each URL once, with its number as ``id``, and how often it was given: its answer is the same each time."""
-    expected = expectations.unique("url", keep="first", maintain_order=True)
-    if len(expected) == len(expectations):
-        given = np.ones(len(expected), dtype=np.int64)
-    else:
-        counts = expected.select("url").join(
-            expectations.group_by("url").len("given"), on="url", how="left", maintain_order="left"
-        )
-        given = counts["given"].to_numpy().astype(np.int64)
-    return expected.with_row_index("id"), given
+def _match(lines: pl.DataFrame, urls: TextIndex) -> tuple[pl.DataFrame, Int64Array, pl.DataFrame]:
+    """Lines of URLs that were given, the rows of these URLs, and the lines of others."""
+    ids = urls.find(lines["url"])
+    if (ids >= 0).all():
+        return lines, ids, lines.clear()
+    numbered = lines.with_columns(id=pl.Series(ids))
+    foreign = numbered.filter(pl.col("id") < 0)
+    again = _with_commas_in_error(foreign, urls)
+    matched = pl.concat([numbered.filter(pl.col("id") >= 0), again]).sort("line")
+    foreign = foreign.join(again.select("line"), on="line", how="anti", maintain_order="left")
+    return matched.drop("id"), matched["id"].to_numpy(), foreign
 
 
-def _match(lines: pl.DataFrame, expected: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Lines with the ``id`` of their URL, and the lines whose URL was not given."""
-    ids = expected.select("url", "id")
-    matched = lines.join(ids, on="url", how="left", maintain_order="left")
-    foreign = matched.filter(pl.col("id").is_null()).drop("id")
-    if foreign.is_empty():
-        return matched, foreign
-    again = _with_commas_in_error(foreign, ids)
-    matched = pl.concat([matched.filter(pl.col("id").is_not_null()), again]).sort("line")
-    return matched, foreign.join(again.select("line"), on="line", how="anti")
-
-
-def _with_commas_in_error(foreign: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
+def _with_commas_in_error(foreign: pl.DataFrame, urls: TextIndex) -> pl.DataFrame:
     """Lines of an error whose text contains commas: the URL ends at an earlier comma than the last but four.
 
     The longest URL that was given wins; an error text with more commas than are tried stays foreign.
     """
-    found: list[pl.DataFrame] = []
+    found = [foreign.clear()]
     rest = foreign.filter(pl.col("status").is_null())
     for _ in range(_COMMAS_TRIED):
         parts = pl.col("url").str.extract_groups(r"^(.*),([^,]*)$").struct
-        rest = (
-            rest.filter(pl.col("url").str.contains(",", literal=True))
-            .with_columns(url=parts.field("1"), code=parts.field("2") + "," + pl.col("code"))
-            .join(ids, on="url", how="left", maintain_order="left")
+        rest = rest.filter(pl.col("url").str.contains(",", literal=True)).with_columns(
+            url=parts.field("1"), code=parts.field("2") + "," + pl.col("code")
         )
-        found.append(rest.filter(pl.col("id").is_not_null()))
-        rest = rest.filter(pl.col("id").is_null()).drop("id")
         if rest.is_empty():
             break
+        rest = rest.with_columns(id=pl.Series(urls.find(rest["url"])))
+        found.append(rest.filter(pl.col("id") >= 0))
+        rest = rest.filter(pl.col("id") < 0)
     return pl.concat(found)
 
 
@@ -177,17 +166,16 @@ def _surplus(ids: Int64Array, given: Int64Array) -> BoolArray:
     return surplus
 
 
-def _with_verdicts(
-    matched: pl.DataFrame, ids: Int64Array, expected: pl.DataFrame, arrivals: pl.DataFrame | None, *, timeout_ns: int
-) -> pl.DataFrame:
+def _with_verdicts(matched: pl.DataFrame, ids: Int64Array, reference: Reference, *, timeout_ns: int) -> pl.DataFrame:
+    expected = reference.expectations.distinct
     due = {name: expected[name].gather(ids) for name in ("outcome", "status", "length", "cause")}
-    frame = matched.drop("id").with_columns(
+    frame = matched.with_columns(
         error=pl.when(pl.col("status").is_null()).then("code"),
-        cause=due["cause"].cast(pl.String),
-        due=due["outcome"].cast(pl.String),
+        cause=due["cause"],
+        due=due["outcome"],
         due_status=due["status"],
         due_length=due["length"],
-        unseen=_unseen(matched, ids, expected, arrivals),
+        unseen=_unseen(matched, ids, reference),
     )
     answered = pl.col("status").is_not_null()
     compared = answered & (pl.col("due") != "error")
@@ -227,37 +215,26 @@ def _literal(verdict: Verdict) -> pl.Expr:
     return pl.lit(verdict.value, dtype=VERDICTS)
 
 
-def _unseen(matched: pl.DataFrame, ids: Int64Array, expected: pl.DataFrame, arrivals: pl.DataFrame | None) -> pl.Series:
+def _unseen(matched: pl.DataFrame, ids: Int64Array, reference: Reference) -> pl.Series:
     """Whether a request must have reached the origin, but none did within the claimed stretch."""
-    if arrivals is None:
+    if reference.arrivals is None:
         return pl.repeat(False, len(matched), eager=True)
-    must_arrive = (expected["arrives"] == 1).fill_null(False)
-    group_of_id, logged = _groups(expected, must_arrive, arrivals)
-    group = group_of_id[ids]
+    request = reference.expectations.request[ids]
     start = matched["start_ns"].to_numpy()
     tolerance = matched["precision_ns"].to_numpy() + CLOCK_SLACK_NS
     end = start + matched["duration_ns"].to_numpy() + tolerance
-    requests_seen = Requests(
-        logged["group"].cast(pl.Int64).to_numpy(),
-        logged["at_ns"].to_numpy(),
-        logged["done_ns"].fill_null(logged["at_ns"]).to_numpy(),
-    )
-    seen = seen_within(Claims(group, start - tolerance, end), requests_seen)
-    return pl.Series(must_arrive.to_numpy()[ids] & ~seen)
+    seen = seen_within(Claims(request, start - tolerance, end), _requests(reference.arrivals, reference.expectations))
+    return pl.Series((request >= 0) & ~seen)
 
 
-def _groups(expected: pl.DataFrame, must_arrive: pl.Series, arrivals: pl.DataFrame) -> tuple[Int64Array, pl.DataFrame]:
-    """Numbers for requests that must arrive: of each ``id`` (-1 for none), and of the arrivals that were expected."""
-    requests = expected.filter(must_arrive).select(url="request_url", group="id")
-    distinct = requests.unique("url", keep="first", maintain_order=True)
-    if len(distinct) == len(requests):
-        numbers = pl.when(must_arrive).then("id")
-        group_of_id = expected.select(numbers.cast(pl.Int64).fill_null(-1)).to_series()
-    else:
-        # URLs that differ may make the same request: https://example.org and https://example.org/.
-        joined = expected.select(url="request_url").join(distinct, on="url", how="left", maintain_order="left")
-        group_of_id = joined["group"].cast(pl.Int64).fill_null(-1)
-    return group_of_id.to_numpy(), arrivals.join(distinct, on="url", how="inner").drop("url")
+def _requests(arrivals: pl.DataFrame, expectations: Expectations) -> Requests:
+    """Arrivals of requests that must arrive, by their numbers."""
+    known = arrivals.filter(pl.col("url").is_not_null())
+    number = expectations.requests.find(known["url"])
+    expected = number >= 0
+    at = known["at_ns"].to_numpy()
+    done = known.select(pl.coalesce("done_ns", "at_ns")).to_series().to_numpy()
+    return Requests(number[expected], at[expected], done[expected])
 
 
 def _not_reached(urls: pl.Series, cause: pl.Series, schema: pl.Schema) -> pl.DataFrame:

@@ -124,7 +124,11 @@ def test_spaces_around_a_url_do_not_matter_and_lines_of_spaces_are_none() -> Non
     row = b",error,,,invalid_url,0,,0,\n"
     header = EXPECT.splitlines(keepends=True)[0]
     text = header + b" https://a.example " + row + b"   " + row + b"not a url" + row + b'"say ""x"", y"' + row
-    assert read_expectations(io.BytesIO(text))["url"].to_list() == ["https://a.example", "not a url", 'say "x", y']
+    assert read_expectations(io.BytesIO(text)).distinct["url"].to_list() == [
+        "https://a.example",
+        "not a url",
+        'say "x", y',
+    ]
 
 
 def test_expectations_that_are_not_there_are_one_clear_line(tmp_path: Path) -> None:

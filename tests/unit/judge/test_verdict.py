@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from httpdyno.judge import Judged, Reference, expectations_unknown, judge_samples
+from httpdyno.judge import Expectations, Judged, Reference, expectations_unknown, judge_samples
 from httpdyno.judge.arrival import DONE_SLACK_NS, Claims, Requests, seen_within
+from httpdyno.judge.expectations import EXPECTED
 from httpdyno.judge.lines import LINE_COLUMNS
 
 MS = 10**6
@@ -31,9 +32,8 @@ def printed(*lines: Line, precision_ns: int = MS) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=LINE_COLUMNS, orient="row")
 
 
-def expected(*due: Due) -> pl.DataFrame:
-    known = expectations_unknown(pl.Series([row[0] for row in due], dtype=pl.String)).schema
-    return pl.DataFrame([(*row, request_url(row[0])) for row in due], schema=known, orient="row")
+def expected(*due: Due) -> Expectations:
+    return Expectations.of(pl.DataFrame([(*row, request_url(row[0])) for row in due], schema=EXPECTED, orient="row"))
 
 
 def request_url(url: str) -> str:
@@ -48,7 +48,7 @@ def arrived(*requests: tuple[str, int, int | None]) -> pl.DataFrame:
 
 def judge(
     lines: pl.DataFrame,
-    due: pl.DataFrame,
+    due: Expectations,
     log: pl.DataFrame | None = None,
     *,
     cut_short: bool = False,
