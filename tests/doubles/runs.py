@@ -1,10 +1,12 @@
 """Runs on disk without a measurement: trials as ``doubles.trials`` makes them, a manifest to go with them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from httpdyno.model import Trial
 from httpdyno.store import Machine, Manifest, RunWriter, SubjectVersion, WebIdentity
@@ -30,12 +32,23 @@ def manifest_of(trials: Sequence[Trial], **changes: Any) -> Manifest:
     return Manifest(**(fields | changes))
 
 
-def make_run(root: Path, trials: Sequence[Trial], *, name: str = "", close: bool = True, **changes: Any) -> Path:
+def make_run(
+    root: Path,
+    trials: Sequence[Trial],
+    samples: Callable[[Trial], pl.DataFrame] | None = None,
+    *,
+    name: str = "",
+    close: bool = True,
+    **changes: Any,
+) -> Path:
     """Write a run below ``root``, under a name of its own if one is given; give its folder."""
     manifest = manifest_of(trials, **changes)
     writer = RunWriter.create(root, manifest)
     for number, trial in enumerate(trials):
-        writer.add(replace(trial, trial=number))
+        numbered = replace(trial, trial=number)
+        writer.add(numbered, samples(numbered) if samples else None)
     if close:
         writer.close(complete=len(trials) >= manifest.trials_planned, ended_at=NOON + timedelta(minutes=5))
+    else:
+        writer.lock.release()  # as a kill does
     return writer.folder.rename(root / name) if name else writer.folder

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from httpdyno.store.lock import holder_of
 from httpdyno.store.manifest import Manifest
 from httpdyno.store.reader import Run
 
@@ -25,6 +26,7 @@ RUN_COLUMNS: Final[dict[str, pl.DataType]] = {
     "ended_at": _TIME,
     "command": _TEXT,
     "version": _TEXT,
+    "engine_version": _TEXT,
     "record_version": pl.Int64(),
     "trials_planned": pl.Int64(),
     "trials_finished": pl.Int64(),
@@ -39,6 +41,8 @@ RUN_COLUMNS: Final[dict[str, pl.DataType]] = {
     "virtualisation": _TEXT,
     "governor": _TEXT,
     "clock_source": _TEXT,
+    "urls_source": _TEXT,
+    "urls": pl.Int64(),
     "sysctls": pl.List(pl.Struct({"name": _TEXT, "value": _TEXT})),
     "webs": pl.List(pl.Struct({"name": _TEXT, "seed": pl.UInt64(), "digest": _TEXT})),
     "subjects": pl.List(
@@ -72,11 +76,12 @@ def _row(name: str, run: Run) -> dict[str, Any]:
     return {
         "run": name,
         "experiment": manifest.experiment,
-        "state": manifest.state,
+        "state": _state(run),
         "started_at": _utc(manifest.started_at),
         "ended_at": _utc(manifest.ended_at),
         "command": shlex.join(manifest.command),
         "version": manifest.version,
+        "engine_version": manifest.engine.version if manifest.engine else None,
         "record_version": manifest.record_version,
         "trials_planned": manifest.trials_planned,
         "trials_finished": len(run.trials),
@@ -84,9 +89,17 @@ def _row(name: str, run: Run) -> dict[str, Any]:
         "git_modified": manifest.git.modified if manifest.git else None,
         **{field: getattr(machine, field) for field in ("system", "kernel", "architecture", "cpu", "cpus")},
         **{field: getattr(machine, field) for field in ("memory_bytes", "virtualisation", "governor", "clock_source")},
+        "urls_source": manifest.urls.source if manifest.urls else None,
+        "urls": manifest.urls.count if manifest.urls else None,
         "sysctls": [{"name": key, "value": value} for key, value in machine.sysctls.items()],
         **_lists(manifest),
     }
+
+
+def _state(run: Run) -> str:
+    # A run that has just ended may not have let go of its lock yet.
+    running = run.manifest.state != "complete" and holder_of(run.folder) is not None
+    return "running" if running else run.manifest.state
 
 
 def _lists(manifest: Manifest) -> dict[str, list[dict[str, Any]]]:

@@ -72,6 +72,8 @@ def make_run(root: Path, manifest: Manifest = MANIFEST, *, rows: int = 2, close:
         writer.add(replace(TRIAL, trial=number, block=number), samples_of(number, rows))
     if close:
         writer.close(complete=True, ended_at=NOON + timedelta(minutes=5))
+    else:
+        writer.lock.release()  # as a kill does
     return writer.folder
 
 
@@ -102,8 +104,20 @@ def test_each_run_is_a_row(runs: dict[str, Run]) -> None:
     assert first["webs"] == [{"name": "plain", "seed": 2**64 - 1, "digest": "d"}]
     assert first["sysctls"] == [{"name": "vm.swappiness", "value": "60"}]
     assert (first["state"], second["ended_at"]) == ("complete", None)
-    assert second["state"] != "complete"
+    assert second["state"] == "partial"
     assert list(rows[0])[: len(RUN_COLUMNS)] == list(RUN_COLUMNS)
+
+
+def test_a_run_that_is_being_made_gives_what_is_there(tmp_path: Path) -> None:
+    writer = RunWriter.create(tmp_path, MANIFEST)
+    writer.add(TRIAL, samples_of(0, 2))
+    opened = open_runs([writer.folder], refuse)
+    assert rows_of(ask(opened, "select state, trials_finished from runs")) == [
+        {"state": "running", "trials_finished": 1}
+    ]
+    assert rows_of(ask(opened, "select count(*) as n from samples")) == [{"n": 2}]
+    writer.close(complete=False, ended_at=NOON)
+    assert rows_of(ask(opened, "select state from runs")) == [{"state": "partial"}]
 
 
 def test_settings_are_columns_and_those_that_a_run_lacks_are_null(runs: dict[str, Run]) -> None:
