@@ -56,6 +56,7 @@ CRAWL_METRICS: Final = (
         _summary("right_per_s"),
         _HIGHER,
         1,
+        "right answers a second",
     ),
     Metric(Column("p50", _DURATION, "ms", "median duration of a URL"), _summary("p50_ns", _MS), _LOWER, 1),
     Metric(Column("p99", _DURATION, "ms", "99th percentile of the durations"), _summary("p99_ns", _MS), _LOWER, 1),

@@ -30,6 +30,8 @@ class Metric:
     better: Direction = Direction.NEITHER
     digits: int = 0
     """Decimals that a table keeps."""
+    phrase: str = ""
+    """What a sentence says after its value: ``right answers a second``; empty: its name and unit will do."""
 
     @property
     def name(self) -> str:

@@ -13,18 +13,26 @@ class Report:
     """What is told about one run, whatever its experiment, before any format has seen it."""
 
     title: str
+    question: str
+    """What the experiment answers."""
     headline: str
-    """One sentence that answers the question, with its doubt."""
+    """One sentence that answers it, with its doubt."""
+    reservations: tuple[str, ...]
+    """With what reservations all of it has to be read: a run that was stopped, a first look."""
     facts: tuple[tuple[str, str], ...]
     """The machine, the web, the versions, when it was made: a name and what it was."""
     command: str
     """Repeats the run."""
+    subjects: tuple[tuple[str, str], ...]
+    """Id and name of each subject, the best first: the order of rows and colours everywhere."""
     table: Table
     """The ranking, a row a subject."""
     comparisons: Table
     """Every pair: ratio, interval, what may be said."""
     validity: Table
     """A row a trial: outcome, validity, and the reason with the number it rests on."""
+    errors: Table
+    """What subjects reported that was no status: by name, and what the web had done."""
     charts: tuple[Chart, ...]
     published: Table | None = None
     """Published figures beside what was measured, with what differs in its notes."""

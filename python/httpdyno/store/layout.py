@@ -2,11 +2,13 @@
 
 from typing import Final
 
-__all__ = ["LOCK", "MANIFEST", "OUTPUT", "PARTS", "SAMPLES", "TRIALS", "URLS", "sample_part", "trial_part"]
+__all__ = ["LOCK", "MANIFEST", "OUTPUT", "PARTS", "REPORT", "SAMPLES", "TRIALS", "URLS", "sample_part", "trial_part"]
 
 MANIFEST: Final = "manifest.json"
 TRIALS: Final = "trials.parquet"
 SAMPLES: Final = "samples.parquet"
+REPORT: Final = "report.html"
+"""What the run says, as a page."""
 PARTS: Final = "parts"
 """Folder with one pair of files for each finished trial, until the run is complete."""
 URLS: Final = "urls.gz"

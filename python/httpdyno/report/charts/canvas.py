@@ -11,11 +11,24 @@ from httpdyno.model import Axis, Chart, Scale
 from httpdyno.report.cell import without_controls
 from httpdyno.report.charts.theme import Theme
 
-__all__ = ["LABEL_SIZE", "Canvas", "Part", "domain", "drawn", "fits", "placed", "scale", "share", "stretched"]
+__all__ = [
+    "LABEL_SIZE",
+    "Canvas",
+    "Part",
+    "domain",
+    "drawn",
+    "fits",
+    "named",
+    "number",
+    "placed",
+    "scale",
+    "share",
+    "stretched",
+]
 
 LABEL_SIZE: Final = 12
 Part = dict[str, Any]
-"""Part of a specification. Altair's own classes for these have a hundred fields each, and copy all of them often."""
+"""Part of a specification, as Vega-Lite writes it: Altair's classes for these are slow, with a hundred fields each."""
 _NARROW_BELOW: Final = 500
 _STEPS: Final = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 _TICKS: Final[dict[Scale, tuple[float, ...]]] = {Scale.PERCENTILE: (0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999)}
@@ -40,11 +53,11 @@ class Canvas:
         """Whether it is as narrow as a phone."""
         return self.width < _NARROW_BELOW
 
-    def colour(self, chart: Chart, names: Sequence[str], *, legend: Part | None = None) -> alt.Color:
+    def colour(self, chart: Chart, names: Sequence[str], *, legend: Part | None = None) -> Part:
         """Give each of the names its colour."""
         scale = {"domain": [self.text(name) for name in names], "range": self.theme.colours(names, chart.colours)}
         # A legend of nothing is infinitely wide.
-        return alt.Color("name:N", scale=scale, legend=legend if names else None)
+        return named("name", scale=scale, legend=legend if names else None)
 
     def text(self, text: str) -> str:
         """Make a text fit to be drawn: what it says of a subject can do nothing to whoever opens the drawing."""
@@ -58,13 +71,16 @@ class Canvas:
         ]
         return alt.NamedData(name=name)
 
-    def marks(self, kind: str, rows: Sequence[dict[str, Any]], **looks: Any) -> Any:  # noqa: ANN401
-        """Draw a mark for each row; where it stands is for the caller to say with ``encode``."""
-        return alt.Chart(self.data(rows), mark=cast(Any, {"type": kind, **looks}))
+    def marks(self, kind: str, rows: Sequence[dict[str, Any]], encoding: Part, **looks: Any) -> Any:  # noqa: ANN401
+        """Draw a mark for each row; ``encoding`` says what its place, its colour and its words come from."""
+        return alt.Chart(
+            self.data(rows), mark=cast(Any, {"type": kind, **looks}), encoding=alt.FacetedEncoding(**encoding)
+        )
 
     def axis(self, axis: Axis, extent: tuple[float, float], pixels: int, *, grid: bool = True) -> Part:
         """Describe how an axis is labelled: few values, no line of its own."""
         settings: Part = {"grid": grid, "tickCount": max(2, pixels // 70), "title": _title(axis)}
+        settings["titleLimit"] = pixels
         if axis.scale is not Scale.LINEAR:
             settings["values"] = _values(axis, extent, room=max(2, pixels // 55))
         if axis.scale is Scale.PERCENTILE:
@@ -79,6 +95,20 @@ class Canvas:
         """Describe a vertical axis: its title stands above it, where it can be read without turning the head."""
         turned = {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleBaseline": "bottom"}
         return {**self.axis(axis, extent, pixels), **turned, "titleX": 0, "titleY": -8}
+
+    def names(self, names: Sequence[str], width: float, **spread: float) -> Part:
+        """Encode rows by their names, which stand at the left and have that width, whatever face they come to have."""
+        labels = [self.text(name) for name in names]
+        axis = {
+            "title": None,
+            "labelColor": self.theme.ink,
+            "labelFontSize": LABEL_SIZE + 1,
+            "labelLimit": int(width) - 10,
+            "labelPadding": 10,
+            "minExtent": int(width),
+            "maxExtent": int(width),
+        }
+        return named("name", sort=labels, scale={"domain": labels, **spread}, axis=axis)
 
     def configured(self, drawing: Any) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
         """Give a drawing the looks that all charts share."""
@@ -110,6 +140,16 @@ class Canvas:
                 "limit": self.width,
             },
         )
+
+
+def number(field: str, **how: Any) -> Part:  # noqa: ANN401
+    """Encode a number of each row."""
+    return {"field": field, "type": "quantitative", **how}
+
+
+def named(field: str, **how: Any) -> Part:  # noqa: ANN401
+    """Encode a text of each row."""
+    return {"field": field, "type": "nominal", **how}
 
 
 def domain(axis: Axis, values: Iterable[float | None]) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import altair as alt
 import vl_convert
+from altair.utils.schemapi import debug_mode
 
 from httpdyno.model import Chart, ChartKind
 from httpdyno.report.charts import intervals, lines, panels, points, stacked_bars
@@ -31,10 +32,11 @@ def specification(chart: Chart, canvas: Canvas, *, validate: bool = False) -> di
     chart, canvas
         What is drawn, and on what.
     validate : bool
-        Whether to hold the result against the schema of Vega-Lite, which takes longer than drawing it.
+        Whether to hold every part and the whole against the schema of Vega-Lite, which takes longer than drawing it.
     """
-    drawing = canvas.configured(_DRAW[chart.kind](chart, canvas))
-    described: dict[str, Any] = drawing.to_dict(validate=validate)
+    with debug_mode(validate):
+        drawing = canvas.configured(_DRAW[chart.kind](chart, canvas))
+        described: dict[str, Any] = drawing.to_dict(validate=validate)
     return {**described, "datasets": canvas.rows}
 
 

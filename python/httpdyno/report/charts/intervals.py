@@ -5,7 +5,7 @@ from typing import Any, Final
 import altair as alt
 
 from httpdyno.model import Chart, Scale, Series
-from httpdyno.report.charts.canvas import LABEL_SIZE, Canvas, domain, drawn, fits, scale
+from httpdyno.report.charts.canvas import LABEL_SIZE, Canvas, Part, domain, drawn, fits, named, number, scale
 from httpdyno.report.charts.labels import figure, point_words, text_width
 
 __all__ = ["draw"]
@@ -23,54 +23,44 @@ def draw(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many 
     width = int(canvas.width - left - (_FIGURES_NARROW if canvas.narrow else _FIGURES) - 14)
     everything = [value for series in chart.series for value in (*series.y, *series.low, *series.high)]
     extent = domain(chart.y, [*everything, chart.reference])
-    row = alt.Y(
-        "name:N",
-        sort=[canvas.text(name) for name in names],
-        scale={"domain": [canvas.text(name) for name in names]},
-        axis={
-            "title": None,
-            "labelColor": canvas.theme.ink,
-            "labelFontSize": LABEL_SIZE + 1,
-            "labelLimit": int(left),
-            "labelPadding": 10,
-        },
-    )
-    across = canvas.axis(chart.y, extent, width)
-    value = alt.X("value:Q", scale=scale(chart.y, extent), axis=across)
-    colour = canvas.colour(chart, names)
+    row = {"y": canvas.names(names, left)}
+    value = {"x": number("value", scale=scale(chart.y, extent), axis=canvas.axis(chart.y, extent, width))}
+    colour = {"color": canvas.colour(chart, names)}
+    at_the_right = row | {"x": {"value": width}}
     rows = _rows([series for series in chart.series if not series.faint], chart)
     trials = _rows([series for series in chart.series if series.faint], chart)
-    words = {"align": "left", "fontSize": LABEL_SIZE + 1}
+    dot = {"filled": True, "size": 120, "opacity": 1, "stroke": canvas.theme.surface, "strokeWidth": 1.5}
+    text = {"align": "left", "fontSize": LABEL_SIZE + 1}
+    told = {"description": named("words")}
     layers = [
-        canvas.marks("point", trials, filled=True, size=34, opacity=0.32).encode(color=colour),
-        canvas.marks("rule", rows, strokeWidth=3, strokeCap="round").encode(
-            x=alt.X("low:Q", scale=scale(chart.y, extent), axis=across), x2="high:Q", color=colour
-        ),
+        canvas.marks("point", trials, row | value | colour | told, filled=True, size=34, opacity=0.32),
+        canvas.marks("rule", rows, row | colour | _ends(value["x"]), strokeWidth=3, strokeCap="round"),
+        canvas.marks("point", rows, row | value | colour | told, **dot),
         canvas.marks(
-            "point", rows, filled=True, size=120, opacity=1, stroke=canvas.theme.surface, strokeWidth=1.5
-        ).encode(color=colour, description="words:N"),
-        canvas.marks("text", rows, dx=12, fontWeight=600, color=canvas.theme.ink, **words).encode(
-            x=alt.value(width), text="estimate:N"
+            "text",
+            rows,
+            at_the_right | {"text": named("estimate")},
+            dx=12,
+            fontWeight=600,
+            color=canvas.theme.ink,
+            **text,
         ),
     ]
     if not canvas.narrow:
-        interval = canvas.marks("text", rows, dx=62, color=canvas.theme.quiet, **words)
-        layers.append(interval.encode(x=alt.value(width), text="interval:N"))
-    placed = [layer.encode(y=row, **({} if _has_x(layer) else {"x": value})) for layer in layers]
+        interval = at_the_right | {"text": named("interval")}
+        layers.append(canvas.marks("text", rows, interval, dx=66, color=canvas.theme.quiet, **text))
     if chart.reference is not None:
-        rule = alt.Chart(canvas.data([{"value": chart.reference}])).mark_rule(
-            color=canvas.theme.quiet, strokeDash=[3, 3]
-        )
-        placed.insert(0, rule.encode(x=value))
-    return alt.layer(*placed).properties(width=width, height=_ROW * max(1, len(names)))
+        dashed = {"color": canvas.theme.quiet, "strokeDash": [3, 3]}
+        layers.insert(0, canvas.marks("rule", [{"value": chart.reference}], value, **dashed))
+    return alt.layer(*layers).properties(width=width, height=_ROW * max(1, len(names)))
+
+
+def _ends(value: Part) -> Part:
+    return {"x": value | {"field": "low"}, "x2": {"field": "high"}}
 
 
 def _limit(canvas: Canvas) -> int:
     return canvas.width * 2 // 5 if canvas.narrow else _NAMES_AT_MOST
-
-
-def _has_x(layer: Any) -> bool:  # noqa: ANN401
-    return layer.encoding.x is not alt.Undefined
 
 
 def _rows(many: list[Series], chart: Chart) -> list[dict[str, Any]]:
@@ -91,7 +81,7 @@ def _rows(many: list[Series], chart: Chart) -> list[dict[str, Any]]:
 
 
 def _estimate(value: float, chart: Chart) -> str:
-    return f"{value:.2f}x" if chart.y.scale is Scale.LOGARITHMIC else figure(value)
+    return f"{value:.2f}\u00d7" if chart.y.scale is Scale.LOGARITHMIC else figure(value)
 
 
 def _interval(series: Series, place: int, chart: Chart) -> str:

@@ -6,8 +6,8 @@ from httpdyno.model import Axis, Series
 
 __all__ = ["apart", "figure", "point_words", "text_width", "with_unit"]
 
-_CHARACTER: float = 0.58
-"""Mean width of a character of a sans-serif face as a share of its size; a little more than most have."""
+_CHARACTER: float = 0.62
+"""Mean width of a character as a share of its size, in the widest of the faces that readers have."""
 _THOUSAND = 1000
 _DIGITS = 100
 

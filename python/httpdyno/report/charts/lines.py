@@ -5,7 +5,18 @@ from typing import Any, Final
 import altair as alt
 
 from httpdyno.model import Chart, Series
-from httpdyno.report.charts.canvas import LABEL_SIZE, Canvas, domain, drawn, fits, placed, scale, share
+from httpdyno.report.charts.canvas import (
+    LABEL_SIZE,
+    Canvas,
+    domain,
+    drawn,
+    fits,
+    named,
+    number,
+    placed,
+    scale,
+    share,
+)
 from httpdyno.report.charts.labels import apart, point_words, text_width
 
 __all__ = ["draw"]
@@ -17,7 +28,8 @@ _SIDE: Final = 62
 """Room for the labels of the vertical axis."""
 _ABOVE: Final = 28
 """A legend stands above the title of the vertical axis."""
-_HOVER_POINTS: Final = 60
+_HOVER_POINTS: Final = 40
+_OPACITY: Final = {"condition": {"test": "datum.faint", "value": 0.3}, "value": 1}
 
 
 def draw(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
@@ -28,25 +40,22 @@ def draw(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many 
     across = domain(chart.x, [x for series in chart.series for x in series.x if not isinstance(x, str)])
     up = domain(chart.y, [y for series in chart.series for y in series.y])
     encoding = {
-        "x": alt.X("x:Q", scale=scale(chart.x, across), axis=canvas.axis(chart.x, across, width)),
-        "y": alt.Y("y:Q", scale=scale(chart.y, up), axis=canvas.above(chart.y, up, _HEIGHT)),
+        "x": number("x", scale=scale(chart.x, across), axis=canvas.axis(chart.x, across, width)),
+        "y": number("y", scale=scale(chart.y, up), axis=canvas.above(chart.y, up, _HEIGHT)),
         "color": canvas.colour(chart, names, legend={"columns": 2, "offset": _ABOVE} if canvas.narrow else None),
     }
-    line = canvas.marks("line", _rows(chart), strokeWidth=2, strokeJoin="round", clip=True)
-    # What a pointer finds: points that nobody sees, few enough to keep the page small.
-    points = canvas.marks("point", _hover_rows(chart), filled=True, size=40, opacity=0)
+    one_by_one = {"detail": named("line"), "order": number("place"), "strokeOpacity": _OPACITY}
     drawing = alt.layer(
-        line.encode(detail="line:N", order="place:Q", strokeOpacity=_opacity(), **encoding),
-        points.encode(description="words:N", **encoding),
+        canvas.marks("line", _rows(chart), encoding | one_by_one, strokeWidth=2, strokeJoin="round"),
+        # What a pointer finds: points that nobody sees, few enough to keep the page small.
+        canvas.marks(
+            "point", _hover_rows(chart), encoding | {"description": named("words")}, filled=True, size=40, opacity=0
+        ),
     )
     if not canvas.narrow:
         side = _names(chart, names, canvas, width, (across, up))
         drawing = alt.layer(drawing, side).resolve_scale(x="independent", y="independent")
     return drawing.properties(width=width, height=_HEIGHT)
-
-
-def _opacity() -> Any:  # noqa: ANN401
-    return alt.condition("datum.faint", alt.value(0.3), alt.value(1))
 
 
 def _rows(chart: Chart) -> list[dict[str, Any]]:
@@ -97,15 +106,19 @@ def _names(
         for (name, (x, y)), height in zip(ends.items(), heights, strict=True)
     ]
     pixels_x, pixels_y = {"domain": [0, width]}, {"domain": [_HEIGHT, 0]}
-    leader = canvas.marks("rule", rows, strokeWidth=1, opacity=0.6).encode(
-        x=alt.X("fromX:Q", scale=pixels_x, axis=None),
-        x2="toX:Q",
-        y=alt.Y("fromY:Q", scale=pixels_y, axis=None),
-        y2="toY:Q",
-        color=canvas.colour(chart, names),
-    )
+    leader = {
+        "x": number("fromX", scale=pixels_x, axis=None),
+        "x2": {"field": "toX"},
+        "y": number("fromY", scale=pixels_y, axis=None),
+        "y2": {"field": "toY"},
+        "color": canvas.colour(chart, names),
+    }
+    text = {
+        "x": number("textX", scale=pixels_x, axis=None),
+        "y": number("toY", scale=pixels_y, axis=None),
+        "text": named("name"),
+    }
     looks = {"align": "left", "baseline": "middle", "fontSize": LABEL_SIZE, "color": canvas.theme.ink}
-    text = canvas.marks("text", rows, **looks).encode(
-        x=alt.X("textX:Q", scale=pixels_x, axis=None), y=alt.Y("toY:Q", scale=pixels_y, axis=None), text="name:N"
+    return alt.layer(
+        canvas.marks("rule", rows, leader, strokeWidth=1, opacity=0.6), canvas.marks("text", rows, text, **looks)
     )
-    return alt.layer(leader, text)

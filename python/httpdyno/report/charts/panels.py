@@ -5,7 +5,7 @@ from typing import Any, Final, cast
 import altair as alt
 
 from httpdyno.model import Chart, Series
-from httpdyno.report.charts.canvas import Canvas, domain, drawn, fits, scale
+from httpdyno.report.charts.canvas import Canvas, Part, domain, drawn, fits, named, number, scale
 from httpdyno.report.charts.labels import point_words
 
 __all__ = ["draw"]
@@ -27,26 +27,21 @@ def draw(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many 
     across = domain(chart.x, [x for series in chart.series for x in series.x if not isinstance(x, str)])
     up = domain(chart.y, [y for series in chart.series for y in series.y])
     plain = {"title": None}
-    colour = canvas.colour(chart, names)
-    quiet = {"strokeWidth": 1, "color": canvas.theme.others, "opacity": 0.7}
+    place = {
+        "x": number("x", scale=scale(chart.x, across), axis=canvas.axis(chart.x, across, width, grid=False) | plain),
+        "y": number("y", scale=scale(chart.y, up), axis=canvas.axis(chart.y, up, height) | plain | {"tickCount": 3}),
+        "detail": named("line"),
+    }
+    coloured = place | {"color": canvas.colour(chart, names)}
     layers = [
-        _layer("others", {"type": "line", **quiet}),
-        _layer("trial", {"type": "line", "strokeWidth": 1, "opacity": 0.35}).encode(color=colour),
-        _layer("main", {"type": "line", "strokeWidth": 2.2}).encode(color=colour),
-        _layer("point", {"type": "point", "filled": True, "size": 36, "opacity": 0}).encode(
-            color=colour, description="words:N"
-        ),
+        _layer("others", "line", place, strokeWidth=1, color=canvas.theme.others, opacity=0.7),
+        _layer("trial", "line", coloured, strokeWidth=1, opacity=0.35),
+        _layer("main", "line", coloured, strokeWidth=2.2),
+        _layer("point", "point", coloured | {"description": named("words")}, filled=True, size=36, opacity=0),
     ]
-    frames = alt.layer(*layers, data=canvas.data(_rows(chart, names))).encode(
-        x=alt.X("x:Q", scale=scale(chart.x, across), axis=canvas.axis(chart.x, across, width, grid=False) | plain),
-        y=alt.Y("y:Q", scale=scale(chart.y, up), axis=canvas.axis(chart.y, up, height) | plain | {"tickCount": 3}),
-        detail="line:N",
-    )
-    return frames.properties(width=width, height=height).facet(
-        facet=alt.Facet("frame:N", sort=[canvas.text(name) for name in names], header=_header(canvas, width)),
-        columns=columns,
-        spacing=_GAP,
-    )
+    frames = alt.layer(*layers, data=canvas.data(_rows(chart, names))).properties(width=width, height=height)
+    facet = named("frame", sort=[canvas.text(name) for name in names], header=_header(canvas, width))
+    return frames.facet(facet=cast(Any, facet), columns=columns, spacing=_GAP)
 
 
 def _columns(count: int, canvas: Canvas) -> int:
@@ -55,7 +50,7 @@ def _columns(count: int, canvas: Canvas) -> int:
     return max(1, min(count, 2 if count <= _FEW else 3 if count <= _SOME else 4))
 
 
-def _header(canvas: Canvas, width: int) -> dict[str, Any]:
+def _header(canvas: Canvas, width: int) -> Part:
     return {
         "title": None,
         "labelAnchor": "start",
@@ -67,19 +62,20 @@ def _header(canvas: Canvas, width: int) -> dict[str, Any]:
     }
 
 
-def _layer(role: str, mark: dict[str, Any]) -> Any:  # noqa: ANN401
-    return alt.Chart(alt.Undefined, mark=cast(Any, mark)).transform_filter(f"datum.role == '{role}'")
+def _layer(role: str, kind: str, encoding: Part, **looks: Any) -> Any:  # noqa: ANN401
+    chart = alt.Chart(alt.Undefined, mark=cast(Any, {"type": kind, **looks}), encoding=alt.FacetedEncoding(**encoding))
+    return chart.transform_filter(f"datum.role == '{role}'")
 
 
 def _rows(chart: Chart, names: list[str]) -> list[dict[str, Any]]:
     """Give every frame its own series, as lines and as points for a pointer to find, and those of the others."""
     rows = []
     for frame in names:
-        for number, series in enumerate(chart.series):
+        for line_number, series in enumerate(chart.series):
             if series.name != frame and series.faint:
                 continue
             role = "others" if series.name != frame else "trial" if series.faint else "main"
-            line = {"frame": frame, "line": number, "name": series.name}
+            line = {"frame": frame, "line": line_number, "name": series.name}
             rows += [{**line, **point, "role": role} for _, point in _points(series, chart)]
             if role == "main":
                 every = max(1, len(series.x) // _HOVER_POINTS)

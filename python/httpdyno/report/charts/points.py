@@ -6,7 +6,7 @@ from typing import Any, Final
 import altair as alt
 
 from httpdyno.model import Chart, Series
-from httpdyno.report.charts.canvas import LABEL_SIZE, Canvas, domain, drawn, fits, scale, share
+from httpdyno.report.charts.canvas import LABEL_SIZE, Canvas, domain, drawn, fits, named, number, scale, share
 from httpdyno.report.charts.labels import point_words, text_width
 
 __all__ = ["draw"]
@@ -22,25 +22,26 @@ def draw(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many 
     width = canvas.width - _SIDE
     across = domain(chart.x, [x for series in chart.series for x in series.x if not isinstance(x, str)])
     up = domain(chart.y, [y for series in chart.series for y in series.y])
-    x = alt.X("x:Q", scale=scale(chart.x, across), axis=canvas.axis(chart.x, across, width))
-    y = alt.Y("y:Q", scale=scale(chart.y, up), axis=canvas.above(chart.y, up, _HEIGHT))
-    colour = canvas.colour(chart, drawn(chart))
+    place = {
+        "x": number("x", scale=scale(chart.x, across), axis=canvas.axis(chart.x, across, width)),
+        "y": number("y", scale=scale(chart.y, up), axis=canvas.above(chart.y, up, _HEIGHT)),
+    }
+    told = place | {"color": canvas.colour(chart, drawn(chart)), "description": named("words")}
     main = [series for series in chart.series if not series.faint]
     rows = _rows([series for series in chart.series if series.faint], chart)
     names = _rows(main, chart)
     offsets = _placed(names, [(across, width), (up, _HEIGHT)], chart)
-    looks = {"align": "left", "baseline": "middle", "fontSize": LABEL_SIZE, "color": canvas.theme.ink}
+    dot = {"filled": True, "size": 130, "opacity": 1, "stroke": canvas.theme.surface, "strokeWidth": 1.5}
+    text = {"align": "left", "baseline": "middle", "fontSize": LABEL_SIZE, "color": canvas.theme.ink}
     layers = [
-        canvas.marks("point", rows, filled=True, size=34, opacity=0.32).encode(color=colour),
-        canvas.marks(
-            "point", names, filled=True, size=130, opacity=1, stroke=canvas.theme.surface, strokeWidth=1.5
-        ).encode(color=colour, description="words:N"),
+        canvas.marks("point", rows, told, filled=True, size=34, opacity=0.32),
+        canvas.marks("point", names, told, **dot),
         *(
-            canvas.marks("text", [row], dx=dx, dy=dy, **looks).encode(text="name:N")
+            canvas.marks("text", [row], place | {"text": named("name")}, dx=dx, dy=dy, **text)
             for row, (dx, dy) in zip(names, offsets, strict=True)
         ),
     ]
-    return alt.layer(*(layer.encode(x=x, y=y) for layer in layers)).properties(width=width, height=_HEIGHT)
+    return alt.layer(*layers).properties(width=width, height=_HEIGHT)
 
 
 def _rows(many: list[Series], chart: Chart) -> list[dict[str, Any]]:
@@ -66,7 +67,7 @@ def _placed(
         free = [
             number
             for number, box in enumerate(boxes)
-            if box[0] >= 0 and box[2] <= width + _SIDE / 2 and not any(_overlap(box, other) for other in taken)
+            if box[0] >= 0 and box[2] <= width and not any(_overlap(box, other) for other in taken)
         ]
         chosen = free[0] if free else 0
         taken.append(boxes[chosen])

@@ -5,7 +5,7 @@ from typing import Any, Final
 import altair as alt
 
 from httpdyno.model import Chart
-from httpdyno.report.charts.canvas import LABEL_SIZE, Canvas, drawn
+from httpdyno.report.charts.canvas import LABEL_SIZE, Canvas, drawn, named, number
 from httpdyno.report.charts.labels import text_width
 
 __all__ = ["draw"]
@@ -24,31 +24,18 @@ def draw(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many 
     )
     width = int(canvas.width - left - 26)
     rows = _rows(chart, width)
-    labels = [canvas.text(bar) for bar in bars]
-    y = alt.Y(
-        "bar:N",
-        sort=labels,
-        scale={"domain": labels, "paddingInner": 0.3, "paddingOuter": 0.1},
-        axis={
-            "title": None,
-            "labelColor": canvas.theme.ink,
-            "labelFontSize": LABEL_SIZE + 1,
-            "labelLimit": int(left),
-            "labelPadding": 10,
-        },
-    )
-    whole = {"domain": [0, 1], "nice": False}
-    axis = {"title": None, "labelExpr": "format(100 * datum.value, '~r') + ' %'", "grid": False, "tickCount": 5}
-    colour = canvas.colour(chart, names, legend={"columns": 3 if canvas.narrow else 6})
-    bars_drawn = canvas.marks("bar", rows, stroke=canvas.theme.surface, strokeWidth=1).encode(
-        x=alt.X("from:Q", scale=whole, axis=axis), x2="to:Q", color=colour, description="words:N"
-    )
-    shares = canvas.marks("text", rows, fontSize=LABEL_SIZE, color=canvas.theme.on_fill).encode(
-        x=alt.X("middle:Q", scale=whole, axis=axis), text="share:N"
-    )
-    return alt.layer(bars_drawn.encode(y=y), shares.encode(y=y)).properties(
-        width=width, height=_ROW * max(1, len(bars))
-    )
+    row = {"y": canvas.names(bars, left, paddingInner=0.3, paddingOuter=0.1) | {"field": "bar"}}
+    along = {
+        "scale": {"domain": [0, 1], "nice": False},
+        "axis": {"title": None, "labelExpr": "format(100 * datum.value, '~r') + ' %'", "grid": False, "tickCount": 5},
+    }
+    extent = {"x": number("from", **along), "x2": {"field": "to"}, "description": named("words")}
+    colour = {"color": canvas.colour(chart, names, legend={"columns": 3 if canvas.narrow else 6})}
+    share = {"x": number("middle", **along), "text": named("share")}
+    return alt.layer(
+        canvas.marks("bar", rows, row | extent | colour, stroke=canvas.theme.surface, strokeWidth=1),
+        canvas.marks("text", rows, row | share, fontSize=LABEL_SIZE, color=canvas.theme.on_fill),
+    ).properties(width=width, height=_ROW * max(1, len(bars)))
 
 
 def _rows(chart: Chart, width: int) -> list[dict[str, Any]]:

@@ -1,0 +1,5 @@
+"""What a run says, as data: the headline, tables and charts of any experiment, from its metrics and its records."""
+
+from httpdyno.experiments.report.build import build_report
+
+__all__ = ["build_report"]

@@ -1,0 +1,95 @@
+"""Where and with what a run was made: everything that somebody who repeats it has to know."""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from httpdyno.experiments.report.headline import listed
+from httpdyno.model import Trial, format_size
+from httpdyno.store import Machine, Manifest, WebIdentity
+
+__all__ = ["run_facts"]
+
+
+def run_facts(manifest: Manifest, trials: Sequence[Trial]) -> tuple[tuple[str, str], ...]:
+    """Tell of the run, its machine, its web and its versions, each by name; what is unknown is left out."""
+    facts = [
+        ("When", _when(manifest)),
+        ("Trials", _trials(manifest, trials)),
+        ("URLs", _listed_once(f"{trial.urls_given:,}" for trial in trials if trial.urls_given)),
+        ("Web", "; ".join(map(_web, manifest.webs))),
+        ("Link", _listed_once(trial.link for trial in trials)),
+        ("Timeout", _listed_once(f"{trial.timeout_ns / 1e9:g} s a URL" for trial in trials)),
+        ("Machine", _machine(manifest.machine)),
+        ("System", _system(manifest.machine)),
+        ("CPUs of the trial", _pinned(trials)),
+        ("Transport", _transport(trials)),
+        ("Kernel settings", ", ".join(f"{name}={' '.join(value.split())}" for name, value in _settings(manifest))),
+        ("httpdyno", _version(manifest)),
+        *((f"{subject.language} {subject.method}", subject.version or "") for subject in manifest.subjects),
+    ]
+    return tuple((name, text) for name, text in facts if text)
+
+
+def _when(manifest: Manifest) -> str:
+    started = f"{manifest.started_at:%Y-%m-%d %H:%M} UTC"
+    if manifest.ended_at is None:
+        return started
+    return f"{started}, took {timedelta(seconds=round((manifest.ended_at - manifest.started_at).total_seconds()))}"
+
+
+def _trials(manifest: Manifest, trials: Sequence[Trial]) -> str:
+    blocks = len({trial.block for trial in trials})
+    shared = f", in {blocks} random block{'' if blocks == 1 else 's'}" if trials else ""
+    return f"{len(trials)} of {manifest.trials_planned}{shared}"
+
+
+def _web(web: WebIdentity) -> str:
+    digest = f", digest {web.digest}" if web.digest else ""
+    return web.name if web.name == "live" else f"{web.name}, seed {web.seed}{digest}"
+
+
+def _machine(machine: Machine) -> str:
+    cpus = "" if machine.cpus is None else f"{machine.cpus} CPU{'' if machine.cpus == 1 else 's'}"
+    memory = "" if machine.memory_bytes is None else f"{format_size(machine.memory_bytes)} memory"
+    virtual = f"virtual ({machine.virtualisation})" if machine.virtualisation else ""
+    return ", ".join(part for part in (machine.cpu, cpus, memory, virtual) if part)
+
+
+def _system(machine: Machine) -> str:
+    governor = f"governor {machine.governor}" if machine.governor else ""
+    clock = f"clock source {machine.clock_source}" if machine.clock_source else ""
+    system = f"{machine.system} {machine.kernel} on {machine.architecture}"
+    return ", ".join(part for part in (system, governor, clock) if part)
+
+
+def _pinned(trials: Sequence[Trial]) -> str:
+    pinned = {(cpu.role, cpu.cpu) for trial in trials for cpu in trial.counters.cpus or ()}
+    roles = sorted({role for role, _ in pinned})
+    return "; ".join(
+        f"{role}: {listed([str(number) for other, number in sorted(pinned) if other == role])}" for role in roles
+    )
+
+
+def _transport(trials: Sequence[Trial]) -> str:
+    counters = [trial.counters for trial in trials]
+    parts = (
+        ("origin", _listed_once(one.origin_congestion_control for one in counters)),
+        ("subject", _listed_once(one.subject_congestion_control for one in counters)),
+        ("key exchange", _listed_once(one.key_exchange_groups for one in counters)),
+    )
+    return ", ".join(f"{name} {text}" for name, text in parts if text)
+
+
+def _settings(manifest: Manifest) -> list[tuple[str, str]]:
+    return sorted((name, value) for name, value in manifest.machine.sysctls.items() if value)
+
+
+def _version(manifest: Manifest) -> str:
+    if manifest.git is None:
+        return manifest.version
+    modified = ", modified" if manifest.git.modified else ""
+    return f"{manifest.version} (commit {manifest.git.commit[:12]}{modified})"
+
+
+def _listed_once(texts: Iterable[str | None]) -> str:
+    return ", ".join(dict.fromkeys(text for text in texts if text))

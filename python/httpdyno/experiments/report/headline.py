@@ -1,0 +1,171 @@
+"""The answer of a run in one sentence, with its doubt."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Final
+
+from httpdyno.model import Comparison, Difference, Interval, Metric, Ranking, Standing
+from httpdyno.stats import FEWEST_BLOCKS
+
+__all__ = ["figure_text", "headline", "listed"]
+
+_WHOLE_FROM: Final = 100
+_UNRANKED_AT_MOST: Final = 3
+
+
+def headline(
+    ranking: Ranking,
+    metric: Metric,
+    medians: Mapping[str, float],
+    names: Mapping[str, str],
+    unranked: Mapping[str, str],
+) -> str:
+    """Say who is first, by how much, how sure that is, and who cannot be told apart.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        Of one condition, by ``metric``.
+    metric : Metric
+        What ranks.
+    medians : mapping of subject to its median figure
+        Of those that are ranked.
+    names : mapping of subject to its name
+        Of all subjects.
+    unranked : mapping of subject to the reason
+        Those that have no rank: a verdict or an outcome.
+
+    Returns
+    -------
+    str
+        One sentence, without a full stop.
+    """
+    first = _first(ranking, metric, medians, names)
+    ties = [f"{listed([names[subject] for subject in run])} cannot be told apart" for run in _ties(ranking)]
+    return "; ".join([first, *ties, *_left_out(unranked, names)])
+
+
+def figure_text(value: float) -> str:
+    """Write a figure with three digits that matter: ``12,967``, ``178``, ``71.7``."""
+    return f"{value:,.0f}" if abs(value) >= _WHOLE_FROM else f"{value:.3g}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Join words as a sentence does: ``A, B and C``."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _first(ranking: Ranking, metric: Metric, medians: Mapping[str, float], names: Mapping[str, str]) -> str:
+    standings = ranking.standings
+    if not standings:
+        return "Nobody is ranked: there is no trial that can be believed" if names else "Nothing was measured"
+    best = standings[0]
+    if len(standings) == 1:
+        return f"{names[best.subject]}: {_figure(medians[best.subject], metric)}{_spread(best)}"
+    if max(comparison.blocks for comparison in ranking.comparisons) < FEWEST_BLOCKS:
+        return _first_look(ranking, metric, medians, names)
+    leaders = [standing for standing in standings if standing.best == 1]
+    if len(leaders) > 1:
+        return _shared_lead(leaders, ranking, metric, medians, names)
+    second = standings[1].subject
+    return (
+        f"{names[best.subject]} is first: {_figure(medians[best.subject], metric)},"
+        f" {_times(best.subject, second, ranking, medians, names)}"
+    )
+
+
+def _first_look(ranking: Ranking, metric: Metric, medians: Mapping[str, float], names: Mapping[str, str]) -> str:
+    best, second = (standing.subject for standing in ranking.standings[:2])
+    blocks = max(comparison.blocks for comparison in ranking.comparisons)
+    trials = {0: "no trials in common", 1: "one trial each"}.get(blocks, f"{blocks} trials each")
+    return (
+        f"On a first look {names[best]} leads: {_figure(medians[best], metric)},"
+        f" {_multiple(best, second, medians, names)}; with {trials} nobody can be told apart for sure"
+    )
+
+
+def _shared_lead(
+    leaders: Sequence[Standing],
+    ranking: Ranking,
+    metric: Metric,
+    medians: Mapping[str, float],
+    names: Mapping[str, str],
+) -> str:
+    who = listed([names[standing.subject] for standing in leaders])
+    what = listed([figure_text(medians[standing.subject]) for standing in leaders])
+    sentence = f"{who} share the lead and cannot be told apart: {what} {_phrase(metric)}"
+    ratio = _comparison(ranking, leaders[0].subject, leaders[1].subject).ratio
+    if len(leaders) > 2 or ratio is None:  # a pair has one ratio
+        return sentence
+    return f"{sentence}, a ratio of {ratio.estimate:.2f} ({_bounds(ratio)})"
+
+
+def _times(best: str, second: str, ranking: Ranking, medians: Mapping[str, float], names: Mapping[str, str]) -> str:
+    ratio = _comparison(ranking, best, second).ratio
+    if ratio is None:
+        return _multiple(best, second, medians, names)
+    return f"{ratio.estimate:.2f} times {names[second]} ({_bounds(ratio)})"
+
+
+def _multiple(one: str, other: str, medians: Mapping[str, float], names: Mapping[str, str]) -> str:
+    if not medians[other]:
+        return f"{names[other]} has none"
+    return f"{medians[one] / medians[other]:.2f} times {names[other]}"
+
+
+def _bounds(ratio: Interval) -> str:
+    return f"{100 * ratio.level:.4g} %: {ratio.low:.2f} to {ratio.high:.2f}"
+
+
+def _spread(standing: Standing) -> str:
+    value = standing.value
+    if value is None:
+        return " in one trial, which says nothing about how sure that is"
+    return f" ({100 * value.level:.4g} %: {figure_text(value.low)} to {figure_text(value.high)})"
+
+
+def _comparison(ranking: Ranking, subject: str, baseline: str) -> Comparison:
+    return next(
+        comparison
+        for comparison in ranking.comparisons
+        if (comparison.subject, comparison.baseline) == (subject, baseline)
+    )
+
+
+def _ties(ranking: Ranking) -> list[list[str]]:
+    """Find the longest runs below the lead in which no two subjects can be told apart."""
+    if not ranking.comparisons or max(comparison.blocks for comparison in ranking.comparisons) < FEWEST_BLOCKS:
+        return []
+    open_pairs = {
+        frozenset((comparison.subject, comparison.baseline))
+        for comparison in ranking.comparisons
+        if comparison.difference is Difference.UNDECIDED
+    }
+    below = [standing.subject for standing in ranking.standings if standing.best > 1]
+    runs: list[list[str]] = []
+    for start in range(len(below)):
+        end = start + 1
+        while end < len(below) and all(
+            frozenset(pair) in open_pairs for pair in combinations(below[start : end + 1], 2)
+        ):
+            end += 1
+        run = below[start:end]
+        if len(run) > 1 and not any(set(run) <= set(longer) for longer in runs):
+            runs.append(run)
+    return runs
+
+
+def _left_out(unranked: Mapping[str, str], names: Mapping[str, str]) -> list[str]:
+    if not unranked:
+        return []
+    told = [f"{names[subject]} ({reason})" for subject, reason in list(unranked.items())[:_UNRANKED_AT_MOST]]
+    more = len(unranked) - len(told)
+    return [f"not ranked: {', '.join(told)}{f' and {more} more' if more else ''}"]
+
+
+def _figure(value: float, metric: Metric) -> str:
+    return f"{figure_text(value)} {_phrase(metric)}"
+
+
+def _phrase(metric: Metric) -> str:
+    return metric.phrase or f"{metric.column.unit} of {metric.name}".removeprefix(" of ")

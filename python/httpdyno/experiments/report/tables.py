@@ -1,0 +1,114 @@
+"""The tables of a report beside the ranking: every pair, and every trial with what its validity rests on."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from httpdyno.judge.wording import difference_text
+from httpdyno.model import Column, ColumnKind, Comparison, Metric, Table, Trial
+
+__all__ = ["comparison_table", "ranking_table", "trial_overview"]
+
+_NAMES: Final = 3
+"""A row is named by its id, its language and its method."""
+_DECIMAL: Final = ColumnKind.DECIMAL
+_PAIRS: Final = (
+    Column("condition"),
+    Column("subject"),
+    Column("against"),
+    Column("ratio", _DECIMAL, description="the subject's figure as a multiple of the other's"),
+    Column("low", _DECIMAL, description="lower end of the interval of the ratio"),
+    Column("high", _DECIMAL, description="upper end"),
+    Column("level", _DECIMAL, "%", "confidence of the interval"),
+    Column("p", description="chance of such a difference between equals, after Holm's correction"),
+    Column("blocks", ColumnKind.INTEGER, description="pairs of trials that it rests on"),
+    Column("says"),
+)
+_TRIALS: Final = (
+    Column("trial", ColumnKind.INTEGER, description="in the order in which they ran, from 0"),
+    Column("block", ColumnKind.INTEGER, description="trials of one block shared what the machine was like"),
+    Column("condition"),
+    Column("subject"),
+    Column("outcome", description="how the trial ended"),
+    Column("validity", description="whether its figures say something about the subject"),
+    Column("reason", description="why it failed, or is not valid"),
+)
+
+
+def ranking_table(table: Table, ranked_by: str) -> Table:
+    """Put what ranks the subjects right behind their names, and what the figures are worth behind that.
+
+    Parameters
+    ----------
+    table : Table
+        Of an experiment, as ``judge.trial_table`` makes it.
+    ranked_by : str
+        Name of the metric that ranks.
+    """
+    first = ("rank", ranked_by, f"{ranked_by}Low", f"{ranked_by}High", "wrong", "verdict")
+    columns = [column.name for column in table.columns]
+    named = [place for place, column in enumerate(table.columns) if column.kind is ColumnKind.TEXT][:_NAMES]
+    chosen = [columns.index(name) for name in first if name in columns]
+    order = dict.fromkeys((*named, *chosen, *range(len(columns))))
+    return replace(
+        table,
+        columns=tuple(table.columns[place] for place in order),
+        rows=tuple(tuple(row[place] for place in order) for row in table.rows),
+    )
+
+
+def comparison_table(comparisons: Iterable[Comparison], metric: Metric, names: Mapping[str, str]) -> Table:
+    """List every pair with its ratio, its interval and what may be said."""
+    rows = [
+        (
+            comparison.condition,
+            names[comparison.subject],
+            names[comparison.baseline],
+            *(
+                (None, None, None, None)
+                if comparison.ratio is None
+                else (
+                    round(comparison.ratio.estimate, 3),
+                    round(comparison.ratio.low, 3),
+                    round(comparison.ratio.high, 3),
+                    round(100 * comparison.ratio.level, 2),
+                )
+            ),
+            None if comparison.p_adjusted is None else _chance(comparison.p_adjusted),
+            comparison.blocks,
+            "too few trials to tell" if comparison.ratio is None else difference_text(comparison, metric),
+        )
+        for comparison in comparisons
+    ]
+    return _without_empty(Table(_PAIRS, tuple(rows)), "condition")
+
+
+def trial_overview(trials: Sequence[Trial], names: Mapping[str, str]) -> Table:
+    """List every trial: how it ended, whether it can be believed, and why not."""
+    rows = [
+        (
+            trial.trial,
+            trial.block,
+            trial.condition,
+            names[trial.subject],
+            trial.outcome.value,
+            trial.validity.value if trial.validity else None,
+            trial.reason or trial.validity_reason,
+        )
+        for trial in trials
+    ]
+    return _without_empty(Table(_TRIALS, tuple(rows)), "condition")
+
+
+def _chance(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.2g}"  # smaller ones rest on assumptions that nobody can check
+
+
+def _without_empty(table: Table, name: str) -> Table:
+    """Leave out a column that says nothing: the condition of an experiment that has one only."""
+    if any(table.values(name)):
+        return table
+    kept = [place for place, column in enumerate(table.columns) if column.name != name]
+    return Table(
+        tuple(table.columns[place] for place in kept), tuple(tuple(row[place] for place in kept) for row in table.rows)
+    )

@@ -1,0 +1,110 @@
+"""The sentence at the top says who is first, by how much, and how sure that is, and never more than is known."""
+
+import pytest
+
+from doubles.trials import trials_of
+from httpdyno.experiments.registry import definition_of
+from httpdyno.experiments.report.headline import figure_text, headline, listed
+from httpdyno.judge import rank
+from httpdyno.model import Trial
+from httpdyno.stats import median
+
+METRIC = definition_of("bench").ranking_metric
+NOISE = [1.0, 1.02, 0.98, 1.01, 0.99]
+
+
+def values(middle: float, wobble: list[float] | None = None) -> list[float]:
+    return [middle * noise for noise in (wobble or NOISE)]
+
+
+def said(*groups: list[Trial], unranked: dict[str, str] | None = None) -> str:
+    trials = [trial for group in groups for trial in group]
+    ranking = rank(trials, METRIC)
+    medians = {
+        subject: median(METRIC.figure(trial) for trial in trials if trial.subject == subject) or 0.0
+        for subject in {trial.subject for trial in trials}
+    }
+    names = {subject: subject.upper() for subject in (*medians, *(unranked or {}))}
+    return headline(ranking, METRIC, medians, names, unranked or {})
+
+
+def test_a_clear_first_is_told_with_its_ratio_and_the_interval_of_it() -> None:
+    wobble = [1.0, 1.021, 0.981, 1.009, 0.988]
+    assert said(trials_of("a", values(178)), trials_of("b", values(159, wobble))) == (
+        "A is first: 178 right answers a second, 1.12 times B (95 %: 1.12 to 1.12)"
+    )
+
+
+def test_those_below_that_cannot_be_told_apart_are_named() -> None:
+    text = said(
+        trials_of("a", values(200, [1.0, 1.01, 0.99, 1.0, 1.02])),
+        trials_of("b", values(100, [1.0, 1.1, 0.9, 1.05, 0.95])),
+        trials_of("c", values(99, [1.0, 0.92, 1.1, 0.97, 1.04])),
+        trials_of("d", values(50)),
+    )
+    assert text.startswith("A is first: 200 right answers a second, 2.0")
+    assert text.endswith("; B and C cannot be told apart")
+
+
+def test_a_shared_lead_is_no_lead() -> None:
+    text = said(
+        trials_of("a", values(100, [1.0, 1.1, 0.9, 1.05, 0.95])),
+        trials_of("b", values(99, [1.0, 0.92, 1.1, 0.97, 1.04])),
+    )
+    assert text.startswith(
+        "A and B share the lead and cannot be told apart: 100 and 99 right answers a second, a ratio"
+    )
+    assert "(95 %: 0." in text
+    assert "first" not in text
+
+
+def test_three_that_share_the_lead_have_no_single_ratio() -> None:
+    text = said(
+        trials_of("a", values(100, [1.0, 1.1, 0.9, 1.05, 0.95])),
+        trials_of("b", values(99, [1.0, 0.92, 1.1, 0.97, 1.04])),
+        trials_of("c", values(98, [1.05, 0.96, 0.98, 1.1, 0.9])),
+    )
+    assert text == "A, B and C share the lead and cannot be told apart: 100, 99 and 96 right answers a second"
+
+
+@pytest.mark.parametrize(("count", "trials"), [(1, "one trial each"), (2, "2 trials each")])
+def test_a_first_look_promises_nothing(count: int, trials: str) -> None:
+    assert said(trials_of("a", values(200)[:count]), trials_of("b", values(100)[:count])).endswith(
+        f"2.00 times B; with {trials} nobody can be told apart for sure"
+    )
+
+
+def test_one_subject_has_nobody_to_be_ahead_of() -> None:
+    assert said(trials_of("a", values(178))) == "A: 178 right answers a second (93.75 %: 174 to 182)"
+    assert said(trials_of("a", [178])) == (
+        "A: 178 right answers a second in one trial, which says nothing about how sure that is"
+    )
+
+
+def test_nobody_is_ranked() -> None:
+    assert said(unranked={"a": "INCORRECT", "b": "crashed"}) == (
+        "Nobody is ranked: there is no trial that can be believed; not ranked: A (INCORRECT), B (crashed)"
+    )
+    assert said() == "Nothing was measured"
+
+
+def test_those_without_a_rank_are_named_but_not_all_of_many() -> None:
+    left_out = dict.fromkeys("bcdef", "crashed")
+    assert said(trials_of("a", [10]), unranked=left_out).endswith(
+        "; not ranked: B (crashed), C (crashed), D (crashed) and 2 more"
+    )
+
+
+def test_a_subject_that_did_nothing_right_has_no_ratio() -> None:
+    text = said(trials_of("a", values(10)), trials_of("b", [0.0] * 5))
+    assert text == "A is first: 10 right answers a second, B has none"
+
+
+@pytest.mark.parametrize(("value", "text"), [(12967.2, "12,967"), (178.4, "178"), (71.66, "71.7"), (0.1234, "0.123")])
+def test_a_figure_has_three_digits_that_matter(value: float, text: str) -> None:
+    assert figure_text(value) == text
+
+
+@pytest.mark.parametrize(("words", "text"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")])
+def test_words_are_joined_as_in_a_sentence(words: list[str], text: str) -> None:
+    assert listed(words) == text
