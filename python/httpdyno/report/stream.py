@@ -17,6 +17,7 @@ __all__ = ["STREAMED", "json_text", "stream"]
 STREAMED: Final = ("csv", "json")
 """The formats that can be written piece by piece: they need to know no width before the first line."""
 
+_ROWS_AT_ONCE: Final = 1000
 # Whatever `without_controls` replaces: it is asked only for columns in which there is any of it.
 _CONTROL: Final = r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
 
@@ -47,9 +48,9 @@ def stream(columns: Mapping[str, pl.DataType], batches: Iterable[pl.DataFrame], 
 def json_text(value: object) -> str:
     """Write a value of a column as JSON, however it is nested; control characters are escaped."""
     try:
-        return json.dumps(value, default=_plain, allow_nan=False)
+        return _ENCODER.encode(value)
     except ValueError:
-        return json.dumps(_finite(value), default=_plain, allow_nan=False)
+        return _ENCODER.encode(_finite(value))
 
 
 def _csv(columns: Mapping[str, pl.DataType], batches: Iterable[pl.DataFrame]) -> Iterator[str]:
@@ -80,8 +81,8 @@ def _as_text(column: pl.Series, write: Callable[[object], str]) -> pl.Series:
 def _json(batches: Iterable[pl.DataFrame]) -> Iterator[str]:
     before = "[\n"
     for batch in batches:
-        for row in batch.iter_rows(named=True):
-            yield before + json_text(row)
+        for piece in batch.iter_slices(_ROWS_AT_ONCE):
+            yield before + ",\n".join(map(json_text, piece.iter_rows(named=True)))
             before = ",\n"
     yield "[]\n" if before == "[\n" else "\n]\n"
 
@@ -96,3 +97,7 @@ def _finite(value: object) -> object:
 
 def _plain(value: Any) -> str:  # noqa: ANN401  # whatever JSON has no form of its own for
     return value.isoformat() if isinstance(value, datetime | date | time) else str(value)
+
+
+# Made once: `json.dumps` would make one for each of ten million rows.
+_ENCODER: Final = json.JSONEncoder(default=_plain, allow_nan=False)
