@@ -2,7 +2,8 @@
 
 `FAKE_ENGINE` names what goes wrong: `refuse`, `no-namespaces` (as `refuse`, and the doctor says why), `no-report`,
 `garbage-report`, `hang`, `deaf` (as `hang`, but without heeding SIGTERM), `prepare` (hangs before the subject starts),
-`slow` (takes two seconds to prepare). Every URL is expected to answer 200 with 13 bytes; `FAKE_ENGINE_LOG` gets one
+`slow` (takes two seconds to prepare). `FAKE_ENGINE_ROOMS` names a folder: each file in it is a room that can be made,
+after the last it is as with `refuse`. Every URL is expected to answer 200 with 13 bytes; `FAKE_ENGINE_LOG` gets one
 line a start.
 """
 
@@ -83,6 +84,12 @@ def doctor(_: list[str]) -> int:
 def room(arguments: list[str]) -> int:
     options = parse(arguments)
     wrong = os.environ.get("FAKE_ENGINE", "")
+    if rooms := os.environ.get("FAKE_ENGINE_ROOMS"):
+        left = sorted(Path(rooms).iterdir())
+        if left:
+            left[0].unlink()
+        else:
+            wrong = "refuse"
     if wrong in {"refuse", "no-namespaces"}:
         print("httpdyno-engine: no user namespaces here; run as root", file=sys.stderr)
         return 125

@@ -34,16 +34,21 @@ def changed_engine(then: EngineIdentity | None, now: EngineIdentity) -> str | No
     return None if then.sha256 == now.sha256 else f"the engine is another program of the same version {now.version}"
 
 
-def changed_subject(then: SubjectVersion, now: SubjectVersion) -> str | None:
+def changed_subject(then: SubjectVersion, now: SubjectVersion, *, built: bool) -> str | None:
     """Say in what a subject differs from what it was; None when it is the same.
 
-    What is not known of one of them (a version before the build, a hash) is not compared.
+    Parameters
+    ----------
+    then, now : SubjectVersion
+        What is not known of one of them (a version, a hash) is not compared.
+    built : bool
+        Whether it has been tried to build it now, so that it is known whether it is available.
     """
-    if now.unavailable and not then.unavailable:
+    if built and now.unavailable and not then.unavailable:
         return f"it was available, and is not any more: {now.unavailable}"
-    if then.unavailable and not now.unavailable and now.version is not None:
+    if built and then.unavailable and not now.unavailable:
         return f"it was unavailable ({then.unavailable}), and is available now"
-    if change := _changed_key(_named(then.lockfiles), _named(now.lockfiles)):
+    if change := _changed_key(_shortened(then.lockfiles), _shortened(now.lockfiles)):
         return change
     if then.version and now.version and then.version != now.version:
         return f"it is of version {now.version}, was {then.version}"
@@ -52,7 +57,7 @@ def changed_subject(then: SubjectVersion, now: SubjectVersion) -> str | None:
     return None
 
 
-def _named(lockfiles: Mapping[str, str]) -> dict[str, str]:
+def _shortened(lockfiles: Mapping[str, str]) -> dict[str, str]:
     return {name: digest[:12] for name, digest in lockfiles.items()}
 
 

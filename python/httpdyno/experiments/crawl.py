@@ -120,13 +120,17 @@ def restore_crawl(settings: Mapping[str, Setting], webs: Sequence[WebIdentity], 
     """
     from pydantic import TypeAdapter, ValidationError  # heavy: only who resumes a run pays for it
 
-    own = {field.name for field in fields(Crawl)} & settings.keys()
-    of_workload = {field.name for field in fields(Workload)} & settings.keys()
+    elsewhere = {"workload", "web", "seed", "web_digest"}
     try:
         (web,) = webs
-        values = {name: settings[name] for name in own}
-        workload = {name: settings[name] for name in of_workload}
+        workload = {field.name: settings[field.name] for field in fields(Workload) if field.name != "urls"}
+        own = {field.name: settings[field.name] for field in fields(Crawl) if field.name not in elsewhere}
         identity = {"web": web.name, "seed": web.seed, "web_digest": web.digest}
-        return TypeAdapter(Crawl).validate_python({**values, **identity, "workload": {**workload, "urls": urls}})
-    except (ValueError, ValidationError) as error:
-        raise UnreadableRun(f"the settings of the run are damaged: {str(error).partition(chr(10))[0]}") from error
+        return TypeAdapter(Crawl).validate_python({**own, **identity, "workload": {**workload, "urls": urls}})
+    except KeyError as error:
+        raise UnreadableRun(f"the settings of the run are damaged: {error.args[0]} is missing") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UnreadableRun(f"the settings of the run are damaged: {first['loc'][-1]}: {first['msg']}") from error
+    except ValueError as error:
+        raise UnreadableRun("the settings of the run are damaged: there must be one web") from error

@@ -108,8 +108,7 @@ class PendingRun:
         InvalidValue
             If the repeat is below 1.
         """
-        available = sum(outcome.build is not None for outcome in builds.values())
-        repeat = self.experiment.repeat or usual_repeat(available, quick=self.experiment.quick)
+        repeat = _repeat(self.experiment, sum(outcome.build is not None for outcome in builds.values()))
         plans = schedule(self.subjects, self.experiment.conditions(), repeat=repeat, seed=self.experiment.seed)
         if self.writer:
             versions = tuple(describe_subject(outcome.subject, cache, outcome) for outcome in builds.values())
@@ -172,7 +171,7 @@ class PendingRun:
     ) -> None:
         then = {subject.id: subject for subject in writer.manifest.subjects}
         for now in versions:
-            if self.settled and (change := changed_subject(then[now.id], now)):
+            if self.settled and (change := changed_subject(then[now.id], now, built=True)):
                 raise NotResumable(f"{writer.folder}: {now.id}: {change}; begin a new run")
         planned = {plan.number: (plan.block, plan.position, plan.subject.id, plan.condition.name) for plan in plans}
         for trial in self.finished:
@@ -191,14 +190,13 @@ def begin_run(experiment: Experiment, subjects: Sequence[Subject], urls: UrlFile
     """
     if place.runs is None:
         return PendingRun(experiment, subjects, urls.file, None)
-    repeat = experiment.repeat or usual_repeat(len(subjects), quick=experiment.quick)
     manifest = Manifest(
         experiment=experiment.name,
         command=place.command,
         version=httpdyno.__version__,
         started_at=datetime.now(UTC),
         machine=describe_machine(),
-        trials_planned=len(subjects) * len(experiment.conditions()) * repeat,
+        trials_planned=len(subjects) * len(experiment.conditions()) * _repeat(experiment, len(subjects)),
         git=describe_git(Path(httpdyno.__file__).parent),
         webs=tuple(experiment.webs()),
         subjects=tuple(describe_subject(subject) for subject in subjects),
@@ -218,6 +216,10 @@ def begin_run(experiment: Experiment, subjects: Sequence[Subject], urls: UrlFile
             run.__exit__(None, None, None)
             raise
     return run
+
+
+def _repeat(experiment: Experiment, available: int) -> int:
+    return usual_repeat(available, quick=experiment.quick) if experiment.repeat is None else experiment.repeat
 
 
 def describe_subject(

@@ -104,7 +104,7 @@ def _subjects(folder: Path, recorded: Sequence[SubjectVersion], cache: Path) -> 
         if then.folder is None or then.concurrency is None:
             raise NotResumable(f"{folder}: where {then.id} lies was not recorded; begin a new run")
         subject = replace(read_subject(Path(then.folder)), concurrency=then.concurrency)
-        if change := changed_subject(then, describe_subject(subject, cache)):
+        if change := changed_subject(then, describe_subject(subject, cache), built=False):
             raise NotResumable(f"{folder}: {then.id}: {change}; begin a new run")
         subjects.append(subject)
     return subjects

@@ -4,13 +4,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from httpdyno.errors import EngineFailed, Interrupted
 from httpdyno.experiments.run import carry_out
 from httpdyno.experiments.schedule import schedule
 from httpdyno.judge import JudgedTrial, trial_not_run
 from httpdyno.lab.cool_down import Pause
-from httpdyno.model import Condition, Outcome, Subject, SubjectKind, TrialPlan, Workload
+from httpdyno.model import Condition, Outcome, Subject, SubjectKind, Trial, TrialPlan, Workload
 
 SUBJECTS = [
     Subject(id=name, kind=SubjectKind.CLIENT, language="C", method="m", folder=Path("/nowhere"), run_argv=("x",))
@@ -71,6 +73,25 @@ def test_a_wish_to_stop_between_trials_begins_no_further_one() -> None:
         stop=lambda: len(begun) == 2,
     )
     assert (len(trials), whole, begun) == (2, False, [0, 1])
+
+
+@given(st.lists(st.integers(0, 6), max_size=8))
+def test_however_often_a_run_is_interrupted_each_trial_is_measured_once_and_in_the_same_order(cuts: list[int]) -> None:
+    measured: list[Trial] = []
+    for begun_before_the_cut in [*cuts, None]:
+        pending = [plan for plan in PLANS if plan.number not in {trial.trial for trial in measured}]
+        error_at = None
+        if begun_before_the_cut is not None and begun_before_the_cut < len(pending):
+            error_at = pending[begun_before_the_cut].number
+        carry_out(
+            pending,
+            Pretender(error_at=error_at),
+            begins=lambda _: None,
+            ends=lambda judged: measured.append(judged.trial),
+            stop=lambda: False,
+        )
+    uninterrupted, _ = carry_out(PLANS, Pretender(), begins=lambda _: None, ends=lambda _: None, stop=lambda: False)
+    assert measured == uninterrupted
 
 
 def test_an_engine_that_fails_is_not_swallowed() -> None:

@@ -1,5 +1,6 @@
 """The order of trials."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,32 @@ def test_every_subject_runs_once_a_block(many: int, conditions: int, repeat: int
         assert sorted(plan.subject.id for plan in inside) == sorted(subject.id for subject in subjects(many))
         assert [plan.position for plan in inside] == list(range(many))
         assert {plan.condition for plan in inside} == {grid[block % conditions]}
+
+
+@given(st.integers(1, 8), st.integers(1, 3), st.integers(1, 6), st.integers(0, 2**32))
+def test_every_subject_runs_as_often_as_every_other_under_every_condition(
+    many: int, conditions: int, repeat: int, seed: int
+) -> None:
+    grid = [Condition("crawl", f"web{number}", Workload(())) for number in range(conditions)]
+    plans = schedule(subjects(many), grid, repeat=repeat, seed=seed)
+    counts = Counter((plan.subject.id, plan.condition.web) for plan in plans)
+    assert set(counts.values()) == {repeat}
+    assert len(counts) == many * conditions
+
+
+@given(st.permutations(subjects(6)), st.integers(0, 2**32))
+def test_the_order_in_which_subjects_are_named_decides_nothing(named: list[Subject], seed: int) -> None:
+    usual = schedule(subjects(6), [CONDITION], repeat=3, seed=seed)
+    assert schedule(named, [CONDITION], repeat=3, seed=seed) == usual
+
+
+def test_every_subject_stands_in_every_place_about_as_often() -> None:
+    places = Counter(
+        (plan.subject.id, plan.position) for plan in schedule(subjects(4), [CONDITION], repeat=1000, seed=1)
+    )
+    # 250 expected, standard deviation 14: five of them either way.
+    assert len(places) == 16
+    assert all(180 < count < 320 for count in places.values())
 
 
 def test_the_seed_decides_the_order_for_ever() -> None:

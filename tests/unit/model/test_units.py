@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model import format_exact, format_size, parse_duration_ns, parse_size_bytes
+from httpdyno.model import format_exact, format_size, format_span, parse_duration_ns, parse_size_bytes
 
 
 @pytest.mark.parametrize(
@@ -103,3 +103,27 @@ def test_exact_numbers_are_read_back_unchanged(number: float) -> None:
 def test_what_is_no_number_is_not_written(number: float) -> None:
     with pytest.raises(InvalidValue):
         format_exact(number)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "1 s"),
+        (7.4, "7 s"),
+        (12, "10 s"),
+        (88, "90 s"),
+        (90, "2 min"),
+        (420, "7 min"),
+        (5399, "90 min"),
+        (5400, "1.5 h"),
+        (86400, "24.0 h"),
+    ],
+)
+def test_spans_are_written_no_finer_than_they_can_be_foreseen(seconds: float, text: str) -> None:
+    assert format_span(seconds) == text
+
+
+@pytest.mark.parametrize("seconds", [-1, math.inf, math.nan])
+def test_what_is_no_span_is_refused(seconds: float) -> None:
+    with pytest.raises(InvalidValue, match="is no stretch of time"):
+        format_span(seconds)

@@ -1,0 +1,166 @@
+"""`bench --detach`: the run goes on without the command that began it."""
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import MakeSubject
+from doubles.command_line import Command, Ended
+from httpdyno.store import holder_of, open_run
+
+SLEEPS_ONCE = """
+import os, sys, time
+if not os.path.exists({flag!r}):
+    open({flag!r}, "w").close()
+    time.sleep(1000)
+for line in sys.stdin:
+    print(f"{{line.strip()}},200,2026-11-21T10:00:00.000000+00:00,1.5,13", flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_running(tmp_path: Path) -> Iterator[None]:
+    """End what a test that failed has left in the background."""
+    yield
+    for folder in (tmp_path / "runs").glob("*"):
+        if (holder := holder_of(folder)) and holder.process:
+            os.kill(holder.process, signal.SIGKILL)
+
+
+@pytest.fixture
+def given(make_subject: MakeSubject, subject_folders: Path) -> list[str]:
+    """A good client and how to name its folder."""
+    make_subject("good")
+    return ["good", "--subjects", str(subject_folders), "--repeat", "1"]
+
+
+def wait_for(condition: Callable[[], bool], evidence: Callable[[], str]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, evidence()
+        time.sleep(0.02)
+
+
+def process_of(ended: Ended) -> int:
+    found = re.search(r"in the background as process ([0-9]+); stop it with: kill \1$", ended.err, re.MULTILINE)
+    assert found, ended.err
+    return int(found[1])
+
+
+def printed_at_the_end(ended: Ended, folder: Path) -> str:
+    """Give what the process in the background has printed when it is gone; it is a child of this one."""
+    output, process = folder / "output.txt", process_of(ended)
+    wait_for(lambda: os.waitpid(process, os.WNOHANG)[0] == process, output.read_text)
+    assert holder_of(folder) is None
+    return output.read_text()
+
+
+def test_the_folder_is_printed_and_the_results_come_there(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
+    ended = httpdyno("bench", *given, "--limit", "3", "--detach", "--format", "plain")
+    assert ended.code == 0
+    name = ended.out.strip()
+    folder = tmp_path / name
+    assert f"tail -f {name}/output.txt" in ended.err
+    printed = printed_at_the_end(ended, folder)
+    assert "trial 1 of 1: good: 3 URLs in" in printed
+    assert "rightPerSec" in printed
+    run = open_run(folder)
+    assert (run.manifest.state, len(run.trials)) == ("complete", 1)
+    assert run.manifest.command[-1] == "plain"
+    assert run.manifest.resumed_at == ()
+    left = {path.name for path in folder.iterdir()}
+    assert {"manifest.json", "output.txt", "samples.parquet", "trials.parquet"} <= left
+    assert left.isdisjoint({"lock", "parts", "urls.gz"})
+
+
+def test_from_the_first_moment_the_run_is_running_in_a_session_of_its_own(
+    httpdyno: Command, given: list[str], tmp_path: Path, make_subject: MakeSubject
+) -> None:
+    make_subject("slow", program="import time; time.sleep(1000)")
+    ended = httpdyno("bench", "slow", *given[1:], "--limit", "1", "--detach")
+    folder = tmp_path / ended.out.strip()
+    holder = holder_of(folder)
+    assert holder is not None
+    assert holder.process is not None
+    assert holder.process == process_of(ended)
+    assert os.getsid(holder.process) == holder.process
+    (row,) = httpdyno("runs", "--format", "json").rows
+    assert (row["state"], row["process"]) == ("running", holder.process)
+    assert "is still running" in httpdyno("bench", "--resume", str(folder)).err
+    # The terminal that it was started from does not matter any more: nothing of it is open.
+    wait_for(lambda: "building" in (folder / "output.txt").read_text(), (folder / "output.txt").read_text)
+    streams = [Path(f"/proc/{holder.process}/fd/{number}").readlink() for number in range(3)]
+    assert streams == [Path(os.devnull), folder / "output.txt", folder / "output.txt"]
+    os.kill(holder.process, signal.SIGKILL)
+    printed_at_the_end(ended, folder)
+
+
+def test_a_list_from_standard_input_is_read_before(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
+    ended = httpdyno("bench", *given, "--urls", "-", "--detach", stdin=b"a.example\nb.example\n")
+    folder = tmp_path / ended.out.strip()
+    printed = printed_at_the_end(ended, folder)
+    assert set(open_run(folder).samples().collect()["url"]) == {"https://a.example", "https://b.example"}, printed
+
+
+def test_it_is_stopped_by_a_signal_and_goes_on_in_the_background(
+    httpdyno: Command, given: list[str], tmp_path: Path, make_subject: MakeSubject
+) -> None:
+    flag = tmp_path / "asleep"
+    make_subject("once", program=SLEEPS_ONCE.format(flag=str(flag)))
+    ended = httpdyno("bench", "good", "once", *given[1:], "--limit", "2", "--detach")
+    folder = tmp_path / ended.out.strip()
+    wait_for(flag.exists, (folder / "output.txt").read_text)
+    finished = len(open_run(folder).trials)
+    os.kill(process_of(ended), signal.SIGTERM)
+    assert "(partial); go on with: httpdyno bench --resume" in printed_at_the_end(ended, folder)
+    assert len(open_run(folder).trials) == finished < 2
+    again = httpdyno("bench", "--resume", "latest", "--detach")
+    assert again.code == 0, again.err
+    assert again.out == ended.out
+    printed_at_the_end(again, folder)
+    run = open_run(folder)
+    assert (run.manifest.state, {trial.subject for trial in run.records()}) == ("complete", {"good", "once"})
+    assert len(run.manifest.resumed_at) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "code"),
+    [
+        (["god"], "there is no subject 'god'", 2),
+        (["good", "--timeout", "soon"], "--timeout: 'soon' is not understood", 2),
+        (["good", "--urls", "absent"], "--urls absent: cannot be read", 2),
+        (["good", "--web", "nowhere"], "there is no web 'nowhere'", 2),
+        (["good", "--format", "xml"], "--format: 'xml' is not known", 2),
+        (["--resume", "nothing"], "there is no run 'nothing'", 2),
+    ],
+)
+def test_what_cannot_begin_is_said_at_once(
+    httpdyno: Command, given: list[str], tmp_path: Path, arguments: list[str], said: str, code: int
+) -> None:
+    more = [] if "--resume" in arguments else given[1:]
+    ended = httpdyno("bench", *arguments, *more, "--detach")
+    assert (ended.code, ended.out) == (code, "")
+    assert said in ended.err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_missing_engine_is_said_at_once(httpdyno: Command, given: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPDYNO_ENGINE", "/no/engine")
+    ended = httpdyno("bench", *given, "--detach")
+    assert (ended.code, ended.out) == (3, "")
+
+
+def test_what_goes_wrong_later_stands_in_the_output(
+    httpdyno: Command, given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_ENGINE", "refuse")
+    ended = httpdyno("bench", *given, "--limit", "1", "--detach")
+    assert ended.code == 0
+    folder = tmp_path / ended.out.strip()
+    assert "the engine failed: no user namespaces here" in printed_at_the_end(ended, folder).splitlines()[-1]
+    assert open_run(folder).manifest.state == "partial"

@@ -1,0 +1,36 @@
+"""How long a web plans to take, from what the engine expects of each URL."""
+
+from pathlib import Path
+
+import pytest
+
+from httpdyno.errors import EngineFailed
+from httpdyno.lab.planned_time import PlannedTime, read_planned_time
+
+HEAD = "url,outcome,status,length,cause,arrives,request_url,requests,planned_ms\n"
+
+
+def planned(folder: Path, text: str) -> PlannedTime:
+    (folder / "expect.csv").write_text(text)
+    return read_planned_time(folder / "expect.csv", timeout_s=5)
+
+
+def test_exchanges_add_up_and_one_that_never_ends_takes_the_timeout(tmp_path: Path) -> None:
+    rows = (
+        '"https://a.example/,x",status,200,13,,1,https://a.example/,1,348.726\n'
+        "https://b.example/,error,,,nxdomain,0,https://b.example/,0,32.5\n"
+        "https://c.example/,error,,,stall_tls,0,https://c.example/,0,\n"
+        "https://d.example/,either,200,13,timeout,1,https://d.example/,1,9000\n"
+    )
+    assert planned(tmp_path, HEAD + rows) == PlannedTime(pytest.approx(10.381226), 5.0)
+
+
+def test_no_url_takes_no_time(tmp_path: Path) -> None:
+    assert planned(tmp_path, HEAD) == PlannedTime(0, 0)
+    assert planned(tmp_path, "") == PlannedTime(0, 0)
+
+
+def test_what_is_no_such_csv_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(EngineFailed, match="build the engine again") as raised:
+        planned(tmp_path, "a,b\n1,2\n")
+    assert "\n" not in raised.value.line
