@@ -4,19 +4,26 @@
 never written anew: a change that it does not survive needs a new record version and a reader for both.
 """
 
+import json
 import os
+import re
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
-from httpdyno.experiments.registry import definition_of
+from httpdyno.experiments.registry import definition_of, experiment_names
+from httpdyno.experiments.report import build_report
 from httpdyno.model import Outcome, Table, Verdict
 from httpdyno.model.documentation import records_page
 from httpdyno.report import Surface, format_names, render
+from httpdyno.report.html.page import page
+from httpdyno.report.json_schema import experiment_schema
 from httpdyno.store import Run, open_run
 
 HERE = Path(__file__).parent
-RECORDS_PAGE = HERE.parents[1] / "docs" / "reference" / "records.md"
+REFERENCE = HERE.parents[1] / "docs" / "reference"
+RECORDS_PAGE = REFERENCE / "records.md"
 
 
 def check(path: Path, text: str) -> None:
@@ -46,6 +53,30 @@ def test_the_format_is_as_it_was(name: str, table: Table) -> None:
 
 def test_the_table_on_a_narrow_terminal_is_as_it_was(table: Table) -> None:
     check(HERE / "narrow-terminal.txt", render(table, "table", Surface(colour=True, width=100)))
+
+
+def test_the_page_of_a_run_is_as_it_was(run: Run) -> None:
+    text = page(build_report(run, definition_of("bench")))
+    # Style and script have files of their own; how a chart is drawn depends on the fonts of the machine.
+    for element in ("style", "script", "svg"):
+        text = re.sub(rf"<{element}[ >].*?</{element}>", f"<{element}></{element}>", text, flags=re.DOTALL)
+    check(HERE / "report.html.txt", re.sub(r"sha256-[\w+/=]+", "sha256-", text))
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_the_published_schema_is_that_of_the_table(name: str) -> None:
+    schema = experiment_schema(definition_of(name).table([]).columns, name)
+    Draft202012Validator.check_schema(json.loads(schema))
+    check(REFERENCE / f"{name}.schema.json", schema)
+
+
+def test_json_is_as_the_published_schema_says(table: Table) -> None:
+    schema = json.loads((REFERENCE / "bench.schema.json").read_text(encoding="utf-8"))
+    rows = json.loads(render(table, "json"))
+    Draft202012Validator(schema).validate(rows)
+    assert len(rows) == 3
+    for wrong in (rows[0] | {"more": 1}, rows[0] | {"totalUrls": "many"}, {"subject": "x"}):
+        assert not Draft202012Validator(schema).is_valid([wrong])
 
 
 def test_the_records_page_says_what_the_records_are() -> None:

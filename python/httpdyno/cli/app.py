@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import httpdyno
-from httpdyno.cli import bench, compare, doctor, handover, published, query, runs, subjects, try_, urls
+from httpdyno.cli import bench, compare, doctor, handover, published, query, report, runs, subjects, try_, urls
 from httpdyno.cli.terminal import tell
 from httpdyno.errors import HttpdynoError, Interrupted
 
@@ -43,6 +43,7 @@ app.command("try")(try_.try_subject)
 app.command("urls")(urls.urls)
 app.command("doctor")(doctor.doctor)
 app.command("runs")(runs.runs)
+app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("query")(query.query)
 app.command("published")(published.published)

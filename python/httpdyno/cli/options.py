@@ -137,7 +137,7 @@ Format = Annotated[
         "--format",
         envvar="FORMAT",
         metavar="FORMAT",
-        help="table, plain, json or csv.",
+        help="table, plain, json, csv or markdown.",
         autocompletion=complete_formats,
     ),
 ]

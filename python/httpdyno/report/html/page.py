@@ -11,7 +11,7 @@ from typing import Final
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from httpdyno.model import Cell, Chart, Column, Outcome, Report, Table, Validity
+from httpdyno.model import Cell, Chart, Column, ColumnKind, Outcome, Report, Table, Validity
 from httpdyno.report.cell import cell_text, note_lines, right_aligned, without_controls
 from httpdyno.report.charts.canvas import Canvas
 from httpdyno.report.charts.drawing import svg
@@ -174,6 +174,11 @@ def _grid(name: str, table: Table, places: Mapping[str, int]) -> _Grid:
         ),
         tuple(note_lines(table)),
     )
+
+
+def _unit(column: Column) -> str:
+    # A size is written with the unit that fits it.
+    return "" if column.kind is ColumnKind.SIZE else column.unit
 
 
 def _cell(cell: Cell, column: Column) -> _Cell:

@@ -1,0 +1,48 @@
+"""Markdown: a table as GitHub renders it, for a pull request or a README; what it quotes of subjects is text."""
+
+import re
+from typing import Final
+
+from httpdyno.model import Column, Table
+from httpdyno.report.cell import cell_text, note_lines, right_aligned, without_controls
+from httpdyno.report.surface import Surface
+
+__all__ = ["render"]
+
+_SPECIAL: Final = re.compile(
+    r"[\\`*\[\]<>|~&$]"  # emphasis, code, links, tags, cells, entities, formulas
+    r"|(?<![^\W_])_|_(?![^\W_])"  # an underscore within a word is one
+    r"|:(?=//)|(?<=www)\.|(?<=[0-9])[.)](?=\s)"  # addresses that nobody marked as such; numbered lists
+    r"|^[#+\-=]",  # headings, lists, rules
+    re.IGNORECASE,
+)
+_MENTION: Final = re.compile(r"@(?=\w)")
+
+
+def render(table: Table, _surface: Surface) -> str:
+    """Write a table as a Markdown table, its notes as a list under it."""
+    columns = [(index, column) for index, column in enumerate(table.columns) if column.shown]
+    lines = [
+        _line([_escaped(column.name) for _, column in columns]),
+        _line(["---:" if right_aligned(column) else "---" for _, column in columns]),
+        *(_line([_cell(row[index], column) for index, column in columns]) for row in table.rows),
+    ]
+    if table.title:
+        lines = [f"**{_escaped(without_controls(table.title))}**", "", *lines]
+    if table.notes:
+        lines += ["", *(f"- {_escaped(line)}" for line in note_lines(table))]
+    return "\n".join(lines) + "\n"
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(cell: str | int | float | bool | None, column: Column) -> str:
+    text = cell_text(cell, column)
+    return _escaped(text) if isinstance(cell, str) else text
+
+
+def _escaped(text: str) -> str:
+    # GitHub makes a mention of @name whatever escapes it; with an empty comment in between it is none.
+    return _MENTION.sub("@<!-- -->", _SPECIAL.sub(r"\\\g<0>", text))

@@ -1,0 +1,95 @@
+"""`httpdyno report`: the table, the page, the charts, the schema, and what is refused."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from doubles.command_line import Command
+
+VERSION_1 = Path(__file__).parents[2] / "golden" / "run-of-version-1"
+CHARTS = {"ranking", "throughput", "memory", "percentiles", "distribution", "verdicts", "statuses", "cpu"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of a run."""
+    return Path(shutil.copytree(VERSION_1, tmp_path / "runs" / "first"))
+
+
+def test_the_table_is_printed_and_the_page_is_written(folder: Path, httpdyno: Command) -> None:
+    ended = httpdyno("report", "latest")
+    assert ended.code == 0
+    assert "net/http" in ended.out
+    assert ended.err == "httpdyno: report: runs/first/report.html\n"
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert page.count("<svg") == 2 * len(CHARTS)
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_page_goes_where_it_is_asked_to(folder: Path, tmp_path: Path, httpdyno: Command) -> None:
+    ended = httpdyno("report", "first", "--html", "page.html")
+    assert (ended.code, ended.err) == (0, "httpdyno: report: page.html\n")
+    assert (tmp_path / "page.html").stat().st_size > 10_000
+    assert not (folder / "report.html").exists()
+
+
+def test_a_format_is_for_programs_and_writes_nothing(folder: Path, httpdyno: Command) -> None:
+    ended = httpdyno("report", "first", "--format", "json")
+    assert (ended.code, ended.err) == (0, "")
+    assert [row["subject"] for row in ended.rows] == ["go-net-http", "node-fetch", "ruby-async"]
+    assert sorted(path.name for path in folder.iterdir()) == ["manifest.json", "samples.parquet", "trials.parquet"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_json_is_as_the_printed_schema_says(httpdyno: Command) -> None:
+    schema = json.loads(httpdyno("report", "first", "--schema").out)
+    Draft202012Validator(schema).validate(httpdyno("report", "first", "--format", "json").rows)
+
+
+def test_charts_are_written_as_svg_and_png(folder: Path, tmp_path: Path, httpdyno: Command) -> None:
+    ended = httpdyno("report", "first", "--charts", "some/charts")
+    assert (ended.code, ended.err) == (0, "httpdyno: charts: some/charts\n")
+    written = list((tmp_path / "some" / "charts").iterdir())
+    assert {path.name for path in written} == {f"{name}.{kind}" for name in CHARTS for kind in ("svg", "png")}
+    for path in written:
+        content = path.read_bytes()
+        assert content.startswith(b"<svg" if path.suffix == ".svg" else b"\x89PNG")
+        assert b"var(--" not in content
+    assert not (folder / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere"], "there is no run 'nowhere'"),
+        (["first", "--format", "pdf"], "known are: csv, json, markdown, plain, table"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_what_is_not_there_is_one_clear_line(arguments: list[str], said: str, httpdyno: Command) -> None:
+    ended = httpdyno("report", *arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_a_run_of_an_unknown_experiment_is_one_clear_line(folder: Path, httpdyno: Command) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"experiment": "juggling"}), encoding="utf-8")
+    ended = httpdyno("report", "first")
+    assert ended.code == 2
+    assert "experiment 'juggling' is not known" in ended.err
+
+
+def test_a_page_that_cannot_be_written_is_one_clear_line(tmp_path: Path, folder: Path, httpdyno: Command) -> None:
+    (tmp_path / "file").touch()
+    for option in ("--html", "--charts"):
+        ended = httpdyno("report", str(folder), option, "file/inside")
+        assert ended.code == 3
+        assert "cannot be written" in ended.err
+        assert ended.err.count("\n") == 1
+        assert option in ended.err
