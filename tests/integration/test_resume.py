@@ -1,0 +1,136 @@
+"""However a run was stopped, it goes on with what is left of it: real engine, real rooms."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import ANSWERS_ALL, MakeSubject
+from doubles.command_line import Command, Ended
+from httpdyno.store import Run, holder_of, open_run
+
+# Is asleep for ever the first time, as if the machine had been switched off then; later it answers.
+SLEEPS_ONCE = """
+import os, sys, time
+if not os.path.exists({flag!r}):
+    open({flag!r}, "w").close()
+    time.sleep(1000)
+"""
+FAILS_TO_BUILD_ONCE = '[build]\nargv = ["sh", "-c", "test -e {flag} || {{ touch {flag}; sleep 1000; }}"]'
+
+Start = Callable[..., "subprocess.Popen[str]"]
+WaitForEnd = Callable[[object], Ended]
+
+
+@pytest.fixture
+def given(make_subject: MakeSubject, subject_folders: Path, tmp_path: Path) -> list[str]:
+    """A bench of two clients, in which one falls asleep the first time that it runs."""
+    make_subject("quick", ANSWERS_ALL)
+    make_subject("once", SLEEPS_ONCE.format(flag=str(tmp_path / "flag")) + ANSWERS_ALL)
+    return [
+        "bench", "quick", "once", "--subjects", str(subject_folders), "--web", "plain", "--limit", "5",
+        "--repeat", "2",
+    ]  # fmt: skip
+
+
+def wait_for(condition: Callable[[], bool], process: "subprocess.Popen[str] | None" = None) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert process is None or process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def only_run(folder: Path) -> Path:
+    (run,) = (folder / "runs").iterdir()
+    return run
+
+
+def check_whole(run: Run) -> None:
+    assert run.manifest.state == "complete"
+    trials = run.records()
+    assert [trial.trial for trial in trials] == [0, 1, 2, 3]
+    assert [(trial.block, trial.position) for trial in trials] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    for block in (0, 1):
+        assert {trial.subject for trial in trials if trial.block == block} == {"quick", "once"}
+    assert run.samples().collect().height == 20
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_was_stopped_goes_on(
+    given: list[str],
+    start: Start,
+    wait_for_end: WaitForEnd,
+    httpdyno: Command,
+    tmp_path: Path,
+    number: signal.Signals,
+    nothing_left: Callable[..., None],
+) -> None:
+    command = start(*given)
+    wait_for((tmp_path / "flag").exists, command)
+    folder = only_run(tmp_path)
+    assert holder_of(folder) is not None
+    command.send_signal(number)
+    code = wait_for_end(command).code
+    assert code == (-signal.SIGKILL if number is signal.SIGKILL else 130)
+    assert holder_of(folder) is None
+    before = open_run(folder)
+    assert before.manifest.state == "partial"
+    ended = httpdyno("bench", "--resume", "latest", "--format", "json")
+    assert ended.code == 0, ended.err
+    assert {row["totalUrls"] for row in ended.rows} == {5}
+    run = open_run(folder)
+    check_whole(run)
+    assert run.records()[: len(before.trials)] == before.records()
+    again = httpdyno("bench", "--resume", "latest")
+    assert (again.code, again.out) == (2, "")
+    nothing_left(swept=number is signal.SIGKILL)
+
+
+def test_a_run_that_was_killed_while_it_was_being_built_goes_on(
+    make_subject: MakeSubject, subject_folders: Path, start: Start, httpdyno: Command, tmp_path: Path
+) -> None:
+    make_subject("slow", ANSWERS_ALL, more=FAILS_TO_BUILD_ONCE.format(flag=tmp_path / "flag"))
+    command = start(
+        "bench", "slow", "--subjects", str(subject_folders), "--web", "plain", "--limit", "5", "--repeat", "1"
+    )
+    wait_for((tmp_path / "flag").exists, command)
+    command.kill()
+    command.wait()
+    assert open_run(only_run(tmp_path)).manifest.state == "partial"
+    ended = httpdyno("bench", "--resume", "latest", "--format", "json")
+    assert ended.code == 0, ended.err
+    run = open_run(only_run(tmp_path))
+    assert (run.manifest.state, len(run.trials)) == ("complete", 1)
+
+
+def test_a_run_in_the_background_outlives_the_session_that_began_it(
+    given: list[str], httpdyno: Command, tmp_path: Path, nothing_left: Callable[..., None]
+) -> None:
+    (tmp_path / "flag").touch()
+    ended = httpdyno(*given, "--detach")
+    assert ended.code == 0, ended.err
+    folder = tmp_path / ended.out.strip()
+    assert folder == only_run(tmp_path)
+    wait_for(lambda: holder_of(folder) is None)
+    check_whole(open_run(folder))
+    wait_for(lambda: "httpdyno: run: " in (folder / "output.txt").read_text())
+    nothing_left()
+
+
+def test_a_run_in_the_background_that_is_stopped_leaves_nothing(
+    given: list[str], httpdyno: Command, tmp_path: Path, nothing_left: Callable[..., None]
+) -> None:
+    ended = httpdyno(*given, "--detach")
+    folder = tmp_path / ended.out.strip()
+    wait_for((tmp_path / "flag").exists)
+    holder = holder_of(folder)
+    assert holder is not None
+    subprocess.run(["kill", str(holder.process)], check=True)
+    wait_for(lambda: holder_of(folder) is None)
+    nothing_left()
+    assert httpdyno("bench", "--resume", folder.name).code == 0
+    check_whole(open_run(folder))
