@@ -28,6 +28,10 @@ class Claims:
     begin_ns: Int64Array
     end_ns: Int64Array
 
+    def some(self, rows: Int64Array) -> "Claims":
+        """Pick some of them, by their places."""
+        return Claims(self.group[rows], self.begin_ns[rows], self.end_ns[rows])
+
 
 @dataclass(frozen=True, slots=True)
 class Requests:
@@ -37,21 +41,42 @@ class Requests:
     at_ns: Int64Array
     done_ns: Int64Array
 
+    def last_ns(self) -> Int64Array:
+        """Give the earliest moment that a stretch may end at which the request lies within."""
+        return np.maximum(self.at_ns, self.done_ns - DONE_SLACK_NS)
+
 
 def seen_within(claims: Claims, requests: Requests) -> BoolArray:
     """Tell for each claimed stretch whether one request of its group lies within it.
 
     A request lies within when it arrived no earlier than ``begin_ns`` and no later than ``end_ns``, and was answered no
-    later than ``DONE_SLACK_NS`` after ``end_ns``. The cost is that of sorting, also when all requests are of one group.
+    later than ``DONE_SLACK_NS`` after ``end_ns``. Groups are numbered without great gaps.
 
     Returns
     -------
     BoolArray
         Shape (n,).
     """
-    count = len(requests.at_ns)
-    if count == 0:
+    if len(requests.group) == 0:
         return np.zeros(len(claims.group), dtype=np.bool_)
+    # One number more than there are groups: -1 looks at the last, which no request has.
+    groups = max(int(requests.group.max()), int(claims.group.max(initial=-1))) + 2
+    logged = np.bincount(requests.group, minlength=groups)[claims.group]
+    place = np.zeros(groups, dtype=np.int64)
+    place[requests.group] = np.arange(len(requests.group))
+    request = place[claims.group]
+    inside = (claims.begin_ns <= requests.at_ns[request]) & (requests.last_ns()[request] <= claims.end_ns)
+    # Nearly every URL is requested once: then one comparison says it all.
+    seen: BoolArray = inside & (logged == 1)
+    often = np.flatnonzero(logged > 1)
+    if len(often):
+        seen[often] = _seen_often(claims.some(often), requests)
+    return seen
+
+
+def _seen_often(claims: Claims, requests: Requests) -> BoolArray:
+    """Tell it of groups with any number of requests; the cost is that of sorting, also when all are of one group."""
+    count = len(requests.at_ns)
     # Times are replaced by their ranks, so that group and time fit into one sortable number without overflow.
     stride = count + 1
     by_time = np.argsort(requests.at_ns, kind="stable")
@@ -59,8 +84,7 @@ def seen_within(claims: Claims, requests: Requests) -> BoolArray:
     rank[by_time] = np.arange(count)
     key = requests.group * stride + rank
     order = np.argsort(key)
-    key, group = key[order], requests.group[order]
-    last = np.maximum(requests.at_ns, requests.done_ns - DONE_SLACK_NS)[order]
+    key, group, last = key[order], requests.group[order], requests.last_ns()[order]
     first_not_before = np.searchsorted(requests.at_ns[by_time], claims.begin_ns)
     candidate = np.searchsorted(key, claims.group * stride + first_not_before)
     inside = candidate < count

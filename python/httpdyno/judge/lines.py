@@ -97,9 +97,7 @@ def _blocks(output: BinaryIO) -> Iterator[bytes]:
 
 def _read_block(block: Block, *, first_line: int) -> tuple[pl.DataFrame, pl.Series]:
     """Results of a block, and the lines that are none."""
-    read = _read_fields(_without_blanks(block))
-    whole = pl.all_horizontal(pl.col("url", "code", "start_ns", "duration_ns").is_not_null())
-    results = read.filter(whole).select(pl.col(name).cast(type_) for name, type_ in LINE_COLUMNS.items())
+    results = _read_fields(_without_blanks(block))
     rejected = np.ones(len(block.ends), dtype=np.bool_)
     rejected[results["line"].to_numpy()] = False
     garbage = np.flatnonzero(rejected & (block.ends > block.begins))
@@ -115,18 +113,24 @@ def _without_blanks(block: Block) -> pl.DataFrame:
 
 
 def _read_fields(fields: pl.DataFrame) -> pl.DataFrame:
-    """Types for the five fields; what cannot be read is null."""
+    """Types for the five fields, with the columns of ``LINE_COLUMNS``; lines that are no results are left out."""
     number = pl.col("code").cast(pl.Int16, strict=False)
     is_status = (pl.col("code").str.len_bytes() == _STATUS_DIGITS) & number.is_between(_FIRST_STATUS, _LAST_STATUS)
-    duration = pl.col("duration").cast(pl.Float64, strict=False)
-    length = pl.col("length").cast(pl.Int64, strict=False)
-    length_read = length.is_not_null() | (pl.col("length") == "") | ~is_status.fill_null(False)
-    text = fields.select(
-        "line",
-        url=pl.when((pl.col("url") != "") & length_read).then("url"),
-        code=pl.when(pl.col("code") != "").then("code"),
+    read = fields.with_columns(
+        read_start_times(fields["start"]),
         status=pl.when(is_status).then(number),
-        duration_ns=pl.when(duration.is_between(0, _LONGEST_DURATION_MS)).then((duration * 1e6).round()).cast(pl.Int64),
-        body_length=pl.when(length >= 0).then(length),
+        duration_ms=pl.col("duration").cast(pl.Float64, strict=False),
+        body_length=pl.col("length").cast(pl.Int64, strict=False),
     )
-    return pl.concat([text, read_start_times(fields["start"])], how="horizontal")
+    is_result = (
+        (pl.col("url") != "")
+        & (pl.col("code") != "")
+        & pl.col("start_ns").is_not_null()
+        & pl.col("duration_ms").is_between(0, _LONGEST_DURATION_MS)
+        & (pl.col("body_length").is_not_null() | (pl.col("length") == "") | pl.col("status").is_null())
+    )
+    results = read.filter(is_result).with_columns(
+        duration_ns=(pl.col("duration_ms") * 1e6).round(),
+        body_length=pl.when(pl.col("body_length") >= 0).then("body_length"),
+    )
+    return results.select(pl.col(name).cast(type_) for name, type_ in LINE_COLUMNS.items())

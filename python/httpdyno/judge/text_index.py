@@ -16,8 +16,9 @@ HashArray = npt.NDArray[np.uint64]
 class TextIndex:
     """The rows of a column of texts, for a column that is searched many times.
 
-    The hashes of the texts are sorted, and a table says where those begin that share their upper bits: as many
-    beginnings as texts, so that a search looks at one or two places. That is ten times as fast as a join of texts.
+    The hashes of the texts are sorted, each with the number of its row in place of its lower bits. A table says where
+    those begin that share their upper bits: twice as many beginnings as texts, so that a search nearly always looks at
+    one place. That is ten times as fast as a join of texts.
 
     Parameters
     ----------
@@ -32,16 +33,15 @@ class TextIndex:
 
     def __init__(self, texts: pl.Series) -> None:
         self._texts: Final = texts.rechunk()
-        hashes = _hashes(self._texts)
-        order = np.argsort(hashes)
-        self._rows: Final = order.astype(np.uint32)
-        self._hashes: Final = hashes[order]
-        self.distinct: Final = not bool((self._hashes[1:] == self._hashes[:-1]).any())
-        bits = max(1, len(texts).bit_length())
-        self._shift: Final = np.uint64(_HASH_BITS - bits)
-        counts = np.bincount(self._upper(self._hashes), minlength=2**bits)
+        bits = len(texts).bit_length()
+        self._row: Final = np.uint64(2**bits - 1)
+        self._shift: Final = np.uint64(_HASH_BITS - bits - 1)
+        self._places: Final = np.sort(self._hashes(self._texts) | np.arange(len(texts), dtype=np.uint64))
+        counts = np.bincount((self._places >> self._shift).astype(np.int64), minlength=2 ** (bits + 1))
         # Beyond the last place there is none to look at: the last hash is then smaller than the one sought.
-        self._begins: Final = np.minimum(np.cumsum(counts) - counts, max(len(texts) - 1, 0)).astype(np.uint32)
+        begins = np.minimum(np.cumsum(counts) - counts, max(len(texts) - 1, 0))
+        self._begins: Final = begins.astype(np.uint32)
+        self.distinct: Final = self._are_distinct()
 
     def __len__(self) -> int:
         """Give the number of texts."""
@@ -64,23 +64,28 @@ class TextIndex:
         if len(self) == 0:
             return found
         texts = texts.rechunk()
-        hashes = _hashes(texts)
+        sought = self._hashes(texts)
         wanted = np.arange(len(texts), dtype=np.uint32)
-        places = self._begins[self._upper(hashes)]
+        begins = self._begins[sought >> self._shift]
         while len(wanted):
-            here, sought = self._hashes[places], hashes[wanted]
+            places = self._places[begins]
+            here = places & ~self._row
             equal = here == sought
-            candidates, rows = wanted[equal], self._rows[places[equal]]
+            candidates, rows = wanted[equal], (places[equal] & self._row).astype(np.uint32)
             same = (texts.gather(candidates) == self._texts.gather(rows)).to_numpy()
             found[candidates[same]] = rows[same]
             # Hashes ascend: after a greater one comes no equal one.
-            ahead = (here <= sought) & (found[wanted] < 0) & (places + 1 < len(self))
-            wanted, places = wanted[ahead], places[ahead] + 1
+            ahead = (here <= sought) & (found[wanted] < 0) & (begins + 1 < len(self))
+            wanted, sought, begins = wanted[ahead], sought[ahead], begins[ahead] + 1
         return found
 
-    def _upper(self, hashes: HashArray) -> Int64Array:
-        return (hashes >> self._shift).astype(np.int64)
+    def _hashes(self, texts: pl.Series) -> HashArray:
+        return texts.hash().to_numpy() & ~self._row
 
-
-def _hashes(texts: pl.Series) -> HashArray:
-    return texts.hash().to_numpy()
+    def _are_distinct(self) -> bool:
+        hashes = self._places & ~self._row
+        twice = np.flatnonzero(hashes[1:] == hashes[:-1])
+        rows = (self._places & self._row).astype(np.uint32)
+        same = self._texts.gather(rows[twice]) == self._texts.gather(rows[twice + 1])
+        # Of three texts with one hash, the first may be the same as the third.
+        return not same.any() and not (np.diff(twice) == 1).any()

@@ -49,7 +49,6 @@ OUTPUT = st.lists(st.sampled_from(PIECES) | st.binary(max_size=6), max_size=40).
 @example(b"a,b,c,d\r\r")
 @example("\ufeffu,x\nu,200,x,1,2".encode())
 @example(b",,,,\n,,,,,\n,,,")
-@settings(max_examples=500)
 def test_a_line_is_cut_at_its_last_four_commas(output: bytes) -> None:
     expected = []
     for i, line in enumerate(output.decode("utf-8", "replace").split("\n")):
@@ -66,7 +65,7 @@ def all_odd(block: Block) -> pl.DataFrame:
 
 
 @given(OUTPUT, st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_lines_read_fast_are_the_same_as_those_read_with_care(output: bytes, cut_short: bool) -> None:
     fast = read_lines(io.BytesIO(output), cut_short=cut_short)
     with pytest.MonkeyPatch.context() as patch:

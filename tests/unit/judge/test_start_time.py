@@ -4,9 +4,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from httpdyno.judge import start_time
 from httpdyno.judge.start_time import read_start_times
 
 S, MS, US = 10**9, 10**6, 10**3
@@ -103,3 +104,29 @@ def test_any_text_is_read_or_null(texts: list[str]) -> None:
     rows = read(*texts)
     assert len(rows) == len(texts)
     assert all((start is None) == (precision is None) for start, precision in rows)
+
+
+FORMS = ["", ".{0:03d}", ".{0:06d}", ".{0:09d}", ".{0:012d}", ",5", ".x"]
+ZONES = ["", "Z", "z", "+00:00", "+02:00", "-0330", "[UTC]", "+02:00[Europe/Berlin]", "\u00a0+02:00", "?"]
+MOMENTS = st.tuples(
+    st.sampled_from(["2024-10-21T", "2024-10-22 ", "2024-13-21T", "é024-10-21T", "2024-10-21:"]),
+    st.sampled_from(
+        ["12:00:00", "12:00:01", "23:59:59", "24:00:00", "12:60:00", "12:00:60", "1x:00:00", "12.00:00", "12:00"]
+    ),
+    st.integers(0, 999),
+)
+
+
+@given(
+    st.sampled_from(FORMS),
+    st.sampled_from(ZONES),
+    st.lists(MOMENTS, min_size=1, max_size=8),
+    st.lists(st.text(), max_size=2),
+)
+@settings(max_examples=150)
+def test_times_read_by_the_table_are_the_same_as_those_read_with_care(
+    form: str, zone: str, moments: list[tuple[str, str, int]], odd: list[str]
+) -> None:
+    texts = [f"{day}{time}{form.format(fraction)}{zone}" for day, time, fraction in moments] + odd
+    series = pl.Series(texts, dtype=pl.String)
+    assert read_start_times(series).equals(start_time._read_any(series))
