@@ -2,9 +2,9 @@
 
 `FAKE_ENGINE` names what goes wrong: `refuse`, `no-namespaces` (as `refuse`, and the doctor says why), `no-report`,
 `garbage-report`, `hang`, `deaf` (as `hang`, but without heeding SIGTERM), `prepare` (hangs before the subject starts),
-`slow` (takes two seconds to prepare). `FAKE_ENGINE_ROOMS` names a folder: each file in it is a room that can be made,
-after the last it is as with `refuse`. Every URL is expected to answer 200 with 13 bytes; `FAKE_ENGINE_LOG` gets one
-line a start.
+`slow` (takes two seconds to prepare), `silent` (never comes to an end of what to expect). `FAKE_ENGINE_ROOMS` names a
+folder: each file in it is a room that can be made, after the last one it is as with `refuse`. Every URL is expected to
+answer 200 with 13 bytes; `FAKE_ENGINE_LOG` gets one line a start.
 """
 
 import argparse
@@ -54,6 +54,9 @@ def urls(arguments: list[str]) -> int:
 
 def expect(arguments: list[str]) -> int:
     parse(arguments)
+    while os.environ.get("FAKE_ENGINE") == "silent":
+        print("a line that somebody reads", flush=True)
+        time.sleep(0.01)
     print("url,outcome,status,length,cause,arrives,request_url,requests,planned_ms")
     for line in sys.stdin:
         if url := line.strip():

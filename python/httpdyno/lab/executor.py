@@ -89,6 +89,8 @@ class RoomExecutor:
 
         Raises
         ------
+        Interrupted
+            At a signal.
         EngineFailed
             If the engine cannot say it.
         StorageFailed
@@ -101,13 +103,15 @@ class RoomExecutor:
         """Ask the engine once for each condition what the web serves, and keep the answer."""
         if condition not in self._expectations:
             with ScratchFile() as file:
-                self.engine.expect(
-                    web=condition.web,
-                    seed=condition.seed,
-                    timeout_s=condition.workload.timeout_s,
-                    urls=self.urls.path,
-                    into=file.file,
-                )
+                # Of millions of URLs that takes a minute, which nobody who wants to stop should have to wait.
+                with self.interruption.at_once("the web was being asked what each URL answers"):
+                    self.engine.expect(
+                        web=condition.web,
+                        seed=condition.seed,
+                        timeout_s=condition.workload.timeout_s,
+                        urls=self.urls.path,
+                        into=file.file,
+                    )
                 self._expectations[condition] = read_expectations(file.path)
                 self._planned[condition] = read_planned_time(file.path, timeout_s=condition.workload.timeout_s)
         return self._expectations[condition]

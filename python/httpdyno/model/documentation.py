@@ -16,7 +16,9 @@ from the types in `httpdyno.model`.
 - `manifest.json`: what was run, where, with what, and whether the run is `complete` or `partial`.
 - `trials.parquet`: one row for each trial.
 - `samples.parquet`: one row for each line of a client, and one for each URL that the deadline left without a line.
-- `parts/`: a run that was killed keeps its finished trials here, one pair of files for each.
+- `parts/`: until a run is complete it keeps its finished trials here, one pair of files for each.
+- `urls.gz`: until then also its list of URLs, unless a web made it. `lock`: held by the process that makes the run.
+- `output.txt`: what a run in the background has printed.
 
 What is not known is null. Units stand in the names: `_ns`, `_bytes`, `_per_s`. Times since the Unix epoch are UTC.
 Lines that cannot be read, or that belong to no URL that was given, are counted in the trial and are no samples.
