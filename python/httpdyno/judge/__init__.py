@@ -12,27 +12,30 @@ from httpdyno.judge.ranking import rank
 from httpdyno.judge.reference import Reference, read_arrivals
 from httpdyno.judge.table import trial_table
 from httpdyno.judge.trial import JudgedTrial, Remains, judge_crawl, trial_not_run
-from httpdyno.judge.validity import correctness
+from httpdyno.judge.validity import Finding, Rule, findings, judge_validity
 from httpdyno.judge.verdict import Judged, judge_samples, latest_allowed_ns
 
 __all__ = [
     "CRAWL_METRICS",
     "Ending",
     "Expectations",
+    "Finding",
     "Judged",
     "JudgedTrial",
     "Lines",
     "Reference",
     "Remains",
+    "Rule",
     "believed",
     "believed_trials",
     "compare_runs",
-    "correctness",
     "ending_from_report",
     "expectations_unknown",
     "find_metric",
+    "findings",
     "judge_crawl",
     "judge_samples",
+    "judge_validity",
     "latest_allowed_ns",
     "outcome_of",
     "rank",

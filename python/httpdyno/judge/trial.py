@@ -11,7 +11,7 @@ from httpdyno.judge.lines import read_lines
 from httpdyno.judge.outcome import ending_from_report, outcome_of
 from httpdyno.judge.reference import Reference
 from httpdyno.judge.saturation import is_saturated
-from httpdyno.judge.validity import correctness
+from httpdyno.judge.validity import judge_validity
 from httpdyno.judge.verdict import judge_samples
 from httpdyno.model import (
     Counters,
@@ -90,17 +90,16 @@ def judge_crawl(plan: TrialPlan, remains: Remains, reference: Reference, *, vers
     )
     outcome, reason = outcome_of(ending, lines, judged, timeout_ns=timeout_ns)
     tally = _tally(judged.samples, plan.subject.known_failures)
-    validity, validity_reason = correctness(tally) if outcome is Outcome.OK else (None, None)
     urls_given = len(reference.expectations)
     trial = replace(
         trial_not_run(plan, outcome, reason, version=version, urls_given=urls_given),
-        validity=validity,
-        validity_reason=validity_reason,
         garbage_lines=lines.garbage,
         summary=summarise_crawl(judged.samples, ending, urls_given=urls_given, concurrency=plan.concurrency),
         tally=tally,
         counters=counters,
     )
+    validity, validity_reason = judge_validity(trial)
+    trial = replace(trial, validity=validity, validity_reason=validity_reason)
     columns = [field.name for field in schema(Sample)]
     number = pl.lit(plan.number, dtype=pl.Int32).alias("trial")
     return JudgedTrial(trial, judged.samples.with_columns(number).select(columns))

@@ -1,9 +1,154 @@
-"""The validity of a trial by its answers."""
+"""Whether the figures of a trial say something about its subject: every rule, below and above its threshold."""
+
+from dataclasses import replace
 
 import pytest
 
-from httpdyno.judge import correctness
-from httpdyno.model import Tally, Validity
+from httpdyno.judge import Finding, Rule, findings, judge_validity
+from httpdyno.judge.validity import RULES
+from httpdyno.model import Counters, CpuTime, CrawlSummary, Outcome, Tally, ThroughputPoint, Trial, Validity
+
+MS = 1_000_000
+S = 1000 * MS
+BIN = 200 * MS
+ENGINE = CpuTime(0, "engine", 3 * S, 0, 10 * S, 0)
+SUBJECT = CpuTime(1, "subject", 6 * S, 0, 10 * S, 0)
+COUNTERS = Counters(
+    wall_ns=10 * S,
+    cpu_user_ns=4 * S,
+    cpu_system_ns=2 * S,
+    sent_bytes=1000,
+    received_bytes=1_000_000,
+    engine_cpu_user_ns=S,
+    engine_cpu_system_ns=S,
+    cpus=(ENGINE, SUBJECT),
+    memory_pressure_us=0,
+    io_pressure_us=0,
+    throttled_ns=0,
+    lateness_count=1000,
+    lateness_mean_ns=50_000,
+    origin_waiting_ns=10 * MS,
+    throughput=tuple(ThroughputPoint((number + 1) * BIN, 20) for number in range(50)),
+)
+HONEST = Trial(
+    trial=0,
+    block=0,
+    position=0,
+    experiment="bench",
+    condition="",
+    subject="x",
+    language="X",
+    method="x",
+    version=None,
+    concurrency=10,
+    web="plain",
+    seed=1,
+    link="direct",
+    timeout_ns=5 * S,
+    keepalive=True,
+    check="",
+    http_version="",
+    urls_given=1000,
+    outcome=Outcome.OK,
+    summary=CrawlSummary(urls=1000, time_ns=10 * S, exhausted_ns=10 * S, max_ns=100 * MS, p50_ns=10.0 * MS),
+    tally=Tally(right=1000),
+    counters=COUNTERS,
+)
+
+
+def with_counters(**changes: object) -> Trial:
+    return replace(HONEST, counters=replace(COUNTERS, **changes))  # type: ignore[arg-type]
+
+
+def with_summary(trial: Trial, **changes: object) -> Trial:
+    assert trial.summary
+    return replace(trial, summary=replace(trial.summary, **changes))  # type: ignore[arg-type]
+
+
+def finding(trial: Trial, name: str) -> Finding:
+    (found,) = [found for found in findings(trial) if found.rule.name == name]
+    return found
+
+
+def paced(*answers: int, **summary: object) -> Trial:
+    """A trial that lasts as long as these bins."""
+    length_ns = len(answers) * BIN
+    trial = with_counters(throughput=bins(*answers), wall_ns=length_ns)
+    return with_summary(trial, **({"exhausted_ns": length_ns} | summary))
+
+
+def bins(*answers: int) -> tuple[ThroughputPoint, ...]:
+    return tuple(ThroughputPoint((number + 1) * BIN, count) for number, count in enumerate(answers))
+
+
+def test_an_honest_trial_meets_every_rule() -> None:
+    assert judge_validity(HONEST) == (Validity.VALID, None)
+    judged = {found.rule.name: found.passed for found in findings(HONEST)}
+    assert judged.pop("link_rate") is None
+    assert all(judged.values())
+    assert "generator_cpu" not in judged
+
+
+def test_a_trial_that_failed_has_no_validity() -> None:
+    failed = replace(HONEST, outcome=Outcome.CRASHED)
+    assert (judge_validity(failed), findings(failed)) == ((None, None), ())
+
+
+BUSY_ENGINE = replace(ENGINE, busy_ns=96 * S // 10)
+BUSY_SUBJECT = replace(SUBJECT, busy_ns=8 * S)
+STOLEN = replace(SUBJECT, steal_ns=6 * S // 10)
+
+
+@pytest.mark.parametrize(
+    ("trial", "rule", "validity", "number", "reason"),
+    [
+        (with_counters(engine_cpu_user_ns=8 * S), "origin_cpu", Validity.ORIGIN_LIMITED, 90, "used 90 % of its CPU"),
+        (with_counters(origin_waiting_ns=3 * S), "origin_waiting", Validity.ORIGIN_LIMITED, 30, "for 30 % of the time"),
+        (with_counters(cpus=(BUSY_ENGINE, SUBJECT)), "origin_cpu_busy", Validity.ORIGIN_LIMITED, 96, "in use for 96 %"),
+        (with_counters(lateness_mean_ns=300_000), "origin_lateness", Validity.ORIGIN_LIMITED, 2, "0.30 ms in 10.0 ms"),
+        (replace(HONEST, link="rtt=1ms,rate=800000bit"), "link_rate", Validity.LINK_LIMITED, 100, "carried 100 %"),
+        (with_counters(throttled_ns=2 * S), "throttling", Validity.UNSTEADY, 20, "stopped the trial's programs for 20"),
+        (with_counters(cpus=(ENGINE, STOLEN)), "steal", Validity.UNSTEADY, 6, "took 6 % of a CPU's time"),
+        (
+            with_counters(cpus=(ENGINE, BUSY_SUBJECT)),
+            "foreign_cpu",
+            Validity.UNSTEADY,
+            20,
+            "used 20 % of the subject's",
+        ),
+        (with_counters(memory_pressure_us=2_000_000), "memory_pressure", Validity.UNSTEADY, 20, "for memory for 20 %"),
+        (with_counters(io_pressure_us=1_500_000), "io_pressure", Validity.UNSTEADY, 15, "for a disk for 15 %"),
+        (
+            replace(HONEST, tally=Tally(right=90, late=4, wrong_length=6)),
+            "wrong_answers",
+            Validity.INCORRECT,
+            10,
+            "10 % of the answers are wrong (10 of 100, most of them wrong_length; at most 0.5 %)",
+        ),
+        (
+            with_counters(throughput=bins(*range(70, 20, -1))),
+            "drift",
+            Validity.UNSTEADY,
+            67,
+            "another than that of the first (-67 %, between -67 and -67 %, after a warm-up of 2 s; at most 10 %)",
+        ),
+        (replace(HONEST, tally=Tally(unverified=5)), "unverified", Validity.UNVERIFIED, 100, "the real internet"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "_" in value else "",
+)
+def test_what_breaks_a_rule_is_found(trial: Trial, rule: str, validity: Validity, number: float, reason: str) -> None:
+    found = finding(trial, rule)
+    assert found.number == pytest.approx(number, abs=0.5)
+    assert found.passed is False
+    assert reason in found.text
+    assert judge_validity(trial) == (validity, found.text)
+
+
+def test_a_load_generator_out_of_breath_is_the_generators_fault() -> None:
+    saturated = replace(with_counters(engine_cpu_user_ns=8 * S), experiment="service")
+    validity, reason = judge_validity(saturated)
+    assert validity is Validity.GENERATOR_LIMITED
+    assert reason == "the load generator used 90 % of its CPU time; from 85 % on it sets the pace"
 
 
 @pytest.mark.parametrize(
@@ -18,11 +163,132 @@ from httpdyno.model import Tally, Validity
     ],
 )
 def test_more_than_half_a_percent_of_unexplained_wrong_answers_is_incorrect(tally: Tally, validity: Validity) -> None:
-    assert correctness(tally)[0] is validity
+    assert judge_validity(replace(HONEST, tally=tally))[0] is validity
 
 
-def test_incorrect_says_what_most_of_it_is() -> None:
-    assert correctness(Tally(right=90, late=4, wrong_length=6)) == (
-        Validity.INCORRECT,
-        "10 of 100 answers are wrong (10.0 %), most of them wrong_length",
+def test_what_spoils_the_instrument_comes_before_what_it_then_shows() -> None:
+    starved = replace(with_counters(origin_waiting_ns=5 * S), tally=Tally(right=500, false_error=500))
+    assert judge_validity(starved)[0] is Validity.ORIGIN_LIMITED
+    disturbed = replace(with_counters(cpus=(ENGINE, BUSY_SUBJECT)), tally=Tally(right=500, false_error=500))
+    assert judge_validity(disturbed)[0] is Validity.UNSTEADY
+    assert [found.rule.name for found in findings(disturbed) if found.passed is False] == [
+        "foreign_cpu",
+        "wrong_answers",
+    ]
+
+
+def test_a_stall_at_the_end_does_not_hide_a_saturated_origin() -> None:
+    # All but one of the answers came within 2 s; the last one held the trial up for 8 s more.
+    stalled = with_summary(
+        with_counters(throughput=bins(*[100] * 10, *[0] * 39, 1), origin_waiting_ns=400 * MS), exhausted_ns=2 * S
     )
+    assert finding(stalled, "origin_cpu").number == pytest.approx(100, abs=0.2)
+    assert finding(stalled, "origin_waiting").number == pytest.approx(20, abs=0.1)
+    # A list that is short for its concurrency has no such moment: what it took as a whole is what is measured.
+    short = replace(stalled, urls_given=39)
+    assert finding(short, "origin_cpu").number == pytest.approx(20)
+
+
+def test_a_part_of_a_bin_is_a_part_of_its_answers() -> None:
+    trial = with_summary(with_counters(throughput=bins(*[0] * 5, 10, 10)), exhausted_ns=S + BIN // 2)
+    assert finding(trial, "origin_cpu").number == pytest.approx(100 * 2 * 0.25 / 1.1)
+
+
+def test_who_shares_a_cpu_with_the_subject_is_counted_once() -> None:
+    shared = CpuTime(0, "both", 8 * S, 0, 10 * S, None)
+    assert finding(with_counters(cpus=(shared,)), "foreign_cpu").number == 0
+    other = replace(shared, busy_ns=10 * S)
+    assert finding(with_counters(cpus=(other,)), "foreign_cpu").number == 20
+    interrupts = replace(other, interrupt_ns=S)
+    assert finding(with_counters(cpus=(interrupts,)), "foreign_cpu").number == 10
+
+
+NOTHING = replace(HONEST, counters=Counters(), summary=None, tally=None)
+SHORT = with_summary(
+    with_counters(
+        wall_ns=900 * MS,
+        lateness_count=20,
+        cpus=tuple(replace(cpu, window_ns=900 * MS) for cpu in (ENGINE, SUBJECT)),
+        throughput=bins(5, 5, 5, 5),
+    ),
+    exhausted_ns=800 * MS,
+)
+
+
+def test_what_is_not_known_is_not_judged_and_says_why() -> None:
+    for found in findings(NOTHING):
+        assert (found.number, found.passed) == (None, None)
+        assert found.text.startswith("not judged: ")
+        assert found.text > "not judged: "
+    assert judge_validity(NOTHING) == (Validity.VALID, None)
+
+
+def test_shares_of_a_very_short_trial_are_not_judged() -> None:
+    unjudged = {found.rule.name for found in findings(SHORT) if found.passed is None}
+    assert unjudged == {
+        "origin_cpu", "origin_waiting", "origin_cpu_busy", "origin_lateness", "link_rate", "steal", "foreign_cpu",
+        "memory_pressure", "io_pressure", "drift",
+    }  # fmt: skip
+    assert "4 of 30 bins of 200 ms" in finding(SHORT, "drift").text
+
+
+def test_a_kernel_without_pressure_is_told_of() -> None:
+    found = finding(with_counters(io_pressure_us=None), "io_pressure")
+    assert (found.passed, found.text) == (None, "not judged: this kernel keeps no pressure stall information (PSI)")
+
+
+DECLINE = (*[60] * 50, *[60 - number for number in range(50)])
+FILLING = (*range(100, 50, -2), *[50] * 30)
+
+
+@pytest.mark.parametrize(
+    ("trial", "passed"),
+    [
+        (paced(*[50, 51] * 50), True),
+        (paced(*DECLINE), False),
+        (paced(*[50] * 50, *[30] * 50), False),
+        # Slow until it knows its way: a warm-up of 4 s of 20 s.
+        (paced(*[10] * 20, *[50] * 80), True),
+        # The list was exhausted before it fell off.
+        (paced(*DECLINE, exhausted_ns=10 * S), True),
+        # In the first 5 s the places filled with URLs that never answer.
+        (paced(*FILLING, max_ns=5 * S), True),
+        (paced(*FILLING), False),
+        # Starting up is no drift.
+        (paced(*[0] * 50, *[50] * 50), True),
+        (paced(*[0] * 50), None),
+        (paced(*[50] * 29), None),
+        (with_counters(throughput=()), None),
+        # The deadline cut it: there is no last URL.
+        (paced(*DECLINE, exhausted_ns=None), False),
+    ],
+)
+def test_a_drift_is_told_from_what_looks_like_one(trial: Trial, *, passed: bool | None) -> None:
+    assert finding(trial, "drift").passed is passed
+
+
+def test_every_rule_has_a_name_of_its_own_and_a_sentence_that_can_be_filled_in() -> None:
+    assert len({rule.name for rule in RULES}) == len(RULES)
+    for rule in RULES:
+        assert rule.verdict is not Validity.VALID
+        assert rule.reason.format(number="1 %", threshold="2 %", detail="why")
+
+
+def test_every_validity_but_valid_has_a_rule() -> None:
+    assert {rule.verdict for rule in RULES} == set(Validity) - {Validity.VALID}
+
+
+def test_rules_hold_where_they_apply() -> None:
+    def names(experiment: str) -> set[str]:
+        return {rule.name for rule in RULES if rule.applies_to(experiment)}
+
+    def limited(rules: set[str]) -> set[str]:
+        return {name for name in rules if name.startswith(("origin_", "generator_", "link_"))}
+
+    origin = {"origin_cpu", "origin_waiting", "origin_cpu_busy", "origin_lateness"}
+    assert limited(names("bench")) == {*origin, "link_rate"}
+    assert limited(names("capacity")) == origin
+    assert limited(names("service")) == {"generator_cpu", "link_rate"}
+    assert "drift" not in names("conformance")
+    anywhere = Rule("x", Validity.UNSTEADY, 1, "%", "", "", RULES[0].read)
+    assert anywhere.applies_to("anything")

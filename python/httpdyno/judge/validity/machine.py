@@ -1,0 +1,73 @@
+"""Readings of the machine: whether anyone but the trial's own programs took part in it."""
+
+from typing import Final
+
+from httpdyno.judge.validity.rule import Reading
+from httpdyno.judge.validity.stretch import SHORTEST_NS, TOO_SHORT
+from httpdyno.model import CpuTime, Trial
+
+__all__ = ["foreign_cpu", "io_pressure", "memory_pressure", "steal", "throttling"]
+
+_NO_CPUS: Final = "the engine did not count how busy the CPUs were"
+_NO_PRESSURE: Final = "this kernel keeps no pressure stall information (PSI)"
+
+
+def foreign_cpu(trial: Trial) -> Reading:
+    """Take the time that others used of the subject's CPUs.
+
+    Others are all but the subject, the engine where it shares the CPU, and interrupts: those carry the trial's own
+    packets, and some kernels count them as the program's that they interrupt.
+    """
+    counters = trial.counters
+    cpus = [cpu for cpu in counters.cpus or () if cpu.role != "engine"]
+    user_ns, system_ns = counters.cpu_user_ns, counters.cpu_system_ns
+    if not cpus or user_ns is None or system_ns is None:
+        return Reading(None, _NO_CPUS)
+    if _window_ns(cpus) < SHORTEST_NS:
+        return Reading(None, TOO_SHORT)
+    own_ns = user_ns + system_ns
+    if any(cpu.role == "both" for cpu in cpus):
+        own_ns += (counters.engine_cpu_user_ns or 0) + (counters.engine_cpu_system_ns or 0)
+    used_ns = sum(cpu.busy_ns - (cpu.interrupt_ns or 0) for cpu in cpus)
+    return Reading(100 * max(used_ns - own_ns, 0) / sum(cpu.window_ns for cpu in cpus))
+
+
+def steal(trial: Trial) -> Reading:
+    """Take the time that the hypervisor gave to others, of the pinned CPU that lost most."""
+    cpus = trial.counters.cpus or ()
+    if not cpus:
+        return Reading(None, _NO_CPUS)
+    if _window_ns(cpus) < SHORTEST_NS:
+        return Reading(None, TOO_SHORT)
+    return Reading(max(100 * cpu.steal_ns / cpu.window_ns for cpu in cpus))
+
+
+def throttling(trial: Trial) -> Reading:
+    """Take the time in which a CPU quota stopped the trial's programs."""
+    throttled_ns, wall_ns = trial.counters.throttled_ns, trial.counters.wall_ns
+    if throttled_ns is None or not wall_ns:
+        return Reading(None, "nobody counted what CPU quotas did: no control group here does, or the engine is old")
+    return Reading(100 * throttled_ns / wall_ns)
+
+
+def memory_pressure(trial: Trial) -> Reading:
+    """Take the time in which something waited for memory."""
+    return _pressure(trial, trial.counters.memory_pressure_us)
+
+
+def io_pressure(trial: Trial) -> Reading:
+    """Take the time in which something waited for a disk."""
+    return _pressure(trial, trial.counters.io_pressure_us)
+
+
+def _pressure(trial: Trial, stalled_us: int | None) -> Reading:
+    wall_ns = trial.counters.wall_ns
+    if stalled_us is None or not wall_ns:
+        return Reading(None, _NO_PRESSURE)
+    if wall_ns < SHORTEST_NS:
+        return Reading(None, TOO_SHORT)
+    return Reading(100 * stalled_us * 1000 / wall_ns)
+
+
+def _window_ns(cpus: tuple[CpuTime, ...] | list[CpuTime]) -> int:
+    return min(cpu.window_ns for cpu in cpus)

@@ -1,0 +1,69 @@
+"""Readings of the engine's side of a trial: whether the origin kept up, so that the subject set the pace."""
+
+from typing import Final
+
+from httpdyno.judge.validity.rule import Reading
+from httpdyno.judge.validity.stretch import SHORTEST_NS, TOO_SHORT, Stretch
+from httpdyno.model import Counters, Trial
+
+__all__ = ["cpu_busy", "cpu_used", "lateness", "waiting"]
+
+_FEWEST_ANSWERS: Final = 100
+_OWN_WORK_NS: Final = 100_000
+"""An answer takes the origin some ten microseconds to write, which count as lateness and are none."""
+
+
+def cpu_used(trial: Trial) -> Reading:
+    """Take the engine's processor time while the list lasted, as a share of its CPUs.
+
+    It is known of the whole trial only and counts evenly for each answer.
+    """
+    counters, stretch = trial.counters, Stretch.of(trial)
+    user_ns, system_ns, cpus = counters.engine_cpu_user_ns, counters.engine_cpu_system_ns, _engine_cpus(counters)
+    if stretch is None or user_ns is None or system_ns is None or not cpus:
+        return Reading(None, "the engine did not count its CPU time")
+    if stretch.length_ns < SHORTEST_NS:
+        return Reading(None, TOO_SHORT)
+    return Reading(100 * (user_ns + system_ns) * stretch.work / (stretch.length_ns * cpus))
+
+
+def cpu_busy(trial: Trial) -> Reading:
+    """Take how busy the busiest of the engine's CPUs was in the whole trial, whoever used it."""
+    cpus = [cpu for cpu in trial.counters.cpus or () if cpu.role != "subject"]
+    if not cpus:
+        return Reading(None, "the engine did not count how busy its CPUs were")
+    if min(cpu.window_ns for cpu in cpus) < SHORTEST_NS:
+        return Reading(None, TOO_SHORT)
+    return Reading(max(100 * cpu.busy_ns / cpu.window_ns for cpu in cpus))
+
+
+def waiting(trial: Trial) -> Reading:
+    """Take the time in which the origin had work but no CPU, as a share of the time that the list lasted.
+
+    It is known of the whole trial only and counts evenly for each answer.
+    """
+    waited_ns, stretch, cpus = trial.counters.origin_waiting_ns, Stretch.of(trial), _engine_cpus(trial.counters)
+    if waited_ns is None or stretch is None or not cpus:
+        return Reading(
+            None, "nobody counted how long the origin waited for its CPU: this kernel cannot, or the engine is old"
+        )
+    if stretch.length_ns < SHORTEST_NS:
+        return Reading(None, TOO_SHORT)
+    return Reading(100 * waited_ns * stretch.work / (stretch.length_ns * cpus))
+
+
+def lateness(trial: Trial) -> Reading:
+    """Take how late answers began in the mean, as a share of the subject's median duration."""
+    late_ns, median_ns = trial.counters.lateness_mean_ns, trial.summary.p50_ns if trial.summary else None
+    if late_ns is None:
+        return Reading(None, "the engine did not count how late answers began")
+    if (trial.counters.lateness_count or 0) < _FEWEST_ANSWERS:
+        return Reading(None, f"the mean of fewer than {_FEWEST_ANSWERS} answers says too little")
+    if not median_ns:
+        return Reading(None, "the subject told no duration")
+    detail = f"{late_ns / 1e6:.2f} ms in {median_ns / 1e6:.1f} ms"
+    return Reading(100 * max(late_ns - _OWN_WORK_NS, 0) / median_ns, detail)
+
+
+def _engine_cpus(counters: Counters) -> int:
+    return sum(cpu.role != "subject" for cpu in counters.cpus or ())

@@ -1,0 +1,51 @@
+"""Readings of the pace: whether the subject was as fast at the end as at the beginning."""
+
+from typing import Final
+
+import numpy as np
+
+from httpdyno.judge.validity.rule import Reading
+from httpdyno.model import Trial
+from httpdyno.stats.steadiness import FEWEST_VALUES, drift_interval, warm_up_length
+from httpdyno.stats.student import FloatArray
+
+__all__ = ["drift"]
+
+_TIMED_OUT: Final = 0.9
+
+
+def drift(trial: Trial) -> Reading:
+    """Take how far the throughput of the last third of the steady state lies from that of the first, up or down.
+
+    0 where it cannot be told from chance with 99 % confidence. Three things come before the steady state and
+    are left out: the start until the first answer; the time until the first URL that never answers gives its place
+    back, which is the timeout; the warm-up, as MSER-5 finds it.
+    """
+    answers, bin_ns = _answers(trial)
+    warm_up = warm_up_length(answers) if len(answers) else 0
+    steady = answers[warm_up:]
+    if len(steady) < FEWEST_VALUES:
+        bins = f"{len(steady)} of {FEWEST_VALUES} bins of {bin_ns / 1e6:.0f} ms" if bin_ns else "no bins"
+        return Reading(None, f"too short: {bins} in steady state")
+    interval = drift_interval(steady)
+    if interval is None:
+        return Reading(None, "there are no answers")
+    detail = f"{100 * interval.estimate:+.0f} %, between {100 * interval.low:+.0f} and {100 * interval.high:+.0f} %"
+    if warm_up:
+        detail += f", after a warm-up of {warm_up * bin_ns / 1e9:.0f} s"
+    if interval.low <= 0 <= interval.high:
+        return Reading(0.0, f"no more than chance: {detail}")
+    return Reading(100 * abs(interval.estimate), detail)
+
+
+def _answers(trial: Trial) -> tuple[FloatArray, int]:
+    """Answers in each whole bin of the list, from the first answer and the first timeout on; the length of a bin."""
+    bins, wall_ns = trial.counters.throughput or (), trial.counters.wall_ns
+    if not bins or not wall_ns or trial.summary is None:
+        return np.empty(0), 0
+    end_ns = min(trial.summary.exhausted_ns or wall_ns, wall_ns)
+    bin_ns = bins[0].elapsed_ns
+    timed_out = (trial.summary.max_ns or 0) >= _TIMED_OUT * trial.timeout_ns
+    begin_ns = trial.timeout_ns if timed_out else 0
+    answers = [point.answers for point in bins if begin_ns + bin_ns <= point.elapsed_ns <= end_ns]
+    return np.trim_zeros(np.array(answers, dtype=np.float64), "f"), bin_ns

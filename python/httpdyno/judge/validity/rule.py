@@ -1,0 +1,84 @@
+"""What a rule of validity is, and what it found in a trial."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from httpdyno.model import Trial, Validity
+
+__all__ = ["Finding", "Reading", "Rule", "percent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The number that a rule takes from a trial, in per cent."""
+
+    number: float | None
+    """None: the trial has no such number."""
+    detail: str = ""
+    """What stands behind the number; why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A condition that a trial must meet for its figures to say something about the subject."""
+
+    name: str
+    verdict: Validity
+    """What the trial is when it does not meet the condition."""
+    threshold: float
+    """The largest number that is allowed, in per cent."""
+    unit: str
+    """What the number is a share of: ``% of the trial``."""
+    meaning: str
+    """What the number is, in a few words."""
+    reason: str
+    """A sentence for a trial that does not meet it, with places for ``{number}``, ``{threshold}`` and ``{detail}``."""
+    read: Callable[[Trial], Reading]
+    experiments: frozenset[str] | None = None
+    """Those that it applies to; None: all."""
+
+    def applies_to(self, experiment: str) -> bool:
+        """Tell whether trials of an experiment are held against this rule."""
+        return self.experiments is None or experiment in self.experiments
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A trial held against a rule."""
+
+    rule: Rule
+    reading: Reading
+
+    @property
+    def number(self) -> float | None:
+        """What was found, in per cent; None where it is not known."""
+        return self.reading.number
+
+    @property
+    def threshold(self) -> float:
+        """The largest number that is allowed, in per cent."""
+        return self.rule.threshold
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the trial meets the rule; None: not judged."""
+        return None if self.number is None else self.number <= self.threshold
+
+    @property
+    def text(self) -> str:
+        """Say in one line what was found, or why nothing was."""
+        if self.number is None:
+            return f"not judged: {self.reading.detail}"
+        if self.passed:
+            more = f"; {self.reading.detail}" if self.reading.detail else ""
+            return f"{percent(self.number)} of at most {percent(self.threshold)}{more}"
+        return self.rule.reason.format(
+            number=percent(self.number), threshold=percent(self.threshold), detail=self.reading.detail
+        )
+
+
+def percent(number: float) -> str:
+    """Write a percentage as a sentence has it: with a decimal where it is small."""
+    if 0 < number < 0.05:
+        return "under 0.1 %"
+    return f"{number:.0f} %" if number >= 10 or number == int(number) else f"{number:.1f} %"
