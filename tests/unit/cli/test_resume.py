@@ -313,3 +313,24 @@ def test_what_is_known_of_earlier_runs_makes_the_estimate(httpdyno: Command, giv
     assert "4 trials: about 4 min" in httpdyno(*bench).err
     # Another list is other work.
     assert "4 trials: about 4 s" in httpdyno(*bench[:-1], "4").err
+
+
+def test_a_preset_is_shown_as_one_also_after_a_stop(
+    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("httpdyno.subjects.catalogue.builtin_folder", lambda: subject_folders)
+    make_subject("go-net-http")
+    make_subject("deno-fetch")
+    preset = ["bench", "--preset", "published", "--limit", "3", "--repeat", "1", "--format", "plain"]
+    rooms = tmp_path / "rooms"
+    rooms.mkdir()
+    (rooms / "only").touch()
+    monkeypatch.setenv("FAKE_ENGINE_ROOMS", str(rooms))
+    assert httpdyno(*preset).code == 3
+    monkeypatch.delenv("FAKE_ENGINE_ROOMS")
+    resumed = httpdyno("bench", "--resume", "latest", "--format", "plain")
+    assert resumed.code == 0, resumed.err
+    assert {row.split()[2] for row in resumed.out.splitlines() if row.startswith("Python")} >= {"125", "150"}
+    assert "Rust reqwest: unavailable: httpdyno has no such subject" in resumed.out.splitlines()
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert {trial.concurrency for trial in open_run(folder).records()} == {125, 150}
