@@ -23,15 +23,15 @@ def in_published_form(measured: Table, published: PublishedTable, absent: Mappin
     Returns
     -------
     Table
-        The rows and notes of ``measured``, then those of ``absent`` in the published order; a column that was not
-        measured is empty.
+        The rows of ``measured`` with their notes, then those of ``absent`` in the published order; a column that was
+        not measured is empty. Notes on the whole table speak of columns that are not here.
     """
     names = [column.name for column in measured.columns]
     taken = [names.index(column.name) if column.name in names else None for column in published.columns]
     rows: list[tuple[Cell, ...]] = [
         tuple(None if index is None else row[index] for index in taken) for row in measured.rows
     ]
-    notes = list(measured.notes)
+    notes = [note for note in measured.notes if note.row is not None]
     subjects = set(measured.values("subject"))
     for row in published.rows:
         if row.subject in absent and row.subject not in subjects:

@@ -1,6 +1,6 @@
 """Published figures beside measured ones, as one table: for programs in columns, for people in lines."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -36,7 +36,8 @@ def beside(measured: Table, published: PublishedTable, here: Circumstances) -> T
     rest = _rest(measured, published)
     columns = (_SUBJECT, *_triples(published), *rest)
     rows = tuple((pair.subject or None, *_cells(pair, published), *_other(pair, rest)) for pair in joined)
-    return Table(columns, rows, title=_title(published), notes=_notes(joined, published, here))
+    notes = (*_whole_notes(measured, columns), *_notes(joined, published, here))
+    return Table(columns, rows, title=_title(published), notes=notes)
 
 
 def stacked(measured: Table, published: PublishedTable, here: Circumstances) -> Table:
@@ -64,7 +65,8 @@ def stacked(measured: Table, published: PublishedTable, here: Circumstances) -> 
             ]
             rows.append((*head, "ratio", *ratios, *(None for _ in doubt)))
     columns = (_SUBJECT, *names, Column("figures"), *(column.column for column in others), *doubt)
-    return Table(columns, tuple(rows), title=_title(published), notes=_notes(joined, published, here))
+    notes = (*_whole_notes(measured, columns), *_notes(joined, published, here))
+    return Table(columns, tuple(rows), title=_title(published), notes=notes)
 
 
 _SUBJECT: Final = Column("subject", description="name of the subject's folder", shown=False)
@@ -76,6 +78,15 @@ def _title(published: PublishedTable) -> str:
 
 def _notes(joined: tuple[Pair, ...], published: PublishedTable, here: Circumstances) -> tuple[Note, ...]:
     return tuple(Note(line) for line in differences(joined, published, here))
+
+
+def _whole_notes(measured: Table, columns: Sequence[Column]) -> Iterator[Note]:
+    """Give the notes on the measured table as a whole, but for those on columns that are not shown any more."""
+    gone = {column.name for column in measured.columns} - {column.name for column in columns if column.shown}
+    for note in measured.notes:
+        about = {name.strip() for name in note.text.partition(":")[0].split(",")}
+        if note.row is None and not about & gone:
+            yield note
 
 
 def _name(pair: Pair, column: str) -> Cell:

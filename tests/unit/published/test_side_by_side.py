@@ -150,11 +150,28 @@ def test_what_differs_is_said_and_what_is_the_same_is_not() -> None:
 
 def test_nothing_differs_between_a_publication_and_itself() -> None:
     table = published_table("crawl")
-    told = notes(beside(table.as_table(), table, table.circumstances))
+    told = notes(beside(replace(table.as_table(), notes=()), table, table.circumstances))
     kept = [f"published: {table.source}", "order by time: 45 of 45 pairs stand as published"]
     assert [line for line in told if not line.startswith(("published figures:", "Bun fetch:"))] == [
         kept[0], f"{kept[1]} (medians, without their doubt)",
     ]  # fmt: skip
+
+
+def test_notes_on_the_measured_table_go_with_the_columns_that_they_are_on() -> None:
+    noted = replace(
+        BOTH,
+        notes=(
+            Note("not whole"),
+            Note("verdict: doubtful"),
+            Note("rightPerSec, verdict: few trials"),
+            Note("it limped", 1),
+        ),
+    )
+    assert notes(stacked(noted, PUBLISHED, HERE))[:3] == [
+        "not whole",
+        "verdict: doubtful",
+        "published: A text, https://example.org/text",
+    ]
 
 
 def test_an_order_that_is_turned_round_is_counted_as_such() -> None:
@@ -194,7 +211,7 @@ def test_figures_are_compared_at_the_same_condition_only() -> None:
 
 
 def test_the_published_form_has_its_columns_and_no_other() -> None:
-    noted = replace(BOTH, notes=(Note("it limped", 1),))
+    noted = replace(BOTH, notes=(Note("it limped", 1), Note("rank: left open")))
     table = in_published_form(noted, PUBLISHED, {"b": "measured after all", "x": "never published"})
     assert [column.name for column in table.columns] == ["method", "urls", "time", "rate"]
     assert table.rows == (("B", 100, 1200, 100.0), ("A", 100, 800, 125.0))
