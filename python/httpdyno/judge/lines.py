@@ -84,13 +84,13 @@ def _blocks(output: BinaryIO) -> Iterator[bytes]:
     """Cut a stream into blocks that end with a whole line, but for the last one."""
     carry = b""
     while block := output.read(_BLOCK_BYTES):
-        head, line_feed, tail = block.rpartition(b"\n")
-        if line_feed:
-            yield carry + head + line_feed
-            carry = tail
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield b"".join((carry, memoryview(block)[:end]))
+            carry = block[end:]
         else:
             # One byte more than the longest line keeps it recognisable as too long, whatever follows.
-            carry = (carry + tail)[: LONGEST_LINE + 1]
+            carry = (carry + block)[: LONGEST_LINE + 1]
     if carry:
         yield carry
 
