@@ -76,9 +76,11 @@ class RunLock:
         path = folder / LOCK
         try:
             same = os.path.samestat(os.fstat(descriptor), path.stat())
+            writable = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR
+            # Locking what is held with this very descriptor changes nothing; what is not held is taken.
+            if not (same and writable and _lock(descriptor)):
+                return None
         except OSError:
-            return None
-        if not same:
             return None
         own = os.dup(descriptor)
         nowhere = os.open(os.devnull, os.O_RDWR)

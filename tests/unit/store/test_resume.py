@@ -176,11 +176,29 @@ def test_a_lock_is_handed_on_without_a_moment_in_which_nobody_holds_it(tmp_path:
 
 
 def test_another_file_is_no_lock(tmp_path: Path) -> None:
-    with (tmp_path / "other").open("w") as other:
+    with (tmp_path / "other").open("w+") as other:
         assert RunLock.inherit(tmp_path, other.fileno()) is None
-    (tmp_path / "lock").touch()
-    with (tmp_path / "other").open("w") as other:
+        (tmp_path / "lock").touch()
         assert RunLock.inherit(tmp_path, other.fileno()) is None
+    with (tmp_path / "lock").open() as only_readable:
+        assert RunLock.inherit(tmp_path, only_readable.fileno()) is None
+    assert RunLock.inherit(tmp_path, 999_999) is None
+
+
+def test_a_lock_that_somebody_else_holds_is_not_inherited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("httpdyno.store.lock._PATIENCE_S", 0.01)
+    lock = RunLock.take(tmp_path)
+    assert lock is not None
+    with (tmp_path / "lock").open("r+") as same_file:
+        assert RunLock.inherit(tmp_path, same_file.fileno()) is None
+        lock.release()
+        inherited = RunLock.inherit(tmp_path, same_file.fileno())
+        assert inherited is not None
+        assert inherited.inherited
+        assert Path(f"/proc/self/fd/{same_file.fileno()}").readlink() == Path(os.devnull)
+    assert holder_of(tmp_path) == Holder(os.getpid())
+    inherited.release()
+    assert holder_of(tmp_path) is None
 
 
 def test_looking_at_the_lock_stops_nobody_from_taking_it(tmp_path: Path) -> None:
