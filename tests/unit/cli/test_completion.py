@@ -50,7 +50,7 @@ def test_subjects_of_further_folders_are_offered_and_named_ones_are_not(
     [
         ("httpdyno bench --web t", ["top-sites"]),
         ("httpdyno try x --web ", sorted(WEBS)),
-        ("httpdyno bench --format ", ["csv", "json", "plain", "table"]),
+        ("httpdyno bench --format ", ["csv", "json", "markdown", "plain", "table"]),
         ("httpdyno runs --format j", ["json"]),
         ("httpdyno doctor --format ", ["json", "plain"]),
         ("httpdyno compare a b --metric r", ["rightPerSec"]),
