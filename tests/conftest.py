@@ -1,5 +1,7 @@
 """Fixtures of all tests: subjects written on the spot, a stand-in for the engine, and the engine itself."""
 
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -81,6 +83,17 @@ def require_room(engine: Engine) -> None:
     if any(fact.name.endswith("_namespaces") and fact.ok is Fitness.NO for fact in engine.doctor()):
         pytest.skip(refusal)
     pytest.fail(f"{refusal}; the doctor knows of no reason for that")
+
+
+def require_chromium() -> Path:
+    """Find the browser; skip where it can only be installed by hand, fail where `make test` would have installed it."""
+    found = shutil.which("chromium")
+    if found:
+        return Path(found)
+    cure = "install it with: apt-get install -y --no-install-recommends chromium"
+    if (os.geteuid() == 0 and shutil.which("apt-get")) or os.environ.get("CI"):
+        pytest.fail(f"no chromium, though this machine can have it: run scripts/setup-chromium, or {cure}")
+    pytest.skip(f"no chromium on this machine; {cure}")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

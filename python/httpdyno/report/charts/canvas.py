@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import altair as alt
 
@@ -24,6 +24,7 @@ __all__ = [
     "scale",
     "share",
     "stretched",
+    "unit",
 ]
 
 LABEL_SIZE: Final = 12
@@ -73,9 +74,7 @@ class Canvas:
 
     def marks(self, kind: str, rows: Sequence[dict[str, Any]], encoding: Part, **looks: Any) -> Any:  # noqa: ANN401
         """Draw a mark for each row; ``encoding`` says what its place, its colour and its words come from."""
-        return alt.Chart(
-            self.data(rows), mark=cast(Any, {"type": kind, **looks}), encoding=alt.FacetedEncoding(**encoding)
-        )
+        return alt.Chart(self.data(rows), **unit(kind, encoding, looks))
 
     def axis(self, axis: Axis, extent: tuple[float, float], pixels: int, *, grid: bool = True) -> Part:
         """Describe how an axis is labelled: few values, no line of its own."""
@@ -140,6 +139,12 @@ class Canvas:
                 "limit": self.width,
             },
         )
+
+
+def unit(kind: str, encoding: Part, looks: Part) -> Part:
+    """Describe a mark and its encoding; one that has no words of its own is silent, or Vega makes some up."""
+    silent = {} if "description" in encoding else {"aria": False}
+    return {"mark": {"type": kind, **silent, **looks}, "encoding": alt.FacetedEncoding(**encoding)}
 
 
 def number(field: str, **how: Any) -> Part:  # noqa: ANN401

@@ -5,7 +5,7 @@ from typing import Any, Final, cast
 import altair as alt
 
 from httpdyno.model import Chart, Series
-from httpdyno.report.charts.canvas import Canvas, Part, domain, drawn, fits, named, number, scale
+from httpdyno.report.charts.canvas import Canvas, Part, domain, drawn, fits, named, number, scale, unit
 from httpdyno.report.charts.labels import point_words
 
 __all__ = ["draw"]
@@ -63,8 +63,7 @@ def _header(canvas: Canvas, width: int) -> Part:
 
 
 def _layer(role: str, kind: str, encoding: Part, **looks: Any) -> Any:  # noqa: ANN401
-    chart = alt.Chart(alt.Undefined, mark=cast(Any, {"type": kind, **looks}), encoding=alt.FacetedEncoding(**encoding))
-    return chart.transform_filter(f"datum.role == '{role}'")
+    return alt.Chart(alt.Undefined, **unit(kind, encoding, looks)).transform_filter(f"datum.role == '{role}'")
 
 
 def _rows(chart: Chart, names: list[str]) -> list[dict[str, Any]]:

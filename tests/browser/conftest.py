@@ -1,0 +1,175 @@
+"""Pages of runs without a measurement, and a real browser that opens them without a network."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from conftest import require_chromium
+from doubles.runs import NOON, manifest_of
+from doubles.trials import trial
+from httpdyno.cli.report import write_report
+from httpdyno.model import (
+    Counters,
+    CpuTime,
+    CrawlSummary,
+    MemoryPoint,
+    Outcome,
+    Sample,
+    ThroughputPoint,
+    Trial,
+    Validity,
+)
+from httpdyno.store import Machine, RunWriter, SubjectVersion, polars_schema
+
+SECOND = 10**9
+HOSTILE = "</script></style></svg>\"'><img src=x onerror='window.broken=1'><script>window.broken=1</script>{{7*7}}"
+LONG = "L" * 200
+PHONE = 390
+PAPER = 680
+"""Width of what is printed on A4, in pixels."""
+
+
+def counters(subject: int) -> Counters:
+    return Counters(
+        wall_ns=6 * SECOND,
+        cpu_user_ns=SECOND * (subject + 1),
+        cpu_system_ns=SECOND // 2,
+        peak_memory_bytes=2**24 * (subject + 1),
+        throughput=tuple(ThroughputPoint(200_000_000 * end, 40 - subject) for end in range(1, 30)),
+        memory=tuple(MemoryPoint(100_000_000 * place, 2**20 * (place + subject)) for place in range(60)),
+        cpus=(CpuTime(0, "engine", 1, 0, 2), CpuTime(1, "subject", 1, 0, 2)),
+    )
+
+
+def trials_of(count: int, blocks: int, names: Callable[[int], str]) -> list[Trial]:
+    return [
+        trial(
+            f"subject-{subject}",
+            block,
+            counters=counters(subject),
+            language="Go",
+            method=names(subject),
+            summary=CrawlSummary(
+                urls=100,
+                right_per_s=(200 - 10 * subject) * (1 + 0.01 * ((block * 7 + subject) % 5)),
+                status_2xx=80,
+                status_4xx=10,
+                exceptions=10,
+                p50_ns=1e6 * (subject + 1),
+            ),
+        )
+        for block in range(blocks)
+        for subject in range(count)
+    ]
+
+
+def samples_of(number: int, error: str) -> pl.DataFrame:
+    values: dict[str, Any] = {
+        "trial": [number] * 100,
+        "line": range(1, 101),
+        "url": ["http://a.example/"] * 100,
+        "code": ["200"] * 90 + [error] * 10,
+        "status": [200] * 90 + [None] * 10,
+        "error": [None] * 90 + [error] * 10,
+        "duration_ns": [1_000_000 * place for place in range(1, 101)],
+        "verdict": ["right"] * 90 + ["false_error"] * 10,
+        "explained": [False] * 100,
+    }
+    columns = polars_schema(Sample)
+    return pl.DataFrame({name: values.get(name, [None] * 100) for name in columns}, schema=columns)
+
+
+def write_page(root: Path, trials: list[Trial], error: str = "TimedOut", **manifest: Any) -> Path:
+    writer = RunWriter.create(root, manifest_of(trials, **manifest))
+    for number, one in enumerate(trials):
+        writer.add(replace(one, trial=number), samples_of(number, error) if one.outcome is Outcome.OK else None)
+    writer.close(complete=True, ended_at=NOON)
+    return write_report(writer.folder)
+
+
+@pytest.fixture(scope="session")
+def plain_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four subjects, five blocks; one more that failed."""
+    failed = trial("gone", 0, outcome=Outcome.UNAVAILABLE, reason="needs go", validity=None, summary=None, tally=None)
+    trials = [*trials_of(4, 5, lambda subject: f"client{subject}"), failed]
+    return write_page(tmp_path_factory.mktemp("plain"), trials)
+
+
+@pytest.fixture(scope="session")
+def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Whatever a subject or a machine says of itself is an attack, or very long."""
+    trials = trials_of(2, 3, lambda subject: (HOSTILE, LONG)[subject])
+    trials.append(
+        trial("liar", 0, method=HOSTILE, validity=Validity.INCORRECT, validity_reason=HOSTILE, counters=counters(3))
+    )
+    return write_page(
+        tmp_path_factory.mktemp("hostile"),
+        trials,
+        error=HOSTILE,
+        command=("httpdyno", "bench", HOSTILE, LONG),
+        machine=Machine(HOSTILE, LONG, "x86_64", cpu=HOSTILE, sysctls={HOSTILE: LONG}),
+        subjects=(SubjectVersion("liar", HOSTILE, HOSTILE, HOSTILE),),
+    )
+
+
+@pytest.fixture(scope="session")
+def crowded_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """More subjects than there are colours, seven blocks."""
+    return write_page(tmp_path_factory.mktemp("crowded"), trials_of(13, 7, lambda subject: f"a-library-{subject}"))
+
+
+@pytest.fixture(scope="session")
+def empty_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """No trial was finished."""
+    return write_page(tmp_path_factory.mktemp("empty"), [], trials_planned=4)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Start Debian's chromium; nothing is downloaded."""
+    program = require_chromium()
+    with sync_playwright() as playwright:
+        # The sandbox of the browser needs what a container may not give; the pages are our own.
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@dataclass(slots=True)
+class Opened:
+    """A page in the browser, and what it did meanwhile."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+    """Errors and warnings of the console, errors of scripts, dialogs."""
+
+
+Open = Callable[..., Opened]
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Open]:
+    """Open a file as somebody does who got it by mail; settings are those of a browser's context."""
+    contexts = []
+
+    def begin(path: Path, width: int = 1280, **settings: Any) -> Opened:
+        context = browser.new_context(viewport={"width": width, "height": 900}, offline=True, **settings)
+        contexts.append(context)
+        opened = Opened(context.new_page())
+        page = opened.page
+        page.on("request", lambda request: opened.requests.append(request.url))
+        page.on("console", lambda said: opened.complaints.append(said.text) if said.type != "log" else None)
+        page.on("pageerror", lambda error: opened.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (opened.complaints.append(dialog.message), dialog.dismiss()))
+        page.goto(path.as_uri())
+        return opened
+
+    yield begin
+    for context in contexts:
+        context.close()
