@@ -1,0 +1,45 @@
+"""Runs of the real engine, read back: compared, queried, loaded."""
+
+from pathlib import Path
+
+import httpdyno as package
+from conftest import MakeSubject
+from doubles.command_line import Command
+
+ASKS = """
+import sys, time, urllib.request
+from datetime import datetime, timezone
+for line in sys.stdin:
+    start, began = datetime.now(timezone.utc), time.monotonic()
+    with urllib.request.urlopen(line.strip(), timeout=5) as answer:
+        length = len(answer.read())
+    print(f"{line.strip()},200,{start.isoformat()},{(time.monotonic() - began) * 1000},{length}", flush=True)
+"""
+
+
+def test_runs_are_compared_queried_and_loaded(
+    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path, tmp_path: Path
+) -> None:
+    make_subject("asks", ASKS)
+    for seed in ("1", "1", "7"):
+        given = ("--subjects", str(subject_folders), "--web", "plain", "--limit", "5", "--repeat", "1", "--seed", seed)
+        assert httpdyno("bench", "asks", *given).code == 0
+    first, second, third = sorted(path.name for path in (tmp_path / "runs").iterdir())
+
+    alike = httpdyno("compare", first, second, "--format", "json")
+    assert alike.code == 0, alike.err
+    (row,) = alike.rows
+    assert row["subject"] == "asks"
+    assert row["verdict"].startswith("not judged, ")
+
+    other = httpdyno("compare", first, third)
+    assert (other.code, other.out) == (2, "")
+    assert "A and B are not alike: seed of the web plain: 1 in A, 7 in B" in other.err
+
+    counted = httpdyno("query", "select run, count(*) as n from samples group by run order by run", "--format", "json")
+    assert counted.rows == [{"run": name, "n": 5} for name in (first, second, third)]
+
+    run = package.load_run("latest", runs=tmp_path / "runs")
+    assert run.folder.name == third
+    assert run.table()["totalUrls"].to_list() == [5]
+    assert len(run.samples.collect()) == 5
