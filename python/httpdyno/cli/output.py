@@ -43,7 +43,7 @@ def print_table(table: Table, format_name: str) -> None:
 
 
 def close_run(measured: Measured, invalid: Iterable[HttpdynoError] = ()) -> None:
-    """Say on stderr where the run is and what is missing in it; set the exit code.
+    """Write the page of the run; say on stderr where both are and what is missing; set the exit code.
 
     Raises
     ------
@@ -54,10 +54,21 @@ def close_run(measured: Measured, invalid: Iterable[HttpdynoError] = ()) -> None
         tell(error.line)
     if measured.folder:
         tell(f"run: {measured.folder}" if measured.whole else _partial(measured.folder, measured.experiment))
+        _tell_report(measured.folder)
     if not measured.whole:
         raise typer.Exit(Interrupted.exit_code)
     if not measured.anything:
         raise typer.Exit(NothingMeasured.exit_code)
+
+
+def _tell_report(folder: Path) -> None:
+    """Write the page of a run and say where it is; that it cannot be written is no failure of the measurement."""
+    from httpdyno.cli.report import write_report
+
+    try:
+        tell(f"report: {write_report(folder)}")
+    except HttpdynoError as error:
+        tell(error.line)
 
 
 @contextmanager

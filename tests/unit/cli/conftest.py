@@ -10,10 +10,21 @@ from httpdyno.cli import main
 
 
 @pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw no charts, which takes seconds: most tests look at what surrounds a report."""
+    monkeypatch.setattr("httpdyno.report.html.page.page", lambda report: f"<!doctype html>{report.headline}")
+
+
+@pytest.fixture
 def httpdyno(
-    stand_in_engine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    undrawn: None,
+    stand_in_engine: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> Command:
     """Run `httpdyno` with arguments; its runs and its cache lie in the test's folder."""
+    del undrawn
     monkeypatch.setenv("HTTPDYNO_ENGINE", str(stand_in_engine))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "200")

@@ -162,7 +162,10 @@ def test_trials_without_a_single_result_are_exit_3(
     ("arguments", "said"),
     [
         (["bench", "god"], "there is no subject 'god'"),
-        (["bench", "good", "--format", "xml"], "--format: 'xml' is not known; known are: csv, json, plain, table"),
+        (
+            ["bench", "good", "--format", "xml"],
+            "--format: 'xml' is not known; known are: csv, json, markdown, plain, table",
+        ),
         (["bench", "good", "--timeout", "soon"], "--timeout: 'soon' is not understood"),
         (["bench", "good", "--timeout", "0"], "timeout must be more than 0 seconds"),
         (["bench", "good", "--duration", "-1"], "--duration: '-1' is not understood"),

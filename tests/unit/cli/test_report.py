@@ -7,10 +7,17 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from conftest import MakeSubject
 from doubles.command_line import Command
+from httpdyno.errors import StorageFailed
 
 VERSION_1 = Path(__file__).parents[2] / "golden" / "run-of-version-1"
 CHARTS = {"ranking", "throughput", "memory", "percentiles", "distribution", "verdicts", "statuses", "cpu"}
+
+
+@pytest.fixture
+def undrawn() -> None:
+    """Draw everything here."""
 
 
 @pytest.fixture
@@ -93,3 +100,37 @@ def test_a_page_that_cannot_be_written_is_one_clear_line(tmp_path: Path, folder:
         assert "cannot be written" in ended.err
         assert ended.err.count("\n") == 1
         assert option in ended.err
+
+
+def test_a_bench_ends_with_the_path_of_its_page(
+    make_subject: MakeSubject, subject_folders: Path, tmp_path: Path, httpdyno: Command
+) -> None:
+    make_subject("good")
+    ended = httpdyno("bench", "good", "--subjects", str(subject_folders), "--limit", "5", "--repeat", "1")
+    assert ended.code == 0
+    (run,) = (tmp_path / "runs").iterdir()
+    assert ended.err.endswith(f"httpdyno: run: runs/{run.name}\nhttpdyno: report: runs/{run.name}/report.html\n")
+    assert "<h1>Python good: " in (run / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_bench_in_which_all_failed_has_a_page_too(
+    make_subject: MakeSubject, subject_folders: Path, tmp_path: Path, httpdyno: Command
+) -> None:
+    make_subject("broken", "import sys; sys.exit(3)")
+    ended = httpdyno("bench", "broken", "--subjects", str(subject_folders), "--limit", "5", "--repeat", "1")
+    assert ended.code == 3
+    (run,) = (tmp_path / "runs").iterdir()
+    assert "<h1>Nobody is ranked" in (run / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_page_that_cannot_be_made_is_no_failure_of_the_measurement(
+    make_subject: MakeSubject, subject_folders: Path, httpdyno: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Path) -> Path:
+        raise StorageFailed("the disk is full")
+
+    monkeypatch.setattr("httpdyno.cli.report.write_report", refuse)
+    make_subject("good")
+    ended = httpdyno("bench", "good", "--subjects", str(subject_folders), "--limit", "5", "--repeat", "1")
+    assert ended.code == 0
+    assert ended.err.endswith("httpdyno: the disk is full\n")
