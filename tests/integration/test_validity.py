@@ -1,0 +1,176 @@
+"""Every verdict on a trial, provoked for real: starved, throttled, lying, drifting, and honest."""
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+import pytest
+
+from conftest import MakeSubject
+from doubles.command_line import Command, Ended
+from doubles.load import Others, hogs, quota
+from httpdyno.judge import findings
+from httpdyno.model import Outcome, Trial, Validity
+from httpdyno.store import open_run
+
+CPUS: Final = sorted(os.sched_getaffinity(0))
+ENGINE_CPU, SUBJECT_CPU = CPUS[0], CPUS[-1]
+two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="engine and subject need a CPU each")
+
+CLIENT = """
+import datetime, sys, threading, time, urllib.request
+
+def burn():
+    while True:
+        pass
+
+{begin}
+for number, line in enumerate(sys.stdin):
+    start = datetime.datetime.now(datetime.timezone.utc)
+    began = time.monotonic()
+    {each}
+    with urllib.request.urlopen(line.strip(), timeout=5) as answer:
+        code, length = answer.status, len(answer.read())
+    {then}
+    took = (time.monotonic() - began) * 1000
+    print(f"{{line.strip()}},{{code}},{{start.isoformat()}},{{took}},{{length}}", flush=True)
+"""
+
+_DISTURBED: Final = 0.1
+"""What others may use of a CPU before a trial may rightly be called disturbed by them."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A trial, and what went on beside it."""
+
+    trial: Trial
+    others: float
+    """Share of one CPU that neither the test nor its commands used."""
+
+    @property
+    def failed(self) -> set[str]:
+        """The rules that the trial does not meet."""
+        return {finding.rule.name for finding in findings(self.trial) if finding.passed is False}
+
+    def must_be(self, validity: Validity, *, for_breaking: str | None = None) -> None:
+        """Assert what the trial is, and why; skip where it is something else and the machine was at other work, too."""
+        assert self.trial.outcome is Outcome.OK, self.trial.reason
+        expected = self.trial.validity is validity and (for_breaking is None or for_breaking in self.failed)
+        if not expected and self.others > _DISTURBED:
+            pytest.skip(f"others used {self.others:.0%} of a CPU meanwhile: {self.trial.validity_reason}")
+        assert expected, (self.failed, self.trial.validity_reason)
+
+
+class Try(Protocol):
+    """Crawls a list of URLs with a client whose program has something put in."""
+
+    def __call__(self, urls: int, *options: str, begin: str = "", each: str = "", then: str = "") -> Trial: ...
+
+
+@pytest.fixture
+def crawl(httpdyno: Command, make_subject: MakeSubject, subject_folders: Path, tmp_path: Path) -> Try:
+    def run(urls: int, *options: str, begin: str = "", each: str = "", then: str = "") -> Trial:
+        prepare(make_subject, tmp_path, urls, CLIENT.format(begin=begin, each=each, then=then))
+        return trial_of(httpdyno(*arguments(subject_folders), *options), tmp_path)
+
+    return run
+
+
+def prepare(make_subject: MakeSubject, folder: Path, urls: int, program: str) -> None:
+    make_subject("client", program)
+    listed = "".join(f"http://host{number}.example/bytes/100\n" for number in range(urls))
+    (folder / "list").write_text(listed, encoding="utf-8")
+
+
+def arguments(subject_folders: Path) -> list[str]:
+    given = ["bench", "client", "--subjects", str(subject_folders), "--web", "plain", "--urls", "list", "--repeat", "1"]
+    return [*given, "--cpus", f"{SUBJECT_CPU}:{ENGINE_CPU}"]
+
+
+def trial_of(ended: Ended, folder: Path) -> Trial:
+    assert ended.code == 0, ended.err
+    (run,) = (folder / "runs").iterdir()
+    (trial,) = open_run(run).records()
+    return trial
+
+
+def watched(run: Callable[[], Trial]) -> Tried:
+    before, began = Others.now(), time.monotonic()
+    trial = run()
+    return Tried(trial, Others.now().since(before) / (time.monotonic() - began))
+
+
+@two_cpus
+def test_an_honest_trial_is_valid(crawl: Try) -> None:
+    tried = watched(lambda: crawl(900, each="time.sleep(0.008)"))
+    tried.must_be(Validity.VALID)
+    judged = {finding.rule.name for finding in findings(tried.trial) if finding.passed}
+    assert judged >= {"origin_cpu", "origin_lateness", "foreign_cpu", "wrong_answers", "drift"}
+
+
+@two_cpus
+def test_an_origin_whose_cpu_is_hogged_is_the_limit(crawl: Try) -> None:
+    with hogs(ENGINE_CPU, 3):
+        trial = crawl(200)
+    assert trial.validity is Validity.ORIGIN_LIMITED, trial.validity_reason
+    waiting = {finding.rule.name: finding for finding in findings(trial)}["origin_waiting"]
+    # A kernel that does not count it leaves the busy CPU to be seen.
+    assert waiting.passed is (None if trial.counters.origin_waiting_ns is None else False), waiting.text
+
+
+def test_an_origin_that_shares_its_cpu_with_a_busy_subject_is_the_limit(crawl: Try) -> None:
+    trial = crawl(
+        300, "--cpus", f"{ENGINE_CPU}:{ENGINE_CPU}", begin="threading.Thread(target=burn, daemon=True).start()"
+    )
+    assert trial.validity is Validity.ORIGIN_LIMITED, trial.validity_reason
+
+
+@two_cpus
+def test_a_subject_whose_cpu_is_hogged_is_unsteady(crawl: Try) -> None:
+    def hogged() -> Trial:
+        with hogs(SUBJECT_CPU, 1):
+            return crawl(600)
+
+    tried = watched(hogged)
+    assert "foreign_cpu" in tried.failed
+    tried.must_be(Validity.UNSTEADY, for_breaking="foreign_cpu")
+    assert "other programs used" in (tried.trial.validity_reason or "")
+
+
+def test_programs_that_a_quota_stops_are_no_measure(
+    start: Callable[..., "subprocess.Popen[str]"],
+    wait_for_end: Callable[[object], Ended],
+    make_subject: MakeSubject,
+    subject_folders: Path,
+    tmp_path: Path,
+) -> None:
+    prepare(make_subject, tmp_path, 200, CLIENT.format(begin="", each="", then=""))
+    with quota(0.2) as group:
+        if group is None:
+            pytest.skip("no control group with a CPU quota can be made here")
+        process = start(*arguments(subject_folders))
+        (group / "cgroup.procs").write_text(str(process.pid))
+        trial = trial_of(wait_for_end(process), tmp_path)
+    assert trial.outcome is Outcome.OK, trial.reason
+    found = {finding.rule.name: finding for finding in findings(trial)}["throttling"]
+    assert found.passed is False, found.text
+    # Both suffer from it: which of the two is named first depends on who was stopped the more.
+    assert trial.validity in {Validity.ORIGIN_LIMITED, Validity.UNSTEADY}
+
+
+def test_a_lying_subject_is_incorrect(crawl: Try) -> None:
+    tried = watched(lambda: crawl(100, then="code = 404"))
+    assert "wrong_answers" in tried.failed
+    tried.must_be(Validity.INCORRECT, for_breaking="wrong_answers")
+    assert "100 of 100, most of them wrong_status" in (tried.trial.validity_reason or "")
+
+
+@two_cpus
+def test_a_subject_that_slows_down_is_unsteady(crawl: Try) -> None:
+    tried = watched(lambda: crawl(800, each="time.sleep(0.006 if number < 500 else 0.016)"))
+    tried.must_be(Validity.UNSTEADY, for_breaking="drift")
