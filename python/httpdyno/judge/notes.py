@@ -1,29 +1,37 @@
 """What has to be said about a subject: why its trials failed, are not valid, or have wrong answers explained."""
 
-from collections import Counter
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from httpdyno.model import Trial
 
 __all__ = ["trial_notes"]
 
+_NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
+
 
 def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     """Say why trials of a subject failed, are not valid, or have wrong answers that are explained: one line each.
 
-    The same reason in several trials is one line; trials that went well have none.
+    The same reason in several trials is one line, also where its numbers differ from trial to trial: then the line
+    has those of the first. Trials that went well have none.
     """
-    reasons = Counter(
-        f"{label}: {reason}"
-        for trial in trials
-        for label, reason in ((trial.outcome, trial.reason), (trial.validity, trial.validity_reason))
-        if reason
-    )
-    notes = [
-        reason if len(trials) == 1 else f"{reason} ({count} of {len(trials)} trials)"
-        for reason, count in reasons.items()
-    ]
+    reasons: dict[str, list[str]] = {}
+    for trial in trials:
+        for label, reason in ((trial.outcome, trial.reason), (trial.validity, trial.validity_reason)):
+            if reason:
+                text = f"{label}: {reason}"
+                reasons.setdefault(_NUMBER.sub("0", text), []).append(text)
+    notes = [_note(texts, len(trials)) for texts in reasons.values()]
     return (*notes, *_explanations(trials))
+
+
+def _note(texts: Sequence[str], trials: int) -> str:
+    if trials == 1:
+        return texts[0]
+    similar = "" if len(set(texts)) == 1 else ", or similar"
+    return f"{texts[0]}{similar} ({len(texts)} of {trials} trials)"
 
 
 def _explanations(trials: Sequence[Trial]) -> list[str]:

@@ -1,0 +1,36 @@
+"""What is said about the trials of a subject: one line for each reason."""
+
+from doubles.trials import trial, trials_of
+from httpdyno.judge import trial_notes
+from httpdyno.model import Outcome, Validity
+
+
+def test_reasons_that_differ_in_their_numbers_only_are_one_line() -> None:
+    limited = [
+        trial("a", block, validity=Validity.ORIGIN_LIMITED, validity_reason=f"busy for {share} % (at most 5 %)")
+        for block, share in enumerate(("69", "7.5", "12"))
+    ]
+    crashed = trial("a", 4, outcome=Outcome.CRASHED, validity=None, reason="killed by SIGSEGV")
+    assert trial_notes([*limited, crashed]) == (
+        "ORIGIN_LIMITED: busy for 69 % (at most 5 %), or similar (3 of 4 trials)",
+        "crashed: killed by SIGSEGV (1 of 4 trials)",
+    )
+
+
+def test_reasons_of_other_words_or_verdicts_stay_apart() -> None:
+    trials = [
+        trial("a", 0, validity=Validity.ORIGIN_LIMITED, validity_reason="late by 3 ms"),
+        trial("a", 1, validity=Validity.ORIGIN_LIMITED, validity_reason="busy for 3 %"),
+        trial("a", 2, validity=Validity.UNSTEADY, validity_reason="busy for 3 %"),
+        trial("a", 3, validity=Validity.UNSTEADY, validity_reason="busy for 3 %"),
+    ]
+    assert trial_notes(trials) == (
+        "ORIGIN_LIMITED: late by 3 ms (1 of 4 trials)",
+        "ORIGIN_LIMITED: busy for 3 % (1 of 4 trials)",
+        "UNSTEADY: busy for 3 % (2 of 4 trials)",
+    )
+    assert trial_notes(trials[:1]) == ("ORIGIN_LIMITED: late by 3 ms",)
+
+
+def test_trials_that_went_well_need_no_words() -> None:
+    assert trial_notes(trials_of("a", [1.0, 2.0])) == ()
