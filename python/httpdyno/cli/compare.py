@@ -84,8 +84,8 @@ def compare(
     else:
         compared = compare_two_runs(a, b, metrics, thresholds, anyway=anyway)
     print_table(compared.table, format)
-    for failure in compared.failures:
-        tell(failure)
+    for line in (*compared.failures, *(compared.unjudged if thresholds else ())):
+        tell(line)
     if compared.failures:
         raise typer.Exit(CheckFailed.exit_code)
     for threshold in thresholds:

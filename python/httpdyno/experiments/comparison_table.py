@@ -73,6 +73,11 @@ class ComparedRow:
     notes: tuple[str, ...] = ()
 
     @property
+    def judged(self) -> bool:
+        """Whether anything can be said, be it that no difference shows."""
+        return self.comparison is not None and self.comparison.p is not None
+
+    @property
     def failures(self) -> tuple[str, ...]:
         """The thresholds that are passed, each in one line that says by what."""
         ratio = self.comparison.ratio if self.comparison else None
@@ -89,6 +94,8 @@ class Compared:
     """The metrics by which anything could be said, be it that no difference shows."""
     failures: tuple[str, ...]
     """The thresholds that are passed, each in one line."""
+    unjudged: tuple[str, ...]
+    """The rows of which nothing can be said, each in one line with the reason."""
 
 
 def row_of(
@@ -134,8 +141,12 @@ def compared(
     of_rows = [Note(note, index) for index, row in enumerate(rows) for note in (*row.notes, *_passing(row))]
     of_all = [Note(note) for note in (*notes, *_level_notes(rows))]
     table = Table(_columns(names, values, rows), tuple(map(_cells, rows)), notes=(*of_rows, *of_all))
-    judged = frozenset(row.metric.name for row in rows if row.comparison and row.comparison.p is not None)
-    return Compared(table, judged, tuple(failure for row in rows for failure in row.failures))
+    return Compared(
+        table,
+        judged=frozenset(row.metric.name for row in rows if row.judged),
+        failures=tuple(failure for row in rows for failure in row.failures),
+        unjudged=tuple(f"{row.label}: {row.metric.name} {row.verdict}" for row in rows if not row.judged),
+    )
 
 
 def _columns(names: Sequence[Column], values: tuple[str, str], rows: Sequence[ComparedRow]) -> tuple[Column, ...]:

@@ -92,7 +92,11 @@ def test_the_metric_of_a_threshold_is_shown_with_those_that_are_asked_for(httpdy
     ]
     # The doubles have no time: whoever asks must not believe that it was held against the threshold.
     assert ended.code == 3
-    assert ended.err == "httpdyno: --fail-if 'time > +3%': nothing could be held against it; see the verdicts\n"
+    assert ended.err.splitlines() == [
+        "httpdyno: go: time not judged, 0 trials of 3 or more",
+        "httpdyno: rust: time not judged, 0 trials of 3 or more",
+        "httpdyno: --fail-if 'time > +3%': nothing could be held against it; see the verdicts",
+    ]
 
 
 def test_a_gate_that_nothing_could_be_held_against_does_not_open(httpdyno: Command, tmp_path: Path) -> None:
@@ -102,7 +106,20 @@ def test_a_gate_that_nothing_could_be_held_against_does_not_open(httpdyno: Comma
     ended = httpdyno("compare", "before", "after", "--fail-if", "rightPerSec < -5%", "--format", "json")
     assert ended.code == 3
     assert [row["verdict"] for row in ended.rows] == ["not judged, B: crashed"]
-    assert httpdyno("compare", "before", "after").code == 0
+    ended = httpdyno("compare", "before", "after")
+    assert (ended.code, ended.err) == (0, "")
+
+
+def test_a_gate_says_whom_it_lets_pass_unjudged(httpdyno: Command, tmp_path: Path) -> None:
+    keep(tmp_path, "before", trials_of("go", BEFORE) + trials_of("gone", BEFORE) + trials_of("rust", BEFORE))
+    spoiled = [*trials_of("go", AFTER[:4]), trial("go", 4, outcome=Outcome.CRASHED, validity=None)]
+    keep(tmp_path, "after", spoiled + trials_of("rust", BEFORE), hours=1)
+    ended = httpdyno("compare", "before", "after", "--fail-if", "rightPerSec < -5%")
+    assert ended.code == 0
+    assert ended.err.splitlines() == [
+        "httpdyno: go: rightPerSec not judged, B: crashed",
+        "httpdyno: gone: rightPerSec only in A",
+    ]
 
 
 def test_runs_of_two_machines_are_refused_and_compared_anyway(httpdyno: Command, tmp_path: Path) -> None:
