@@ -1,4 +1,4 @@
-"""The reference page of the records, generated from the types that define them."""
+"""Pages that say what the code says: the reference of the records, tables that are written into other pages."""
 
 from typing import Any, Final
 
@@ -6,7 +6,7 @@ from httpdyno.model.record import RECORD_VERSION, Field, schema
 from httpdyno.model.sample import Sample
 from httpdyno.model.trial import Trial
 
-__all__ = ["records_page"]
+__all__ = ["records_page", "with_table"]
 
 _INTRODUCTION: Final = """# Records
 
@@ -33,6 +33,21 @@ def records_page() -> str:
         *_section("samples.parquet", Sample),
     ]
     return "\n".join(parts) + "\n"
+
+
+def with_table(page: str, name: str, table: str) -> str:
+    """Write a table into a page, between the pair of comments that bears its name.
+
+    Raises
+    ------
+    ValueError
+        If the page has no place for it.
+    """
+    begin, end = f"<!-- generated: {name} -->", f"<!-- end: {name} -->"
+    if page.count(begin) != 1 or page.count(end) != 1:
+        raise ValueError(f"the page needs one {begin} and one {end}")
+    before, _, rest = page.partition(begin)
+    return f"{before}{begin}\n\n{table}\n{end}{rest.partition(end)[2]}"
 
 
 def _section(title: str, record: type[Any]) -> list[str]:

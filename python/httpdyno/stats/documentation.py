@@ -1,12 +1,12 @@
 """The tables of the page about statistics, computed by what they speak of."""
 
-import re
 from collections.abc import Callable, Iterable
 from math import comb
 from typing import Final
 
 import numpy as np
 
+from httpdyno.model.documentation import with_table
 from httpdyno.stats.order import median_interval
 from httpdyno.stats.power import relative_power, smallest_difference
 
@@ -28,10 +28,7 @@ def with_tables(page: str) -> str:
         If the page has no place for one of them.
     """
     for name, table in _TABLES.items():
-        begin, end = f"<!-- generated: {name} -->", f"<!-- end: {name} -->"
-        if page.count(begin) != 1 or page.count(end) != 1:
-            raise ValueError(f"the page needs one {begin} and one {end}")
-        page = re.sub(f"{begin}.*?{end}", f"{begin}\n\n{table()}\n{end}", page, flags=re.DOTALL)
+        page = with_table(page, name, table())
     return page
 
 
