@@ -20,6 +20,7 @@ from httpdyno.model import (
     MemoryPoint,
     Outcome,
     Sample,
+    Tally,
     ThroughputPoint,
     Trial,
     Validity,
@@ -104,9 +105,8 @@ def plain_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Whatever a subject or a machine says of itself is an attack, or very long."""
     trials = trials_of(2, 3, lambda subject: (HOSTILE, LONG)[subject])
-    trials.append(
-        trial("liar", 0, method=HOSTILE, validity=Validity.INCORRECT, validity_reason=HOSTILE, counters=counters(3))
-    )
+    incorrect = {"validity": Validity.INCORRECT, "validity_reason": HOSTILE, "tally": Tally(right=90, late=10)}
+    trials.append(trial("liar", 0, method=HOSTILE, counters=counters(3), **incorrect))
     return write_page(
         tmp_path_factory.mktemp("hostile"),
         trials,

@@ -97,6 +97,14 @@ def test_a_table_is_filtered_by_every_word_that_is_typed(plain_page: Path, open_
     assert page.locator("#figures tbody tr:visible").count() == 5
 
 
+def test_a_number_beyond_its_limit_is_marked(hostile_page: Path, open_page: Open) -> None:
+    page = open_page(hostile_page).page
+    place = page.locator("#trials th").all_inner_texts().index("wrong_answers\n\u2264 0.5 %") + 1
+    cells = page.locator(f"#trials td:nth-child({place})")
+    assert cells.all_inner_texts() == ["0"] * 6 + ["10"]
+    assert cells.locator(".doubtful").all_inner_texts() == ["10"]
+
+
 # --- charts
 
 

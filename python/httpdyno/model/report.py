@@ -29,8 +29,10 @@ class Report:
     """The ranking, a row a subject."""
     comparisons: Table
     """Every pair: ratio, interval, what may be said."""
+    rules: Table
+    """A row for each rule that the trials are held against: what it allows, and the worst that was found."""
     validity: Table
-    """A row a trial: outcome, validity, and the reason with the number it rests on."""
+    """A row a trial: outcome, validity, the reason, and the number of each rule."""
     errors: Table
     """What subjects reported that was no status: by name, and what the web had done."""
     charts: tuple[Chart, ...]

@@ -38,6 +38,8 @@ class Column:
     description: str = ""
     shown: bool = True
     """False: only machine-readable formats carry it (``subject``, for one)."""
+    limit: float | None = None
+    """Largest number that is as it should be: a page marks what is beyond."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,9 @@ from httpdyno.experiments.report.outcome_charts import error_table, status_chart
 from httpdyno.experiments.report.ranking_charts import cost_chart, ranking_chart, ratio_chart
 from httpdyno.experiments.report.response_charts import distribution_chart, percentile_chart, response_histograms
 from httpdyno.experiments.report.subjects import subject_names
-from httpdyno.experiments.report.tables import comparison_table, ranking_table, trial_overview
+from httpdyno.experiments.report.tables import comparison_table, ranking_table
 from httpdyno.experiments.report.time_charts import memory_chart, throughput_chart
+from httpdyno.experiments.report.trust_tables import rule_table, trial_overview
 from httpdyno.experiments.reservation import reservations
 from httpdyno.judge import believed_trials, rank
 from httpdyno.model import Chart, Ranking, Report, Table, Trial
@@ -81,6 +82,7 @@ def _report(run: Run, definition: Definition) -> Report:
         comparisons=comparison_table(
             (pair for ranking in rankings.values() for pair in ranking.comparisons), metric, names
         ),
+        rules=rule_table(trials),
         validity=trial_overview(trials, names),
         errors=error_table(trials, names, run.samples()),
         charts=tuple(charts),

@@ -1,13 +1,13 @@
-"""The tables of a report beside the ranking: every pair, and every trial with what its validity rests on."""
+"""The tables of a report that rank: the figures of each subject, and every pair."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from httpdyno.judge.wording import difference_text
-from httpdyno.model import Column, ColumnKind, Comparison, Metric, Table, Trial
+from httpdyno.model import Column, ColumnKind, Comparison, Metric, Table
 
-__all__ = ["comparison_table", "ranking_table", "trial_overview"]
+__all__ = ["comparison_table", "ranking_table", "without_empty"]
 
 _NAMES: Final = 3
 """A row is named by its id, its language and its method."""
@@ -23,15 +23,6 @@ _PAIRS: Final = (
     Column("p", description="chance of such a difference between equals, after Holm's correction"),
     Column("blocks", ColumnKind.INTEGER, description="pairs of trials that it rests on"),
     Column("says"),
-)
-_TRIALS: Final = (
-    Column("trial", ColumnKind.INTEGER, description="in the order in which they ran, from 0"),
-    Column("block", ColumnKind.INTEGER, description="trials of one block shared what the machine was like"),
-    Column("condition"),
-    Column("subject"),
-    Column("outcome", description="how the trial ended"),
-    Column("validity", description="whether its figures say something about the subject"),
-    Column("reason", description="why it failed, or is not valid"),
 )
 
 
@@ -80,31 +71,14 @@ def comparison_table(comparisons: Iterable[Comparison], metric: Metric, names: M
         )
         for comparison in comparisons
     ]
-    return _without_empty(Table(_PAIRS, tuple(rows)), "condition")
-
-
-def trial_overview(trials: Sequence[Trial], names: Mapping[str, str]) -> Table:
-    """List every trial: how it ended, whether it can be believed, and why not."""
-    rows = [
-        (
-            trial.trial,
-            trial.block,
-            trial.condition,
-            names[trial.subject],
-            trial.outcome.value,
-            trial.validity.value if trial.validity else None,
-            trial.reason or trial.validity_reason,
-        )
-        for trial in trials
-    ]
-    return _without_empty(Table(_TRIALS, tuple(rows)), "condition")
+    return without_empty(Table(_PAIRS, tuple(rows)), "condition")
 
 
 def _chance(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.2g}"  # smaller ones rest on assumptions that nobody can check
 
 
-def _without_empty(table: Table, name: str) -> Table:
+def without_empty(table: Table, name: str) -> Table:
     """Leave out a column that says nothing: the condition of an experiment that has one only."""
     if any(table.values(name)):
         return table

@@ -21,6 +21,8 @@ __all__ = ["page"]
 
 _WIDE: Final = 760
 _NARROW: Final = 350
+_SHORT: Final = 28
+_MUCH: Final = 60
 _FONT: Final = re.compile(r' font-family="[^"]*"')
 _TONES: Final = (
     {outcome.value: "bad" for outcome in Outcome}
@@ -28,6 +30,7 @@ _TONES: Final = (
     | {Validity.VALID.value: "good", Outcome.OK.value: "good", Validity.INCORRECT.value: "bad"}
 )
 """How a word is tinted that says how something went."""
+_TONED: Final = frozenset({"outcome", "validity", "verdict"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,8 @@ class _Cell:
     text: str
     value: str
     """A number, or the text; empty when nothing is known."""
-    right: bool
+    layout: str
+    """Whether it stands at the right, or is a text that may be broken."""
     tone: str
 
 
@@ -117,6 +121,7 @@ def page(report: Report) -> str:
             "figures": _grid("figures", report.table, places),
             "pairs": _grid("pairs", report.comparisons, places),
             "errors": _grid("errors", report.errors, places),
+            "rules": _grid("rules", report.rules, places),
             "trials": _grid("trials", report.validity, places),
             "published": _grid("published", report.published, places) if report.published else None,
         },
@@ -183,8 +188,19 @@ def _unit(column: Column) -> str:
 
 def _cell(cell: Cell, column: Column) -> _Cell:
     text = cell_text(cell, column)
-    value = "" if cell is None else str(cell)
-    return _Cell(text, value, right_aligned(column), _TONES.get(text, "") if isinstance(cell, str) else "")
+    return _Cell(text, "" if cell is None else str(cell), _layout(text, column), _tone(cell, column))
+
+
+def _layout(text: str, column: Column) -> str:
+    if right_aligned(column):
+        return "right"
+    return "text much" if len(text) > _MUCH else "text" if len(text) > _SHORT else ""
+
+
+def _tone(cell: Cell, column: Column) -> str:
+    if isinstance(cell, str):
+        return _TONES.get(cell, "") if column.name in _TONED else ""
+    return "doubtful" if cell is not None and column.limit is not None and cell > column.limit else ""
 
 
 def _subject(table: Table, row: tuple[Cell, ...], places: Mapping[str, int]) -> int | None:

@@ -22,6 +22,7 @@ from httpdyno.model import (
     Outcome,
     Report,
     Sample,
+    Tally,
     ThroughputPoint,
     Trial,
     Validity,
@@ -250,6 +251,29 @@ def test_every_trial_is_told_with_its_reason(tmp_path: Path) -> None:
     assert report.validity.values("reason") == (None, "9 of 10 answers are wrong", "killed by SIGSEGV")
     assert report.headline.endswith("; not ranked: C b (INCORRECT), C c (crashed)")
     assert [series.name for series in chart(report, "ranking").series if not series.faint] == ["C a"]
+
+
+def test_every_rule_is_told_with_the_worst_that_was_found(tmp_path: Path) -> None:
+    trials = [
+        trial("a", 0, 1.0, tally=Tally(right=1000)),
+        trial("b", 0, 9.0, tally=Tally(right=960, late=40), validity=Validity.INCORRECT, validity_reason="4 %"),
+        trial("c", 0, outcome=Outcome.CRASHED, reason="SIGSEGV", validity=None, summary=None, tally=None),
+    ]
+    report = report_of(tmp_path, trials)
+    rules = dict(zip(report.rules.values("rule"), report.rules.rows, strict=True))
+    columns = [column.name for column in report.rules.columns]
+    wrong = dict(zip(columns, rules["wrong_answers"], strict=True))
+    assert (wrong["at most"], wrong["worst"], wrong["trial"], wrong["failed"]) == (0.5, 4.0, 1, 1)
+    assert wrong["makes it"] == "INCORRECT"
+    assert "4 % of the answers are wrong" in str(wrong["says"])
+    # Nobody measured the CPUs of these trials: the rule says so, and has no column among the trials.
+    origin = dict(zip(columns, rules["origin_cpu"], strict=True))
+    assert (origin["worst"], origin["trial"], origin["failed"]) == (None, None, 0)
+    assert str(origin["says"]).startswith("not judged: ")
+    names = [column.name for column in report.validity.columns]
+    assert "origin_cpu" not in names
+    assert report.validity.values("wrong_answers") == (0.0, 4.0, None)
+    assert report.validity.columns[names.index("wrong_answers")].limit == 0.5
 
 
 def test_two_subjects_of_one_name_are_told_apart_by_their_ids(tmp_path: Path) -> None:
