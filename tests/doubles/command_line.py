@@ -3,7 +3,10 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+CORRECT: Final = frozenset({"VALID", "ORIGIN_LIMITED", "UNSTEADY"})
+"""What the trial of a correct client may be: nobody keeps the machine of the tests from having other work."""
 
 
 @dataclass(frozen=True)

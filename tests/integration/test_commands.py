@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from conftest import ANSWERS_ALL, MakeSubject
-from doubles.command_line import Command, Ended
+from doubles.command_line import CORRECT, Command, Ended
 from httpdyno.store import open_run
 
 START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())"]
@@ -41,8 +41,8 @@ def test_a_crawl_is_verified_from_end_to_end(
     ended = httpdyno("bench", *given, "--urls", "list", "--repeat", "2")
     assert ended.code == 0, ended.err
     rows = {row["subject"]: row for row in ended.rows}
-    assert (rows["asks"]["verdict"], rows["asks"]["wrong"], rows["asks"]["2xx"]) == ("VALID", 0, 3)
-    assert (rows["lies"]["verdict"], rows["lies"]["wrong"]) == ("INCORRECT", 3)
+    assert (rows["asks"]["verdict"] in CORRECT, rows["asks"]["wrong"], rows["asks"]["2xx"]) == (True, 0, 3)
+    assert (rows["lies"]["verdict"] != "VALID", rows["lies"]["wrong"]) == (True, 3)
     (folder,) = (tmp_path / "runs").iterdir()
     run = open_run(folder)
     assert [trial.block for trial in run.records()] == [0, 0, 1, 1]
@@ -56,7 +56,18 @@ def test_what_is_no_url_is_a_row_with_an_error(
     make_subject("asks", ASKS)
     (tmp_path / "list").write_text("a.example\nnot a url\nhttps://[::1\n", encoding="utf-8")
     ended = httpdyno(
-        "bench", "asks", "--subjects", str(subject_folders), "--web", "plain", "--urls", "list", "--format", "json"
+        "bench",
+        "asks",
+        "--subjects",
+        str(subject_folders),
+        "--web",
+        "plain",
+        "--urls",
+        "list",
+        "--repeat",
+        "1",
+        "--format",
+        "json",
     )
     (row,) = ended.rows
     assert (row["totalUrls"], row["2xx"], row["Exception"], row["wrong"]) == (3, 1, 2, 0)
@@ -71,12 +82,26 @@ def test_two_runs_at_once_do_not_meet(
     nothing_left: Callable[..., None],
 ) -> None:
     make_subject("asks", ASKS)
-    given = ["bench", "asks", "--subjects", str(subject_folders), "--web", "plain", "--limit", "20", "--format", "json"]
+    given = [
+        "bench",
+        "asks",
+        "--subjects",
+        str(subject_folders),
+        "--web",
+        "plain",
+        "--limit",
+        "20",
+        "--repeat",
+        "1",
+        "--format",
+        "json",
+    ]
     both = [wait_for_end(process) for process in [start(*given), start(*given)]]
     for ended in both:
         assert ended.code == 0, ended.err
         (row,) = ended.rows
-        assert (row["verdict"], row["totalUrls"], row["wrong"], row["connections"]) == ("VALID", 20, 0, 20)
+        assert (row["totalUrls"], row["wrong"], row["connections"]) == (20, 0, 20)
+        assert row["verdict"] in CORRECT
     runs = list((tmp_path / "runs").iterdir())
     assert len(runs) == 2
     assert all(open_run(run).manifest.state == "complete" for run in runs)

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from conftest import TESTS
-from doubles.command_line import Command
-from httpdyno.model import Outcome, Validity
+from doubles.command_line import CORRECT, Command
+from httpdyno.model import Outcome
 from httpdyno.store import open_run
 
 GOOD = {
@@ -59,13 +59,14 @@ def url_list(tmp_path: Path) -> str:
 def test_every_invalid_line_is_a_row_with_an_error_name(httpdyno: Command, url_list: str, tmp_path: Path) -> None:
     ended = httpdyno(
         "bench", "seed-form-adapter", "--subjects", str(TESTS / "fixtures"), "--web", "plain", "--urls", url_list,
-        "--format", "json",
+        "--format", "json", "--repeat", "1",
     )  # fmt: skip
     assert ended.code == 0, ended.err
     (folder,) = (tmp_path / "runs").iterdir()
     run = open_run(folder)
     (trial,) = run.records()
-    assert (trial.outcome, trial.validity) == (Outcome.OK, Validity.VALID), trial.reason
+    assert trial.outcome is Outcome.OK, trial.reason
+    assert trial.validity in CORRECT, trial.validity_reason
     samples = run.samples().with_columns(pl.col("verdict").cast(pl.String)).collect()
     assert samples.filter(pl.col("verdict") != "right").rows() == []
     errors = samples.filter(pl.col("status").is_null())
@@ -77,7 +78,8 @@ def test_every_invalid_line_is_a_row_with_an_error_name(httpdyno: Command, url_l
     assert answered.height == len(BAD)
     assert set(answered["url"]) == set(GOOD.values())
     (row,) = ended.rows
-    assert (row["verdict"], row["totalUrls"], row["Exception"], row["wrong"]) == ("VALID", 2 * len(BAD), len(BAD), 0)
+    assert (row["totalUrls"], row["Exception"], row["wrong"]) == (2 * len(BAD), len(BAD), 0)
+    assert row["verdict"] in CORRECT
 
 
 def test_the_list_is_handed_on_in_its_order(httpdyno: Command, url_list: str) -> None:

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from conftest import TESTS
-from doubles.command_line import Command, Ended
-from httpdyno.model import Outcome, Trial, Validity
+from doubles.command_line import CORRECT, Command, Ended
+from httpdyno.model import Outcome, Trial
 from httpdyno.store import Run, open_run
 
 ADAPTER = ["seed-form-adapter", "--subjects", str(TESTS / "fixtures")]
@@ -28,7 +28,7 @@ def crawled(httpdyno: Command, tmp_path: Path) -> Any:
     """Crawl with the adapter; give what the command printed, and its run."""
 
     def crawl(*arguments: str) -> tuple[Ended, Run]:
-        ended = httpdyno("bench", *ADAPTER, *arguments, "--format", "json")
+        ended = httpdyno("bench", *ADAPTER, "--repeat", "1", *arguments, "--format", "json")
         assert ended.code == 0, ended.err
         (folder,) = (tmp_path / "runs").iterdir()
         return ended, open_run(folder)
@@ -50,9 +50,10 @@ def test_it_crawls_the_top_sites_as_it_stands(crawled: Any) -> None:
     ended, run = crawled("--web", "top-sites", "--limit", "300")
     assert at_fault(run) == []
     (row,) = ended.rows
-    assert (row["verdict"], row["wrong"], row["totalUrls"]) == ("VALID", 0, 300)
+    assert (row["wrong"], row["totalUrls"]) == (0, 300)
+    assert row["verdict"] in CORRECT
     trial = only_trial(run)
-    assert (trial.outcome, trial.validity) == (Outcome.OK, Validity.VALID)
+    assert (trial.outcome, trial.validity in CORRECT) == (Outcome.OK, True)
     # A top site answers in every way there is: a crawl that met one kind only would prove little.
     assert min(row["2xx"], row["4xx"], row["Exception"]) > 0
 
