@@ -55,20 +55,8 @@ def test_what_is_no_url_is_a_row_with_an_error(
 ) -> None:
     make_subject("asks", ASKS)
     (tmp_path / "list").write_text("a.example\nnot a url\nhttps://[::1\n", encoding="utf-8")
-    ended = httpdyno(
-        "bench",
-        "asks",
-        "--subjects",
-        str(subject_folders),
-        "--web",
-        "plain",
-        "--urls",
-        "list",
-        "--repeat",
-        "1",
-        "--format",
-        "json",
-    )
+    given = ["bench", "asks", "--subjects", str(subject_folders), "--web", "plain", "--repeat", "1", "--format", "json"]
+    ended = httpdyno(*given, "--urls", "list")
     (row,) = ended.rows
     assert (row["totalUrls"], row["2xx"], row["Exception"], row["wrong"]) == (3, 1, 2, 0)
 
@@ -82,21 +70,8 @@ def test_two_runs_at_once_do_not_meet(
     nothing_left: Callable[..., None],
 ) -> None:
     make_subject("asks", ASKS)
-    given = [
-        "bench",
-        "asks",
-        "--subjects",
-        str(subject_folders),
-        "--web",
-        "plain",
-        "--limit",
-        "20",
-        "--repeat",
-        "1",
-        "--format",
-        "json",
-    ]
-    both = [wait_for_end(process) for process in [start(*given), start(*given)]]
+    given = ["bench", "asks", "--subjects", str(subject_folders), "--web", "plain", "--repeat", "1", "--format", "json"]
+    both = [wait_for_end(process) for process in [start(*given, "--limit", "20"), start(*given, "--limit", "20")]]
     for ended in both:
         assert ended.code == 0, ended.err
         (row,) = ended.rows
