@@ -12,6 +12,7 @@ from httpdyno.report.cell import without_controls
 from httpdyno.report.charts.theme import Theme
 
 __all__ = [
+    "FACE",
     "LABEL_SIZE",
     "Canvas",
     "Part",
@@ -28,6 +29,8 @@ __all__ = [
 ]
 
 LABEL_SIZE: Final = 12
+FACE: Final = 0.87
+"""Words are measured in a narrower face than some readers have: they are cut at this share of the room they have."""
 Part = dict[str, Any]
 """Part of a specification, as Vega-Lite writes it: Altair's classes for these are slow, with a hundred fields each."""
 _NARROW_BELOW: Final = 500
@@ -102,7 +105,7 @@ class Canvas:
             "title": None,
             "labelColor": self.theme.ink,
             "labelFontSize": LABEL_SIZE + 1,
-            "labelLimit": int(width) - 10,
+            "labelLimit": int(FACE * (width - 10)),
             "labelPadding": 10,
             "minExtent": int(width),
             "maxExtent": int(width),

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 
-from httpdyno.model import Axis, Series
+from httpdyno.model import Axis, Chart, Series
 
-__all__ = ["apart", "figure", "point_words", "text_width", "with_unit"]
+__all__ = ["apart", "figure", "point_words", "pointed_at", "text_width", "with_unit"]
 
 _CHARACTER: float = 0.62
 """Mean width of a character as a share of its size, in the widest of the faces that readers have."""
+_POINTS = 160
+"""How many points of a chart say what they are: enough to find one near a pointer, few enough for a small page."""
+_FEWEST_POINTS = 12
 _THOUSAND = 1000
 _DIGITS = 100
 
@@ -59,6 +62,12 @@ def with_unit(value: float, axis: Axis) -> str:
     # Percentiles tell themselves apart by their nines.
     number = f"{value:.6g}" if axis.unit == "%" else figure(value)
     return f"{number} {axis.unit}".strip()
+
+
+def pointed_at(chart: Chart, series: Series) -> range:
+    """Choose the points of a series that say what they are when they are pointed at."""
+    drawn = sum(not one.faint for one in chart.series)
+    return range(0, len(series.x), max(1, len(series.x) // max(_FEWEST_POINTS, _POINTS // max(drawn, 1))))
 
 
 def point_words(series: Series, place: int, x: Axis, y: Axis) -> str:

@@ -4,8 +4,9 @@ from typing import Any, Final
 
 import altair as alt
 
-from httpdyno.model import Chart, Series
+from httpdyno.model import Chart
 from httpdyno.report.charts.canvas import (
+    FACE,
     LABEL_SIZE,
     Canvas,
     domain,
@@ -17,25 +18,26 @@ from httpdyno.report.charts.canvas import (
     scale,
     share,
 )
-from httpdyno.report.charts.labels import apart, point_words, text_width
+from httpdyno.report.charts.labels import apart, point_words, pointed_at, text_width
 
 __all__ = ["draw"]
 
 _HEIGHT: Final = 300
 _LABEL_GAP: Final = 17
 _LEADER: Final = 26
+_NAMES_AT_MOST: Final = 180
 _SIDE: Final = 62
 """Room for the labels of the vertical axis."""
 _ABOVE: Final = 28
 """A legend stands above the title of the vertical axis."""
-_HOVER_POINTS: Final = 40
 _OPACITY: Final = {"condition": {"test": "datum.faint", "value": 0.3}, "value": 1}
 
 
 def draw(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
     """Draw a chart of kind ``LINES``."""
     names = drawn(chart)
-    beside = 0 if canvas.narrow else _LEADER + max((text_width(name, LABEL_SIZE) for name in names), default=0)
+    longest = min(max((text_width(name, LABEL_SIZE) for name in names), default=0), _NAMES_AT_MOST)
+    beside = 0 if canvas.narrow else _LEADER + longest
     width = int(canvas.width - _SIDE - beside)
     across = domain(chart.x, [x for series in chart.series for x in series.x if not isinstance(x, str)])
     up = domain(chart.y, [y for series in chart.series for y in series.y])
@@ -61,7 +63,8 @@ def draw(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many 
 def _rows(chart: Chart) -> list[dict[str, Any]]:
     return [
         {"x": placed(chart.x, x), "y": y, "name": series.name, "line": number, "place": place, "faint": series.faint}
-        for number, series in enumerate(chart.series)
+        # The first is drawn last, so that it lies on top.
+        for number, series in reversed(list(enumerate(chart.series)))
         for place, (x, y) in enumerate(zip(series.x, series.y, strict=True))
         if not isinstance(x, str) and fits(chart.x, x) and fits(chart.y, y)
     ]
@@ -72,14 +75,10 @@ def _hover_rows(chart: Chart) -> list[dict[str, Any]]:
         {"x": placed(chart.x, x), "y": y, "name": series.name, "words": point_words(series, place, chart.x, chart.y)}
         for series in chart.series
         if not series.faint
-        for place, (x, y) in _thinned(series)
+        for place in pointed_at(chart, series)
+        for x, y in [(series.x[place], series.y[place])]
         if not isinstance(x, str) and fits(chart.x, x) and fits(chart.y, y)
     ]
-
-
-def _thinned(series: Series) -> list[tuple[int, tuple[float | str, float | None]]]:
-    points = list(enumerate(zip(series.x, series.y, strict=True)))
-    return points[:: max(1, len(points) // _HOVER_POINTS)]
 
 
 def _names(
@@ -118,7 +117,13 @@ def _names(
         "y": number("toY", scale=pixels_y, axis=None),
         "text": named("name"),
     }
-    looks = {"align": "left", "baseline": "middle", "fontSize": LABEL_SIZE, "color": canvas.theme.ink}
+    looks = {
+        "align": "left",
+        "baseline": "middle",
+        "fontSize": LABEL_SIZE,
+        "color": canvas.theme.ink,
+        "limit": int(FACE * _NAMES_AT_MOST),
+    }
     return alt.layer(
         canvas.marks("rule", rows, leader, strokeWidth=1, opacity=0.6), canvas.marks("text", rows, text, **looks)
     )

@@ -1,12 +1,13 @@
 """Draws a small frame for each series, all on the same scales, with the others in grey behind it."""
 
+from collections.abc import Iterable
 from typing import Any, Final, cast
 
 import altair as alt
 
 from httpdyno.model import Chart, Series
-from httpdyno.report.charts.canvas import Canvas, Part, domain, drawn, fits, named, number, scale, unit
-from httpdyno.report.charts.labels import point_words
+from httpdyno.report.charts.canvas import FACE, Canvas, Part, domain, drawn, fits, named, number, scale, unit
+from httpdyno.report.charts.labels import point_words, pointed_at
 
 __all__ = ["draw"]
 
@@ -15,7 +16,6 @@ _SIDE: Final = 40
 _GAP: Final = 20
 _FEW: Final = 4
 _SOME: Final = 9
-_HOVER_POINTS: Final = 40
 
 
 def draw(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
@@ -57,7 +57,7 @@ def _header(canvas: Canvas, width: int) -> Part:
         "labelColor": canvas.theme.ink,
         "labelFontSize": 13,
         "labelFontWeight": 600,
-        "labelLimit": width,
+        "labelLimit": int(FACE * width),
         "labelPadding": 6,
     }
 
@@ -68,26 +68,35 @@ def _layer(role: str, kind: str, encoding: Part, **looks: Any) -> Any:  # noqa: 
 
 def _rows(chart: Chart, names: list[str]) -> list[dict[str, Any]]:
     """Give every frame its own series, as lines and as points for a pointer to find, and those of the others."""
-    rows = []
+    # Each of many frames has lines of all others: every second point of them says as much.
+    sparse = 2 if len(names) > _FEW else 1
+    rows: list[dict[str, Any]] = []
     for frame in names:
-        for line_number, series in enumerate(chart.series):
-            if series.name != frame and series.faint:
-                continue
-            role = "others" if series.name != frame else "trial" if series.faint else "main"
-            line = {"frame": frame, "line": line_number, "name": series.name}
-            rows += [{**line, **point, "role": role} for _, point in _points(series, chart)]
-            if role == "main":
-                every = max(1, len(series.x) // _HOVER_POINTS)
-                rows += [
-                    {**line, **point, "role": "point", "words": point_words(series, place, chart.x, chart.y)}
-                    for place, point in _points(series, chart)[::every]
-                ]
+        for place, series in enumerate(chart.series):
+            line = {"frame": frame, "line": place, "name": series.name}
+            if series.name == frame:
+                rows += [line | point for point in _own(chart, series)]
+            elif not series.faint:
+                points = _points(chart, series, range(0, len(series.x), sparse))
+                rows += [line | point | {"role": "others"} for point in points]
     return rows
 
 
-def _points(series: Series, chart: Chart) -> list[tuple[int, dict[str, Any]]]:
+def _own(chart: Chart, series: Series) -> list[dict[str, Any]]:
+    points = _points(chart, series, range(len(series.x)))
+    if series.faint:
+        return [point | {"role": "trial"} for point in points]
+    told = [
+        point | {"role": "point", "words": point_words(series, place, chart.x, chart.y)}
+        for place in pointed_at(chart, series)
+        for point in _points(chart, series, [place])
+    ]
+    return [point | {"role": "main"} for point in points] + told
+
+
+def _points(chart: Chart, series: Series, places: Iterable[int]) -> list[dict[str, Any]]:
     return [
-        (place, {"x": x, "y": y})
-        for place, (x, y) in enumerate(zip(series.x, series.y, strict=True))
-        if fits(chart.x, x) and fits(chart.y, y)
+        {"x": series.x[place], "y": series.y[place]}
+        for place in places
+        if fits(chart.x, series.x[place]) and fits(chart.y, series.y[place])
     ]

@@ -32,7 +32,7 @@ def draw(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many 
     names = _rows(main, chart)
     offsets = _placed(names, [(across, width), (up, _HEIGHT)], chart)
     dot = {"filled": True, "size": 130, "opacity": 1, "stroke": canvas.theme.surface, "strokeWidth": 1.5}
-    text = {"align": "left", "baseline": "middle", "fontSize": LABEL_SIZE, "color": canvas.theme.ink}
+    text = {"align": "left", "baseline": "middle", "fontSize": LABEL_SIZE, "color": canvas.theme.ink, "limit": 200}
     layers = [
         canvas.marks("point", rows, told, filled=True, size=34, opacity=0.32),
         canvas.marks("point", names, told, **dot),

@@ -20,7 +20,7 @@ class Theme:
     line: str
     """Grids and rules."""
     others: str
-    """Series that are shown for comparison only, or for which there is no colour left."""
+    """Series that are shown for comparison only."""
     on_fill: str
     """Text on a bar."""
     series: tuple[str, ...]
@@ -29,9 +29,9 @@ class Theme:
     """By the name of a verdict or of a class of status codes."""
 
     def colours(self, names: Sequence[str], order: Sequence[str]) -> list[str]:
-        """Give the colour of each name: that of its place in the order, else its meaning's, else that of all others."""
+        """Give the colour of each name: that of its place in the order, else its meaning's, else that of a label."""
         places = dict(zip(order, self.series, strict=False))
-        return [places.get(name) or self.outcomes.get(name, self.others) for name in names]
+        return [places.get(name) or self.outcomes.get(name, self.quiet) for name in names]
 
 
 _OUTCOMES: Final = (

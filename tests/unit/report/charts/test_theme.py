@@ -63,11 +63,11 @@ def test_everything_stands_out_from_what_it_stands_on(theme: Theme) -> None:
     assert all(contrast(theme.on_fill, colour) >= 4.5 for colour in theme.outcomes.values())
 
 
-def test_a_name_has_its_place_s_colour_its_meaning_s_or_that_of_all_others() -> None:
+def test_a_name_has_its_place_s_colour_its_meaning_s_or_that_of_a_label() -> None:
     assert LIGHT.colours(["b", "right", "unknown"], ["a", "b"]) == [
         LIGHT.series[1],
         LIGHT.outcomes["right"],
-        LIGHT.others,
+        LIGHT.quiet,
     ]
 
 
@@ -75,7 +75,7 @@ def test_more_subjects_than_colours_share_none_of_them() -> None:
     names = [str(number) for number in range(15)]
     colours = LIGHT.colours(names, names)
     assert len(set(colours[:12])) == 12
-    assert set(colours[12:]) == {LIGHT.others}
+    assert set(colours[12:]) == {LIGHT.quiet}
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
