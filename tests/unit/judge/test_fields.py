@@ -49,6 +49,7 @@ OUTPUT = st.lists(st.sampled_from(PIECES) | st.binary(max_size=6), max_size=40).
 @example(b"a,b,c,d\r\r")
 @example("\ufeffu,x\nu,200,x,1,2".encode())
 @example(b",,,,\n,,,,,\n,,,")
+@example(b",,\r,")
 def test_a_line_is_cut_at_its_last_four_commas(output: bytes) -> None:
     expected = []
     for i, line in enumerate(output.decode("utf-8", "replace").split("\n")):
