@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from httpdyno.cli.terminal import reader_may_leave, results, tell
-from httpdyno.errors import HttpdynoError, Interrupted, NothingMeasured, UnknownName
+from httpdyno.errors import HttpdynoError, Interrupted, NothingMeasured, NotResumable, UnknownName
 from httpdyno.experiments.measure import Measured
 from httpdyno.experiments.pending import PendingRun
 from httpdyno.model import Subject, Table
@@ -76,6 +76,8 @@ def telling_of_rest(run: PendingRun) -> Iterator[None]:
     """When an error ends the block, say where the run is and how it goes on."""
     try:
         yield
+    except NotResumable:
+        raise
     except HttpdynoError:
         if run.folder and run.settled:
             tell(_partial(run.folder, run.experiment.name))
