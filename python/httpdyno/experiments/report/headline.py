@@ -10,7 +10,7 @@ from httpdyno.stats import FEWEST_BLOCKS
 __all__ = ["figure_text", "headline", "listed"]
 
 _WHOLE_FROM: Final = 100
-_UNRANKED_AT_MOST: Final = 3
+_NAMED_AT_MOST: Final = 3
 
 
 def headline(
@@ -40,9 +40,12 @@ def headline(
     str
         One sentence, without a full stop.
     """
+    left_out = _left_out(unranked, names)
+    if not ranking.standings:
+        return f"Nobody is ranked: {left_out}" if unranked else "Nothing was measured"
     first = _first(ranking, metric, medians, names)
     ties = [f"{listed([names[subject] for subject in run])} cannot be told apart" for run in _ties(ranking)]
-    return "; ".join([first, *ties, *_left_out(unranked, names)])
+    return "; ".join([first, *ties, *([f"not ranked: {left_out}"] if unranked else [])])
 
 
 def figure_text(value: float) -> str:
@@ -57,8 +60,6 @@ def listed(words: Sequence[str]) -> str:
 
 def _first(ranking: Ranking, metric: Metric, medians: Mapping[str, float], names: Mapping[str, str]) -> str:
     standings = ranking.standings
-    if not standings:
-        return "Nobody is ranked: there is no trial that can be believed" if names else "Nothing was measured"
     best = standings[0]
     if len(standings) == 1:
         return f"{names[best.subject]}: {_figure(medians[best.subject], metric)}{_spread(best)}"
@@ -155,12 +156,18 @@ def _ties(ranking: Ranking) -> list[list[str]]:
     return runs
 
 
-def _left_out(unranked: Mapping[str, str], names: Mapping[str, str]) -> list[str]:
-    if not unranked:
-        return []
-    told = [f"{names[subject]} ({reason})" for subject, reason in list(unranked.items())[:_UNRANKED_AT_MOST]]
-    more = len(unranked) - len(told)
-    return [f"not ranked: {', '.join(told)}{f' and {more} more' if more else ''}"]
+def _left_out(unranked: Mapping[str, str], names: Mapping[str, str]) -> str:
+    """Name those without a rank by the reason that they share: ``A, B and 3 more (crashed), C (INCORRECT)``."""
+    by_reason: dict[str, list[str]] = {}
+    for subject, reason in unranked.items():
+        by_reason.setdefault(reason, []).append(names[subject])
+    return ", ".join(f"{_some(those)} ({reason})" for reason, those in by_reason.items())
+
+
+def _some(words: Sequence[str]) -> str:
+    if len(words) <= _NAMED_AT_MOST:
+        return listed(words)
+    return f"{', '.join(words[:_NAMED_AT_MOST])} and {len(words) - _NAMED_AT_MOST} more"
 
 
 def _figure(value: float, metric: Metric) -> str:

@@ -293,7 +293,7 @@ def test_a_run_in_which_all_failed_has_a_report_that_says_so(tmp_path: Path) -> 
     report = report_of(
         tmp_path, [trial("a", 0, reason="needs go", **failed), trial("b", 0, reason="needs node", **failed)]
     )
-    assert report.headline.startswith("Nobody is ranked: there is no trial that can be believed")
+    assert report.headline == "Nobody is ranked: C a and C b (unavailable)"
     assert report.charts == ()
     assert report.validity.values("reason") == ("needs go", "needs node")
 

@@ -82,16 +82,16 @@ def test_one_subject_has_nobody_to_be_ahead_of() -> None:
 
 
 def test_nobody_is_ranked() -> None:
-    assert said(unranked={"a": "INCORRECT", "b": "crashed"}) == (
-        "Nobody is ranked: there is no trial that can be believed; not ranked: A (INCORRECT), B (crashed)"
+    assert said(unranked={"a": "INCORRECT", "b": "crashed", "c": "INCORRECT"}) == (
+        "Nobody is ranked: A and C (INCORRECT), B (crashed)"
     )
     assert said() == "Nothing was measured"
 
 
 def test_those_without_a_rank_are_named_but_not_all_of_many() -> None:
-    left_out = dict.fromkeys("bcdef", "crashed")
+    left_out = dict.fromkeys("bcdef", "crashed") | {"g": "INCORRECT"}
     assert said(trials_of("a", [10]), unranked=left_out).endswith(
-        "; not ranked: B (crashed), C (crashed), D (crashed) and 2 more"
+        "; not ranked: B, C, D and 2 more (crashed), G (INCORRECT)"
     )
 
 
