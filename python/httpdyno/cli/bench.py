@@ -65,7 +65,14 @@ def bench(
     from httpdyno.cli.display import Display
     from httpdyno.cli.output import check_format, close_run, telling_of_rest
     from httpdyno.cli.preset import print_result, select, selected_before
-    from httpdyno.cli.session import CrawlOptions, begin_crawl, make_place, refuse_beside_resume, resume_named
+    from httpdyno.cli.session import (
+        CrawlOptions,
+        begin_crawl,
+        make_place,
+        options_of_environment,
+        refuse_beside_resume,
+        resume_named,
+    )
     from httpdyno.cli.terminal import messages
     from httpdyno.experiments.measure import measure
     from httpdyno.lab.interruption import Interruption
@@ -77,7 +84,7 @@ def bench(
     if resume is None:
         chosen = select(catalogue, names, "bench", preset=preset, scale=scale, limit=limit, quick=quick)
         options = CrawlOptions(web, seed, timeout, duration, user_agent, concurrency, memory, repeat, quick, preset)
-        place = make_place(cpus, out)
+        place = make_place(cpus, out, environment=options_of_environment(context))
         begun = begin_crawl(options, chosen.subjects, place, interruption, urls=urls, limit=chosen.limit)
     else:
         refuse_beside_resume(context, _BESIDE_RESUME)

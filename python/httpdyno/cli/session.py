@@ -31,6 +31,7 @@ __all__ = [
     "make_crawl",
     "make_place",
     "open_urls",
+    "options_of_environment",
     "refuse_beside_resume",
     "resume_named",
 ]
@@ -149,8 +150,34 @@ def refuse_beside_resume(context: typer.Context, allowed: Collection[str]) -> No
             raise UsageError(f"--resume: {option} cannot be given beside it: a run goes on as it was begun")
 
 
-def make_place(cpus: str | None, runs: Path | None) -> Place:
+def options_of_environment(context: typer.Context) -> tuple[str, ...]:
+    """Give the options that variables of the environment have set, as they would be typed: ``("--limit", "500")``.
+
+    The command of a run has them too: without them it would not repeat the run. ``FORMAT`` only decides how a table is
+    printed.
+    """
+    given = [
+        (parameter.opts[0], str(context.params[parameter.name]))
+        for parameter in context.command.params
+        if parameter.name is not None
+        and parameter.name != "format"
+        and (source := context.get_parameter_source(parameter.name)) is not None
+        and source.name == "ENVIRONMENT"
+    ]
+    return tuple(word for option in given for word in option)
+
+
+def make_place(cpus: str | None, runs: Path | None, *, environment: Sequence[str] = ()) -> Place:
     """Find the engine and the cache; read ``--cpus SUBJECT[:ENGINE]``.
+
+    Parameters
+    ----------
+    cpus : str, optional
+        As it was typed.
+    runs : Path, optional
+        Folder of runs.
+    environment : sequence of str
+        Options that were not typed and belong to the command all the same.
 
     Raises
     ------
@@ -171,7 +198,7 @@ def make_place(cpus: str | None, runs: Path | None) -> Place:
         machine=Machine(subject or None, engine or None),
         cache=cache_folder(),
         runs=runs,
-        command=("httpdyno", *sys.argv[1:]),
+        command=("httpdyno", *sys.argv[1:2], *environment, *sys.argv[2:]),
     )
 
 

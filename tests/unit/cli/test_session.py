@@ -14,6 +14,7 @@ from doubles.command_line import Command
 from httpdyno.cli.session import CrawlOptions, make_place, open_urls
 from httpdyno.errors import EmptyList, Interrupted
 from httpdyno.lab.interruption import Interruption
+from httpdyno.store import open_run
 
 OPTIONS = CrawlOptions("plain", None, "5", "600", "", None, None)
 
@@ -112,3 +113,28 @@ def test_try_takes_what_is_piped_in_also_with_a_limit(
     # /dev/null is no list.
     ended = httpdyno("try", "good", "--subjects", str(subject_folders), *limit, "--format", "plain")
     assert [line.split(",")[0] for line in ended.out.splitlines()] == ["https://host0.example/"]
+
+
+def test_the_command_of_a_run_has_the_options_that_came_from_the_environment(
+    httpdyno: Command,
+    make_subject: MakeSubject,
+    subject_folders: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make_subject("good")
+    for name, value in {"LIMIT": "1", "USER_AGENT": "a b", "REQUEST_TIMEOUT": "9", "FORMAT": "csv"}.items():
+        monkeypatch.setenv(name, value)
+    typed = ["good", "--subjects", str(subject_folders), "--repeat", "1", "--timeout", "2s"]
+    ended = httpdyno("bench", *typed)
+    assert ended.code == 0, ended.err
+    (run,) = (tmp_path / "runs").iterdir()
+    command = open_run(run).manifest.command
+    assert command == ("httpdyno", "bench", "--limit", "1", "--user-agent", "a b", *typed)
+    for name in ("LIMIT", "USER_AGENT", "REQUEST_TIMEOUT"):
+        monkeypatch.delenv(name)
+    # It is enough to repeat the run.
+    assert httpdyno(*command[1:]).code == 0
+    first, second = (open_run(one).manifest for one in sorted((tmp_path / "runs").iterdir()))
+    assert first.settings == second.settings
+    assert first.urls == second.urls
