@@ -65,4 +65,7 @@ def _tell_of(process: int, folder: Path, output: Path) -> None:
     sys.stdout.write(f"{folder}\n")
     sys.stdout.flush()
     tell(f"in the background as process {process}; stop it with: kill {process}")
-    tell(f"watch it with: tail -f {shlex.quote(str(output))}, or: httpdyno runs")
+    listed = (
+        "httpdyno runs" if folder.parent == Path("runs") else f"httpdyno runs --out {shlex.quote(str(folder.parent))}"
+    )
+    tell(f"watch it with: tail -f {shlex.quote(str(output))}, or: {listed}")

@@ -95,15 +95,9 @@ def _built(run: "Run") -> "Report":
 
 
 def _table(run: "Run") -> "Table":
-    """Make the table that ended the run: with what has to be said of the run as a whole under it."""
-    from dataclasses import replace
+    from httpdyno.experiments.reservation import reserved_table
 
-    from httpdyno.experiments.registry import definition_of
-    from httpdyno.experiments.reservation import reservations
-
-    trials = run.records()
-    table = definition_of(run.manifest.experiment).table(trials)
-    return replace(table, notes=(*table.notes, *reservations(run.manifest, finished=len(trials))))
+    return reserved_table(run.manifest, run.records())
 
 
 def _print_schema(run: "Run") -> None:

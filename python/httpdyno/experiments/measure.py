@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from httpdyno.experiments.estimate import Forecast, Key, guess_s
 from httpdyno.experiments.pending import PendingRun
 from httpdyno.experiments.place import Place
 from httpdyno.experiments.registry import definition_of
-from httpdyno.experiments.reservation import reservations
+from httpdyno.experiments.reservation import reserved_table
 from httpdyno.experiments.run import carry_out
 from httpdyno.judge import JudgedTrial
 from httpdyno.lab.cool_down import CoolDown
@@ -132,9 +132,9 @@ def measure(
 
 def _measured(run: PendingRun, new: Sequence[Trial], *, whole: bool) -> Measured:
     trials = tuple(sorted((*run.finished, *new), key=lambda trial: trial.trial))
-    table = definition_of(run.experiment.name).table(trials)
-    notes = reservations(run.manifest, finished=len(trials)) if run.manifest else ()
-    return Measured(run.experiment.name, replace(table, notes=(*table.notes, *notes)), trials, whole, run.folder)
+    name = run.experiment.name
+    table = reserved_table(run.manifest, trials) if run.manifest else definition_of(name).table(trials)
+    return Measured(name, table, trials, whole, run.folder)
 
 
 def _earlier(run: PendingRun) -> dict[Key, float]:

@@ -11,7 +11,7 @@ import polars as pl
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.pair_comparison import compare_within_run
 from httpdyno.experiments.registry import definition_of
-from httpdyno.experiments.reservation import reservations
+from httpdyno.experiments.reservation import reserved_table
 from httpdyno.experiments.run_comparison import compare_two_runs
 from httpdyno.judge import rank
 from httpdyno.judge.pair import find_rankable
@@ -92,8 +92,7 @@ class LoadedRun:
     @property
     def notes(self) -> tuple[str, ...]:
         """What stands under the table: why a trial failed or is not valid, and with what reservations it is read."""
-        reserved = reservations(self.manifest, finished=len(self.trials))
-        return tuple(note.text for note in (*reserved, *self._table.notes))
+        return tuple(note.text for note in self._table.notes)
 
     def table(self) -> pl.DataFrame:
         """Give the table that the experiment prints: a row a subject, the best first; times in ms, sizes in bytes."""
@@ -198,7 +197,7 @@ class LoadedRun:
 
     @property
     def _table(self) -> Table:
-        return self._definition.table(self.records)
+        return reserved_table(self.manifest, self.records)
 
     def _metric(self, name: str | None) -> Metric:
         definition = self._definition

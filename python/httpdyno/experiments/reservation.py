@@ -1,9 +1,13 @@
 """What a run says of itself under its table: that it is only a first look, or not whole."""
 
-from httpdyno.model import Note
+from collections.abc import Sequence
+from dataclasses import replace
+
+from httpdyno.experiments.registry import definition_of
+from httpdyno.model import Note, Table, Trial
 from httpdyno.store import Manifest
 
-__all__ = ["reservations"]
+__all__ = ["reservations", "reserved_table"]
 
 
 def reservations(manifest: Manifest, *, finished: int) -> tuple[Note, ...]:
@@ -27,6 +31,18 @@ def reservations(manifest: Manifest, *, finished: int) -> tuple[Note, ...]:
     if finished < manifest.trials_planned:
         texts.append(f"not whole: {finished} of {manifest.trials_planned} trials")
     return tuple(Note(text) for text in texts)
+
+
+def reserved_table(manifest: Manifest, trials: Sequence[Trial]) -> Table:
+    """Make the table of a run's experiment, with the reservations of the run under it.
+
+    Raises
+    ------
+    UnreadableRun
+        If this version does not know the experiment.
+    """
+    table = definition_of(manifest.experiment).table(trials)
+    return replace(table, notes=(*table.notes, *reservations(manifest, finished=len(trials))))
 
 
 def _times(manifest: Manifest) -> str:

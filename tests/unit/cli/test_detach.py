@@ -65,7 +65,7 @@ def test_the_folder_is_printed_and_the_results_come_there(httpdyno: Command, giv
     assert ended.code == 0
     name = ended.out.strip()
     folder = tmp_path / name
-    assert f"tail -f {name}/output.txt" in ended.err
+    assert ended.err.endswith(f"watch it with: tail -f {name}/output.txt, or: httpdyno runs\n")
     printed = printed_at_the_end(ended, folder)
     assert "trial 1 of 1: good: 3 URLs in" in printed
     assert "rightPerSec" in printed
