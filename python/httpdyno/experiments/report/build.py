@@ -21,7 +21,7 @@ from httpdyno.experiments.report.time_charts import memory_chart, throughput_cha
 from httpdyno.experiments.report.trust_tables import rule_table, trial_overview
 from httpdyno.experiments.reservation import reservations
 from httpdyno.judge import believed_trials, rank
-from httpdyno.model import Chart, Ranking, Report, Table, Trial
+from httpdyno.model import Chart, Ranking, Report, Table, Trial, Validity
 from httpdyno.stats import median
 from httpdyno.store import Run
 
@@ -147,7 +147,11 @@ def _headline(
             for subject in ranked
         }
         present = {trial.subject for trial in group}
-        unranked = {subject: verdicts[subject] for subject in names if subject in present - ranked}
+        unranked = {
+            subject: f"no {metric.name}" if verdicts[subject] == Validity.VALID.value else verdicts[subject]
+            for subject in names
+            if subject in present - ranked
+        }
         sentence = headline(ranking, metric, medians, names, unranked)
         sentences.append(f"{condition}: {sentence}" if condition else sentence)
     return ". ".join(sentences)

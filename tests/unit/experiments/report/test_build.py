@@ -288,6 +288,13 @@ def test_a_run_without_a_trial_has_a_report_that_says_so(tmp_path: Path) -> None
     assert (report.charts, report.table.rows, report.validity.rows) == ((), (), ())
 
 
+def test_who_has_no_figure_to_be_ranked_by_is_told_so(tmp_path: Path) -> None:
+    summary = CrawlSummary(urls=10, time_ns=0, status_2xx=10)
+    assert (
+        report_of(tmp_path, measured("a", [1.0], summary=summary)).headline == "Nobody is ranked: C a (no rightPerSec)"
+    )
+
+
 def test_a_run_in_which_all_failed_has_a_report_that_says_so(tmp_path: Path) -> None:
     failed = {"outcome": Outcome.UNAVAILABLE, "validity": None, "summary": None, "tally": None}
     report = report_of(
