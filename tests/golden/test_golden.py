@@ -16,6 +16,7 @@ from httpdyno.experiments.registry import definition_of, experiment_names
 from httpdyno.experiments.report import build_report
 from httpdyno.model import Outcome, Table, Verdict
 from httpdyno.model.documentation import records_page
+from httpdyno.published import Circumstances, Workload, beside, published_table
 from httpdyno.report import Surface, format_names, render
 from httpdyno.report.html.page import page
 from httpdyno.report.json_schema import experiment_schema
@@ -77,6 +78,16 @@ def test_json_is_as_the_published_schema_says(table: Table) -> None:
     assert len(rows) == 3
     for wrong in (rows[0] | {"more": 1}, rows[0] | {"totalUrls": "many"}, {"subject": "x"}):
         assert not Draft202012Validator(schema).is_valid([wrong])
+
+
+def test_json_beside_published_figures_is_as_the_schema_says(table: Table) -> None:
+    schema = json.loads((REFERENCE / "bench.schema.json").read_text(encoding="utf-8"))
+    published = published_table("crawl")
+    circumstances = Circumstances(machine="ours", web="a web", workload=Workload(urls=1, timeout_s=5), versions={})
+    rows = json.loads(render(beside(table, published, circumstances), "json"))
+    Draft202012Validator(schema).validate(rows)
+    assert rows[0]["timePublished"] is not None
+    assert not Draft202012Validator(schema).is_valid([rows[0] | {"timePublished": []}])
 
 
 def test_the_records_page_says_what_the_records_are() -> None:

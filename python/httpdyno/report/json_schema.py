@@ -47,6 +47,8 @@ def json_schema(columns: tuple[Column, ...], title: str) -> dict[str, Any]:
             "type": "object",
             "properties": properties,
             "required": list(properties),
+            # Beside published figures a row has two further columns for each figure.
+            "patternProperties": {"(Published|Ratio)$": {"type": ["number", "string", "null"]}},
             "additionalProperties": False,
         },
     }
