@@ -116,7 +116,8 @@ def test_an_honest_trial_is_valid(crawl: Try) -> None:
 @two_cpus
 def test_an_origin_whose_cpu_is_hogged_is_the_limit(crawl: Try) -> None:
     with hogs(ENGINE_CPU, 3):
-        trial = crawl(200)
+        # Long enough to be judged, however quickly this kernel lets those run that mostly sleep.
+        trial = crawl(1000)
     assert trial.validity is Validity.ORIGIN_LIMITED, trial.validity_reason
     waiting = {finding.rule.name: finding for finding in findings(trial)}["origin_waiting"]
     # A kernel that does not count it leaves the busy CPU to be seen.
