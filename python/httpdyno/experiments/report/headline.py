@@ -94,9 +94,12 @@ def _shared_lead(
 ) -> str:
     who = listed([names[standing.subject] for standing in leaders])
     what = listed([figure_text(medians[standing.subject]) for standing in leaders])
-    sentence = f"{who} share the lead and cannot be told apart: {what} {_phrase(metric)}"
-    ratio = _comparison(ranking, leaders[0].subject, leaders[1].subject).ratio
-    if len(leaders) > 2 or ratio is None:  # a pair has one ratio
+    pairs = [_comparison(ranking, one.subject, other.subject).ratio for one, other in combinations(leaders, 2)]
+    # A large difference that is called a tie needs its reason.
+    why = ", for too few of their trials count" if None in pairs else ""
+    sentence = f"{who} share the lead and cannot be told apart{why}: {what} {_phrase(metric)}"
+    ratio = pairs[0]
+    if len(pairs) > 1 or ratio is None:
         return sentence
     return f"{sentence}, a ratio of {ratio.estimate:.2f} ({_bounds(ratio)})"
 

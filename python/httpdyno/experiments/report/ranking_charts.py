@@ -138,7 +138,8 @@ def _cpu_ms_an_answer(trial: Trial) -> float | None:
 
 
 def _percent(levels: set[float]) -> str:
-    return " or ".join(f"{100 * level:.4g} %" for level in sorted(levels))
+    low, high = 100 * min(levels), 100 * max(levels)
+    return f"{high:.4g} %" if low == high else f"{low:.4g} % to {high:.4g} %"
 
 
 def _sentence(text: str) -> str:

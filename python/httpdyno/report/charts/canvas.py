@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
 
 import altair as alt
@@ -36,6 +37,8 @@ Part = dict[str, Any]
 _NARROW_BELOW: Final = 500
 _STEPS: Final = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 _TICKS: Final[dict[Scale, tuple[float, ...]]] = {Scale.PERCENTILE: (0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999)}
+_LOGARITHMIC_STEPS: Final = ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
+_LABEL_ROOM: Final = 48
 _MILLISECONDS: Final = (
     "datum.value >= 1000 ? format(datum.value / 1000, '~g') + ' s' : format(datum.value, '~g') + ' ms'"
 )
@@ -84,7 +87,7 @@ class Canvas:
         settings: Part = {"grid": grid, "tickCount": max(2, pixels // 70), "title": _title(axis)}
         settings["titleLimit"] = pixels
         if axis.scale is not Scale.LINEAR:
-            settings["values"] = _values(axis, extent, room=max(2, pixels // 55))
+            settings["values"] = _values(axis, extent, pixels)
         if axis.scale is Scale.PERCENTILE:
             settings["labelExpr"] = _PERCENTILES
         elif axis.unit == "ms":
@@ -227,14 +230,16 @@ def _round_up(value: float) -> float:
     return next(step * decade for step in _STEPS if step * decade >= value * (1 - 1e-9))
 
 
-def _values(axis: Axis, extent: tuple[float, float], *, room: int) -> list[float]:
-    """Choose the values that are labelled on an axis that is not linear."""
+def _values(axis: Axis, extent: tuple[float, float], pixels: int) -> list[float]:
+    """Choose the values that are labelled on an axis that is not linear: as many as have room for their labels."""
     if axis.scale is Scale.PERCENTILE:
         return [stretched(tick) for tick in _TICKS[axis.scale] if stretched(tick) <= extent[1]]
     decades = range(math.floor(math.log10(extent[0])), math.ceil(math.log10(extent[1])) + 1)
-    for steps in ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 5), (1, 3), (1,)):
+    shown: list[float] = []
+    for steps in _LOGARITHMIC_STEPS:
         values = [step * 10.0**decade for decade in decades for step in steps]
         shown = [value for value in values if extent[0] <= value <= extent[1]]
-        if len(shown) <= room:
-            return shown
+        places = [share(axis, extent, value) * pixels for value in shown]
+        if all(after - before >= _LABEL_ROOM for before, after in pairwise(places)):
+            break
     return shown

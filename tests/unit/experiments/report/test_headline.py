@@ -67,6 +67,14 @@ def test_three_that_share_the_lead_have_no_single_ratio() -> None:
     assert text == "A, B and C share the lead and cannot be told apart: 100, 99 and 96 right answers a second"
 
 
+def test_a_large_difference_that_is_not_told_has_its_reason() -> None:
+    # Three blocks say something about a and c; a and b have two in common.
+    text = said(trials_of("a", [200, 201, 199, 200]), trials_of("b", [150, 151]), trials_of("c", [10, 10.1, 9.9, 10]))
+    assert text.startswith(
+        "A and B share the lead and cannot be told apart, for too few of their trials count: 200 and 150 right"
+    )
+
+
 @pytest.mark.parametrize(("count", "trials"), [(1, "one trial each"), (2, "2 trials each")])
 def test_a_first_look_promises_nothing(count: int, trials: str) -> None:
     assert said(trials_of("a", values(200)[:count]), trials_of("b", values(100)[:count])).endswith(

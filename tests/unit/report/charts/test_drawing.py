@@ -115,3 +115,20 @@ def test_a_logarithmic_axis_holds_every_positive_value_and_has_some_width() -> N
     assert low == pytest.approx(1 / high)
     assert high / low > 3
     assert domain(axis, []) == domain(axis, [1.0])
+
+
+@pytest.mark.parametrize(
+    ("extent", "pixels", "ticks"),
+    [
+        ((0.28, 1.1), 470, [0.3, 0.5, 0.7, 1.0]),
+        ((0.28, 1.1), 150, [0.5, 1.0]),
+        ((5, 5000), 600, [5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000]),
+        ((5, 5000), 320, [10, 30, 100, 300, 1000, 3000]),
+        ((1e-3, 1e6), 400, [10.0**decade for decade in range(-3, 7)]),
+    ],
+)
+def test_a_logarithmic_axis_has_as_many_labels_as_have_room(
+    extent: tuple[float, float], pixels: int, ticks: list[float]
+) -> None:
+    axis = Canvas(760, LIGHT).axis(Axis("", scale=Scale.LOGARITHMIC), extent, pixels)
+    assert axis["values"] == pytest.approx(ticks)
