@@ -129,9 +129,9 @@ def empty_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_page(tmp_path_factory.mktemp("empty"), [], trials_planned=4)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Start Debian's chromium; nothing is downloaded."""
+    """Start Debian's chromium; nothing is downloaded. It ends before tests that measure begin."""
     program = require_chromium()
     with sync_playwright() as playwright:
         # The sandbox of the browser needs what a container may not give; the pages are our own.
