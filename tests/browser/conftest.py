@@ -37,13 +37,25 @@ PAPER = 680
 
 def counters(subject: int) -> Counters:
     return Counters(
-        wall_ns=6 * SECOND,
+        wall_ns=8 * SECOND,
         cpu_user_ns=SECOND * (subject + 1),
         cpu_system_ns=SECOND // 2,
         peak_memory_bytes=2**24 * (subject + 1),
-        throughput=tuple(ThroughputPoint(200_000_000 * end, 40 - subject) for end in range(1, 30)),
+        throughput=tuple(ThroughputPoint(200_000_000 * end, 40 - subject) for end in range(1, 40)),
         memory=tuple(MemoryPoint(100_000_000 * place, 2**20 * (place + subject)) for place in range(60)),
-        cpus=(CpuTime(0, "engine", 1, 0, 2), CpuTime(1, "subject", 1, 0, 2)),
+        # Enough for most rules of validity to have a number: the report of a real run has all of these columns.
+        started_at_ns=0,
+        engine_cpu_user_ns=SECOND,
+        engine_cpu_system_ns=SECOND,
+        origin_waiting_ns=SECOND // 50,
+        throttled_ns=0,
+        cpu_pressure_us=0,
+        memory_pressure_us=0,
+        io_pressure_us=30_000,
+        cpus=tuple(
+            CpuTime(place, role, 2 * SECOND, SECOND // 10, 8 * SECOND)
+            for place, role in enumerate(("engine", "subject"))
+        ),
     )
 
 

@@ -203,6 +203,17 @@ def test_paper_shows_everything_in_light_colours_and_nothing_to_click(plain_page
     assert page.locator(".drawing.wide:visible").count() == page.locator("figure").count()
 
 
+def test_paper_is_wide_enough_for_every_page(any_page: Path, open_page: Open) -> None:
+    page = open_page(any_page, PAPER).page
+    page.emulate_media(media="print")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PAPER
+    # Words of a table are not broken into letters for want of room.
+    heights = page.locator("#trials tbody tr, #rules tbody tr").evaluate_all(
+        "rows => rows.map(row => row.clientHeight)"
+    )
+    assert all(height < 150 for height in heights)
+
+
 def test_a_page_can_be_printed(any_page: Path, open_page: Open) -> None:
     assert open_page(any_page).page.pdf(format="A4").startswith(b"%PDF")
 

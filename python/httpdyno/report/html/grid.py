@@ -27,7 +27,7 @@ class Heading:
     name: str
     unit: str
     description: str
-    right: bool
+    layout: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class GridCell:
     value: str
     """A number, or the text; empty when nothing is known."""
     layout: str
-    """Whether it stands at the right, or is a text that may be broken."""
+    """Whether it stands at the right, belongs to a column with a limit, or is a text that may be broken."""
     tone: str
 
 
@@ -84,7 +84,7 @@ def grid(name: str, table: Table, places: Mapping[str, int]) -> Grid:
     columns = [_cells([row[place] for row in table.rows], column) for place, column in shown]
     return Grid(
         name,
-        tuple(Heading(column.name, _unit(column), column.description, right_aligned(column)) for _, column in shown),
+        tuple(Heading(column.name, _unit(column), column.description, _layout("", column)) for _, column in shown),
         next((place for place, (_, column) in enumerate(shown) if column.name == "subject"), 0),
         tuple(
             GridRow(tuple(column[number] for column in columns), _subject(table, row, places))
@@ -117,7 +117,7 @@ def _aligned(texts: Sequence[str]) -> list[str]:
 
 def _layout(text: str, column: Column) -> str:
     if right_aligned(column):
-        return "right"
+        return "right" if column.limit is None else "right limited"
     return "text much" if len(text) > _MUCH else "text" if len(text) > _SHORT else ""
 
 
