@@ -60,6 +60,9 @@ pub struct Expectation {
     pub handshakes: Vec<String>,
     /// How long the exchange is planned to take at no distance; `None` when only the timeout ends it.
     pub planned: Option<Nanos>,
+    /// What of an honest exchange some clients are known to get wrong: `interim_response`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hazard: Option<&'static str>,
 }
 
 /// One step of the walk.
@@ -79,6 +82,7 @@ struct Walk<'w> {
     requests: u32,
     resolved: Vec<String>,
     handshakes: Vec<String>,
+    hazard: Option<&'static str>,
 }
 
 impl Web {
@@ -95,6 +99,7 @@ impl Web {
                 requests: 0,
                 handshakes: Vec::new(),
                 planned: Some(Nanos::ZERO),
+                hazard: None,
             };
         };
         let request_url = Some(request_url(&first));
@@ -106,6 +111,7 @@ impl Web {
             requests: 0,
             resolved: Vec::new(),
             handshakes: Vec::new(),
+            hazard: None,
         };
         let outcome = walk.run(first);
         Expectation {
@@ -115,6 +121,7 @@ impl Web {
             requests: walk.requests,
             handshakes: walk.handshakes,
             planned: walk.ends.then_some(walk.planned),
+            hazard: walk.hazard,
         }
     }
 }
@@ -209,6 +216,9 @@ impl Walk<'_> {
         });
         self.requests += 1;
         self.planned += answer.planned();
+        if answer.interim.is_some() {
+            self.hazard = Some("interim_response");
+        }
         match answer.fault {
             Some(fault) if fault != Fault::RedirectLoop => return self.broken(fault),
             _ => {}
@@ -285,6 +295,16 @@ mod tests {
             Outcome::Error { cause } => cause.to_owned(),
             Outcome::Either { status, length } => format!("either {status} {}", length.0),
         }
+    }
+
+    #[test]
+    fn an_interim_response_on_the_way_is_a_hazard() {
+        let web = web("[[host]]\nname = 'hints.test'\ninterim = 103\n\
+             [[host]]\nname = 'to.test'\nredirect_to = 'http://hints.test/'\n");
+        let hazard = |url| web.expect(url, Nanos::from_millis(5_000)).hazard;
+        assert_eq!(hazard("https://hints.test/"), Some("interim_response"));
+        assert_eq!(hazard("https://to.test/"), Some("interim_response"));
+        assert_eq!(hazard("https://other.test/"), None);
     }
 
     #[test]

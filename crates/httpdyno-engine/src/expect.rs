@@ -51,7 +51,9 @@ struct Row<'u> {
 impl<'u> Row<'u> {
     fn new(url: &'u str, expectation: Expectation) -> Self {
         let (outcome, status, length, cause) = match expectation.outcome {
-            Outcome::Status { status, length } => ("status", Some(status), Some(length.0), None),
+            Outcome::Status { status, length } => {
+                ("status", Some(status), Some(length.0), expectation.hazard)
+            }
             Outcome::Error { cause } => ("error", None, None, Some(cause)),
             Outcome::Either { status, length } => {
                 ("either", Some(status), Some(length.0), Some("timeout"))

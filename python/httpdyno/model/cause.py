@@ -5,7 +5,7 @@ from typing import Final
 
 from httpdyno.errors import InvalidValue
 
-__all__ = ["CASES", "CLAIMS", "FAULTS", "JUDGED_CAUSES", "WEB_CAUSES", "check_case"]
+__all__ = ["CASES", "CLAIMS", "FAULTS", "HABITS", "HAZARDS", "JUDGED_CAUSES", "WEB_CAUSES", "check_case"]
 
 FAULTS: Final = (
     "nxdomain",
@@ -33,11 +33,15 @@ FAULTS: Final = (
 """The faults of a web's hosts, as the engine names them."""
 WEB_CAUSES: Final = ("too_many_redirects", "timeout", "invalid_url", "invalid_name", "unreachable")
 """What else makes the engine expect an error."""
+HAZARDS: Final = ("interim_response",)
+"""What of an honest answer some clients get wrong: a 103 taken for the final answer."""
 JUDGED_CAUSES: Final = ("timeout_when_saturated",)
 """Causes that only the judge can name, from what a trial left."""
 CLAIMS: Final = ("http 1.1", "keepalive on", "keepalive off", "check json")
 """Claims of a client's ``[capabilities]`` that the probe puts to the test."""
-CASES: Final = (*FAULTS, *WEB_CAUSES, *JUDGED_CAUSES, *CLAIMS)
+HABITS: Final = ("memory_growth",)
+"""What shows in a long crawl and in no single answer: memory that grows with the URLs visited."""
+CASES: Final = (*FAULTS, *WEB_CAUSES, *HAZARDS, *JUDGED_CAUSES, *CLAIMS, *HABITS)
 """All of them."""
 
 

@@ -8,7 +8,7 @@ import pytest
 from httpdyno.errors import InvalidValue
 from httpdyno.judge.saturation import TIMED_OUT_SATURATED
 from httpdyno.model import KnownFailure, Subject, SubjectKind
-from httpdyno.model.cause import CASES, CLAIMS, FAULTS, JUDGED_CAUSES, WEB_CAUSES
+from httpdyno.model.cause import CASES, CLAIMS, FAULTS, HAZARDS, JUDGED_CAUSES, WEB_CAUSES
 from httpdyno.subjects.probe import probe_cases
 
 WEB = Path(__file__).parents[3] / "crates" / "dyno-web" / "src"
@@ -21,8 +21,9 @@ def test_faults_are_those_of_the_engine() -> None:
 
 def test_other_causes_are_those_that_the_engine_documents() -> None:
     source = (WEB / "expect.rs").read_text(encoding="utf-8")
-    (line,) = re.findall(r"/// A fault's name, or (.*)\.\n", source)
-    assert set(re.findall(r"`(\w+)`", line)) == set(WEB_CAUSES)
+    for said, names in (("A fault's name, or", WEB_CAUSES), ("known to get wrong:", HAZARDS)):
+        (line,) = re.findall(rf"///.* ?{said} (.*)\.\n", source)
+        assert set(re.findall(r"`(\w+)`", line)) == set(names)
 
 
 def test_the_judge_and_the_probe_use_these_names() -> None:
