@@ -1,0 +1,126 @@
+"""Fetches the URLs of stdin with a process of curl for each and prints one CSV line a URL."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from cause import cause_name
+from settings import SettingError, Settings, read_settings
+
+READ_BYTES = 65536
+URL = re.compile(rb"https?://[^\s/?#][^\s\0]*", re.IGNORECASE)
+HTTP_VERSIONS = {"": [], "1.1": ["--http1.1"], "2": ["--http2-prior-knowledge"]}
+
+
+def main() -> int:
+    """Crawl; return the exit status."""
+    if sys.argv[1:] == ["--version"]:
+        print(subprocess.run(["curl", "-q", "--version"], capture_output=True, text=True, check=True).stdout.split()[1])
+        return 0
+    try:
+        settings = read_settings(os.environ)
+    except SettingError as error:
+        print(f"curl-process: {error}", file=sys.stderr)
+        return 127
+    lines = Lines()
+    workers = [threading.Thread(target=work, args=(lines, settings)) for _ in range(settings.concurrency)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return 0
+
+
+class Lines:
+    """The lines of stdin that are not empty, for many threads; one is read when a thread asks for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> Iterator[bytes]:
+        while True:
+            with self._lock:
+                line = sys.stdin.buffer.readline()
+            if not line:
+                return
+            if line := line.removesuffix(b"\n").removesuffix(b"\r"):
+                yield line
+
+
+def work(lines: Lines, settings: Settings) -> None:
+    """Fetch one URL after the other."""
+    for line in lines:
+        try:
+            # One write a row, so that rows never mix.
+            os.write(1, row(line, settings))
+        except BrokenPipeError:
+            os._exit(1)  # the reader went away
+
+
+def row(line: bytes, settings: Settings) -> bytes:
+    """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was given."""
+    start_time = datetime.now(UTC).isoformat(timespec="microseconds")
+    start = time.perf_counter()
+    try:
+        code, body_length = fetch(line.strip(), settings)
+    except OSError as error:  # no process to be had: this URL's row, and no other's
+        code, body_length = type(error).__name__, 0
+    duration_ms = (time.perf_counter() - start) * 1e3
+    return line + f",{code},{start_time},{duration_ms:.3f},{body_length}\n".encode()
+
+
+def fetch(url: bytes, settings: Settings) -> tuple[str, int]:
+    """Give the final status and the bytes of content after decoding."""
+    if not URL.fullmatch(url):  # curl would guess the scheme
+        return "InvalidURL", 0
+    argv = [*curl_argv(settings), b"--url", url]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe) as curl:
+        # curl itself counts content before it is decoded: the pipe is where its length can be known.
+        chunks, body_length = [], 0
+        while chunk := os.read(curl.stdout.fileno(), READ_BYTES):
+            body_length += len(chunk)
+            if settings.check_json:
+                chunks.append(chunk)
+        told = curl.stderr.read().split()
+    if curl.returncode != 0:
+        return cause_name(curl.returncode), 0
+    status, http_version = os.fsdecode(told[0]), os.fsdecode(told[1])
+    if settings.http_version == "2" and http_version != "2":
+        return "NotHTTP2", 0  # over TLS, curl falls back to what the server speaks
+    if settings.check_json and not is_expected(b"".join(chunks)):
+        return "CheckFailed", body_length
+    return status, body_length
+
+
+def curl_argv(settings: Settings) -> list[str]:
+    """Give the command but for its URL."""
+    argv = ["curl", "--disable"]  # which must come first: no .curlrc
+    argv += ["--silent", "--write-out", "%{stderr}%{http_code} %{http_version}"]
+    # Brackets and braces are part of the URL. A redirect to what is not HTTP is an error.
+    argv += ["--globoff", "--proto", "=http,https", "--proto-redir", "=http,https"]
+    argv += ["--location", "--max-redirs", "10", "--compressed"]
+    argv += ["--max-time", f"{max(settings.request_timeout, 0.001):.3f}", *HTTP_VERSIONS[settings.http_version]]
+    if settings.user_agent:
+        argv += ["--user-agent", settings.user_agent]
+    if not settings.keepalive:
+        argv += ["--header", "Connection: close"]  # without it, a redirect may reuse the connection
+    return argv
+
+
+def is_expected(content: bytes) -> bool:
+    """Whether the content is a JSON list whose first document has the number that is looked for."""
+    try:
+        return bool(json.loads(content)[0]["numbers"] == 123123)
+    except (ValueError, LookupError, TypeError):
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())
