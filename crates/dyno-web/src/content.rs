@@ -14,6 +14,9 @@ pub const LONGEST_PAGE: u64 = 8 * 1024 * 1024;
 
 /// The content of `/plain`.
 pub const PLAIN_DOCUMENT: &str = "Hello, World!";
+/// The content of `/encoding/utf8`: the one text whose bytes are not its characters, nor its UTF-16 units.
+pub const UTF8_DOCUMENT: &str =
+    "Grüße, ∮ E⋅da = Q, Καλημέρα κόσμε, Здравствуй, мир, こんにちは世界, नमस्ते, שלום, 👋🏽🌍\n";
 /// One line of `/stream/N`.
 pub const STREAM_LINE: &str = "{\"stream\": \"one line of a stream\"}
 ";

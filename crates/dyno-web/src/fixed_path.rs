@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, Content, Drip, Request};
 use crate::coding::Coding;
-use crate::content::{JSON_DOCUMENT, PLAIN_DOCUMENT};
+use crate::content::{JSON_DOCUMENT, PLAIN_DOCUMENT, UTF8_DOCUMENT};
 use crate::framing::Framing;
 use crate::units::Nanos;
 
@@ -24,6 +24,7 @@ pub(crate) fn answer(request: &Request<'_>) -> Option<Answer> {
     let answer = match (name, argument) {
         ("plain", None) => Some(document(PLAIN_DOCUMENT, "text/plain; charset=utf-8")),
         ("json", None) => Some(json(Coding::Identity)),
+        ("encoding", Some("utf8")) => Some(document(UTF8_DOCUMENT, "text/plain; charset=utf-8")),
         ("gzip", None) => Some(json(request.accepted.choose(Coding::Gzip))),
         ("brotli", None) => Some(json(only(request, Coding::Br))),
         ("zstd", None) => Some(json(only(request, Coding::Zstd))),
@@ -163,10 +164,11 @@ mod tests {
 
     #[test]
     fn fixed_paths_answer() {
-        let cases: [(&str, u16, u64, u64); 15] = [
+        let cases: [(&str, u16, u64, u64); 16] = [
             ("/plain", 200, 13, 0),
             ("/plain?delay_ms=40", 200, 13, 40),
             ("/json", 200, 16_384, 0),
+            ("/encoding/utf8", 200, UTF8_DOCUMENT.len() as u64, 0),
             ("/bytes/0", 200, 0, 0),
             ("/bytes/1000000", 200, 1_000_000, 0),
             ("/bytes/9999999999", 400, 48, 0),
@@ -192,6 +194,13 @@ mod tests {
     }
 
     use crate::content::STREAM_LINE;
+
+    #[test]
+    fn characters_are_not_bytes_in_the_one_document_for_that() {
+        let (bytes, characters) = (UTF8_DOCUMENT.len(), UTF8_DOCUMENT.chars().count());
+        let units = UTF8_DOCUMENT.encode_utf16().count();
+        assert!(characters < units && units < bytes);
+    }
 
     #[test]
     fn codings_follow_the_request() {
