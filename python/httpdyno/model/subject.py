@@ -25,9 +25,10 @@ class SubjectKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A program that must be there before a subject can be built: ``go``, ``>=1.22``."""
+    """What must be there before a subject can be built: ``go``, ``>=1.22``."""
 
     program: str
+    """A program, or a library with its kind: ``gem:curb``, ``pkg-config:libcurl``."""
     version: str = ""
     """A constraint such as ``>=1.22``; empty when any version will do."""
 
@@ -69,7 +70,8 @@ class Subject:
     Raises
     ------
     InvalidValue
-        If the id is not lower-case words joined by hyphens, the run command is empty, or the concurrency is below 1.
+        If the id is not lower-case words joined by hyphens, the run command is empty though it is not said to be
+        unavailable, or the concurrency is below 1.
     """
 
     id: str
@@ -85,12 +87,14 @@ class Subject:
     capabilities: Capabilities = field(default_factory=Capabilities)
     known_failures: tuple[KnownFailure, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    unavailable: str = ""
+    """Why it can be had nowhere; empty when it can."""
 
     def __post_init__(self) -> None:
         """Refuse what no subject can be."""
         if not _IDENTIFIER.fullmatch(self.id):
             raise InvalidValue(f"subject {self.id!r}: the name must be lower-case letters and digits joined by hyphens")
-        if not self.run_argv:
+        if not self.run_argv and not self.unavailable:
             raise InvalidValue(f"subject {self.id}: the command to run is empty; set argv under [run]")
         if self.concurrency < 1:
             raise InvalidValue(f"subject {self.id}: concurrency must be 1 or more, not {self.concurrency}")

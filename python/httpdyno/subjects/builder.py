@@ -18,7 +18,7 @@ from httpdyno.subjects import supervisor
 from httpdyno.subjects.build import Build, build_place, filled
 from httpdyno.subjects.cache import BuildPlace, BuildRecord, cargo_target
 from httpdyno.subjects.environment import tool_environment
-from httpdyno.subjects.needs import check_needs, toolchain
+from httpdyno.subjects.needs import toolchain, why_unavailable
 from httpdyno.subjects.sources import copy_sources
 from httpdyno.subjects.trust import bundles_within
 
@@ -140,8 +140,8 @@ class _Job:
 
     def started(self) -> bool:
         """Begin, unless another run is building the same subject; true also when there is nothing to do."""
-        if misses := check_needs(self.subject):
-            self._close(BuildState.UNAVAILABLE, error=SubjectUnavailable("; ".join(str(miss) for miss in misses)))
+        if reason := why_unavailable(self.subject):
+            self._close(BuildState.UNAVAILABLE, error=SubjectUnavailable(reason))
             return True
         place = self._place = build_place(self.subject, self._cache)
         if self._found(place):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["BuildPlace", "BuildRecord", "cache_folder", "cargo_target"]
+__all__ = ["BuildPlace", "BuildRecord", "cache_folder", "cargo_target", "toolchains_folder"]
 
 _CHECKOUT = Path(__file__).resolve().parents[3]
 
@@ -28,6 +28,11 @@ def cargo_target(cache: Path) -> Path:
     """
     shared = (_CHECKOUT / "Cargo.toml").is_file() and os.access(_CHECKOUT, os.W_OK)
     return _CHECKOUT / "target" if shared else cache / "target"
+
+
+def toolchains_folder(cache: Path) -> Path:
+    """Give the folder of the toolchains that were brought: their programs are linked in its ``bin``."""
+    return cache / "toolchains"
 
 
 @dataclass(frozen=True, slots=True)

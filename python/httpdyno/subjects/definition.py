@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 from httpdyno.errors import HttpdynoError, InvalidSubject
 from httpdyno.model import Capabilities, KnownFailure, Need, Subject, SubjectKind
 from httpdyno.subjects.folders import SUBJECT_FILE
-from httpdyno.subjects.needs import parse_constraint
+from httpdyno.subjects.needs import check_name, parse_constraint
 
 __all__ = ["read_subject"]
 
@@ -48,9 +48,10 @@ class _Definition(_Section):
     language: _Text
     method: _Text
     concurrency: Annotated[int, Field(ge=1)] = 10
+    unavailable: str = ""
     needs: dict[str, str] = {}
     build: _Command | None = None
-    run: _Run
+    run: _Run | None = None
     capabilities: _Capabilities = _Capabilities()
     version: _Command | None = None
     known_failure: list[_KnownFailure] = []
@@ -89,15 +90,18 @@ def read_subject(folder: Path) -> Subject:
 
 
 def _subject(folder: Path, definition: _Definition) -> Subject:
-    for constraint in definition.needs.values():
+    for name, constraint in definition.needs.items():
+        check_name(name)
         parse_constraint(constraint)
+    if definition.run is None and not definition.unavailable:
+        raise InvalidSubject("the key 'run' is missing")
     return Subject(
         id=folder.resolve().name,
         kind=SubjectKind(definition.kind),
         language=definition.language,
         method=definition.method,
         folder=folder.resolve(),
-        run_argv=tuple(definition.run.argv),
+        run_argv=tuple(definition.run.argv) if definition.run else (),
         concurrency=definition.concurrency,
         needs=tuple(Need(program, version) for program, version in definition.needs.items()),
         build_argv=tuple(definition.build.argv) if definition.build else (),
@@ -108,7 +112,8 @@ def _subject(folder: Path, definition: _Definition) -> Subject:
             check=tuple(definition.capabilities.check),
         ),
         known_failures=tuple(KnownFailure(**failure.model_dump()) for failure in definition.known_failure),
-        environment=dict(definition.run.environment),
+        environment=dict(definition.run.environment) if definition.run else {},
+        unavailable=definition.unavailable,
     )
 
 

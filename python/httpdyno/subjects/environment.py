@@ -5,6 +5,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from httpdyno.subjects.cache import cache_folder, toolchains_folder
+
 __all__ = ["program_path", "tool_environment"]
 
 _FOREIGN = ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT", "PYTHONPATH", "PYTHONHOME")
@@ -14,12 +16,12 @@ _FOREIGN = ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT", "PYTHONPATH", "PYTHONHOME")
 def program_path(caller: Mapping[str, str]) -> str:
     """Give the folders in which programs are searched, as ``PATH``.
 
-    First the toolchains that set-up brought, since it brings one only where the machine's is missing or too old; then
-    the caller's; the folder of this Python comes last: uv is found there when the machine has none, and the machine's
-    own ``python3`` is never shadowed.
+    First the toolchains that were brought into the cache, since one is brought only where the machine's is missing or
+    too old; then the caller's; the folder of this Python comes last: uv is found there when the machine has none, and
+    the machine's own ``python3`` is never shadowed.
     """
     own = str(Path(sys.executable).parent)
-    toolchains = Path(sys.prefix, "toolchains", "bin")
+    toolchains = toolchains_folder(cache_folder(caller)) / "bin"
     first = [str(toolchains)] if toolchains.is_dir() else []
     folders = caller.get("PATH", os.defpath).split(os.pathsep)
     others = [folder for folder in folders if folder and folder not in {own, *first}]

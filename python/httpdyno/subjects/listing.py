@@ -6,7 +6,7 @@ from typing import Final
 from httpdyno.model import Cell, Column, Subject, Table
 from httpdyno.subjects.build import find_build
 from httpdyno.subjects.catalogue import Catalogue
-from httpdyno.subjects.needs import check_needs
+from httpdyno.subjects.needs import why_unavailable
 
 __all__ = ["LISTING_COLUMNS", "subjects_table"]
 
@@ -31,14 +31,14 @@ def subjects_table(catalogue: Catalogue, cache: Path) -> Table:
 
 
 def _row(subject: Subject, cache: Path) -> tuple[Cell, ...]:
-    misses = check_needs(subject)
-    build = None if misses else find_build(subject, cache)
+    reason = why_unavailable(subject)
+    build = None if reason else find_build(subject, cache)
     return (
         subject.id,
         str(subject.kind),
         subject.language,
         subject.method,
         build.version if build else None,
-        "unavailable" if misses else "available",
-        "; ".join(str(miss) for miss in misses) or None,
+        "unavailable" if reason else "available",
+        reason,
     )

