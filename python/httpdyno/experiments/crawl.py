@@ -12,9 +12,23 @@ from httpdyno.judge import CRAWL_METRICS
 from httpdyno.model import Column, ColumnKind, Condition, Workload
 from httpdyno.store import WebIdentity
 
-__all__ = ["DEFINITION", "NAME", "Crawl", "restore_crawl"]
+__all__ = ["DEFINITION", "HEADLINE", "NAME", "Crawl", "restore_crawl"]
 
 NAME: Final = "bench"
+HEADLINE: Final = (
+    "bun-fetch",
+    "deno-fetch",
+    "dotnet-httpclient",
+    "go-net-http",
+    "java-httpclient",
+    "node-fetch",
+    "node-reqwest",
+    "node-undici-request",
+    "python-aiohttp",
+    "ruby-async-http-rb",
+    "rust-reqwest",
+)
+"""The clients of the table that the published crawl leads with: what is measured when nobody says whom."""
 DEFINITION: Final = Definition(
     name=NAME,
     question="Which client fetches a list of URLs fastest, and how many of them does it get right?",
@@ -48,6 +62,9 @@ class Crawl:
     """None: each subject's own."""
     deadline_s: float = 600.0
     memory_bytes: int | None = None
+    per_host: int = 1
+    """URLs of one host in flight, on the real internet."""
+    per_host_interval_s: float = 0.0
     repeat: int | None = None
     """How often each subject runs; None: as many times as is usual."""
     quick: bool = False
@@ -69,6 +86,8 @@ class Crawl:
             concurrency=self.concurrency,
             deadline_s=self.deadline_s,
             memory_bytes=self.memory_bytes,
+            per_host=self.per_host,
+            per_host_interval_s=self.per_host_interval_s,
         )
 
     @property
@@ -90,6 +109,8 @@ class Crawl:
             "concurrency": self.concurrency,
             "deadline_s": self.deadline_s,
             "memory_bytes": self.memory_bytes,
+            "per_host": self.per_host,
+            "per_host_interval_s": self.per_host_interval_s,
             "repeat": self.repeat,
             "quick": self.quick,
             "preset": self.preset,

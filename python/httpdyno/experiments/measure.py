@@ -18,6 +18,7 @@ from httpdyno.judge import JudgedTrial
 from httpdyno.lab.cool_down import CoolDown
 from httpdyno.lab.executor import RoomExecutor
 from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.live_executor import LiveExecutor
 from httpdyno.lab.load import take_snapshot
 from httpdyno.lab.room import Machine
 from httpdyno.lab.trial import Observer
@@ -109,7 +110,7 @@ def measure(
     plans = run.settle(builds, place.cache)
     there = {trial.trial for trial in run.finished}
     pending = [plan for plan in plans if plan.number not in there]
-    executor = RoomExecutor(place.engine, builds, run.urls, place.machine, stop, audience)
+    executor = _executor(run, place, builds, audience, stop)
     forecast = Forecast(pending, _earlier(run), lambda plan: _guess(plan, executor, builds), clock)
     audience.planned(len(plans), finished=len(there), left_s=forecast.left_s())
 
@@ -141,10 +142,19 @@ def _earlier(run: PendingRun) -> dict[Key, float]:
     return earlier_durations(run.folder.parent, run.manifest) if run.folder and run.manifest else {}
 
 
-def _guess(plan: TrialPlan, executor: RoomExecutor, builds: Mapping[str, BuildOutcome]) -> float | None:
+def _executor(
+    run: PendingRun, place: Place, builds: Mapping[str, BuildOutcome], audience: Audience, stop: Interruption
+) -> RoomExecutor | LiveExecutor:
+    """Choose who runs the trials: the conditions of an experiment are all of the real internet, or none is."""
+    if run.live:
+        return LiveExecutor(builds, run.urls, place.machine, stop, audience)
+    return RoomExecutor(place.engine, builds, run.urls, place.machine, stop, audience)
+
+
+def _guess(plan: TrialPlan, executor: RoomExecutor | LiveExecutor, builds: Mapping[str, BuildOutcome]) -> float | None:
     if builds[plan.subject.id].build is None:
         return 0.0
-    if plan.condition.live:
+    if isinstance(executor, LiveExecutor):
         return None
     planned = executor.planned_time(plan.condition)
     return guess_s(planned, plan.concurrency, deadline_s=plan.condition.deadline_s)

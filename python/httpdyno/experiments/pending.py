@@ -72,6 +72,11 @@ class PendingRun:
         self._announced = announced
 
     @property
+    def live(self) -> bool:
+        """Whether it asks the real internet."""
+        return any(condition.live for condition in self.experiment.conditions())
+
+    @property
     def folder(self) -> Path | None:
         """Where the run lies; None when it is not kept."""
         return self.writer.folder if self.writer else None

@@ -7,7 +7,7 @@ from typing import Final
 from httpdyno.errors import UsageError
 from httpdyno.experiments.registry import definition_of
 from httpdyno.experiments.reservation import reservations
-from httpdyno.model import Table, Trial, format_size
+from httpdyno.model import LIVE, Table, Trial, format_size
 from httpdyno.published import Circumstances, PublishedTable, Workload, beside, find_preset, stacked
 from httpdyno.store import Machine, Manifest, Run, WebIdentity
 
@@ -16,7 +16,6 @@ __all__ = ["PRESET_SETTING", "circumstances_of", "published_beside", "run_beside
 PRESET_SETTING: Final = "preset"
 """The setting of a manifest that names the preset of the run; absent or None when there was none."""
 _ENGINE: Final = "engine"
-_LIVE: Final = "live"
 
 
 def circumstances_of(manifest: Manifest, trials: Sequence[Trial]) -> Circumstances:
@@ -119,7 +118,7 @@ def _share(trials: Sequence[Trial]) -> Iterator[str]:
 
 
 def _web(web: WebIdentity) -> str:
-    if web.name == _LIVE:
+    if web.name == LIVE:
         return "the live internet"
     return f"{web.name}, seed {web.seed}: a model, played to the client by the same machine"
 

@@ -16,7 +16,7 @@ from httpdyno.experiments.registry import restore_experiment
 from httpdyno.experiments.url_source import UrlFile, urls_of_run
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.room import Machine
-from httpdyno.model import Subject
+from httpdyno.model import LIVE, Subject
 from httpdyno.store import Manifest, RunWriter, SubjectVersion, describe_machine, open_run
 from httpdyno.subjects.definition import read_subject
 
@@ -92,7 +92,7 @@ def _check_surroundings(folder: Path, manifest: Manifest, engine: Engine) -> Non
     if change is None and (differs := changed_machine(manifest.machine, describe_machine())):
         change = f"this is not the machine that it was begun on: {differs}"
     for web in manifest.webs:
-        if change is None and engine.web(web.name, seed=web.seed).digest != web.digest:
+        if web.name != LIVE and change is None and engine.web(web.name, seed=web.seed).digest != web.digest:
             change = f"the web {web.name} is not what it was"
     if change:
         raise NotResumable(f"{folder}: {change}; begin a new run")

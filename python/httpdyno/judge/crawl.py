@@ -27,7 +27,7 @@ def summarise_crawl(samples: pl.DataFrame, ending: Ending, *, urls_given: int, c
     ``right_per_s`` counts the right answers that had ended when the last URL was started, for each second from exec to
     that moment: one 5 s stall at the end then does not decide a 9 s trial. It counts all right answers for each second
     of ``time_ns`` where there is no such moment: the deadline came first, or the list is shorter than four times the
-    concurrency, so that the end is most of the trial.
+    concurrency, so that the end is most of the trial. It is None where nobody knows which answers are right.
 
     Parameters
     ----------
@@ -87,13 +87,14 @@ def _right_rate(
     started_at_ns = ending.started_at_ns
     if started_at_ns is None or not time_ns:
         return None, None
-    overall = int(right.sum()) * 1e9 / time_ns
+    unknown = (samples["verdict"] == Verdict.UNVERIFIED.value).any()
+    overall = None if unknown else int(right.sum()) * 1e9 / time_ns
     if ending.cut_short and samples["line"].null_count():
         return None, overall
     starts_ns = samples["start_ns"]
     last_start = int(starts_ns.drop_nulls().to_numpy().max())
     exhausted_ns = min(max(last_start - started_at_ns, 0), time_ns)
-    if not long or exhausted_ns == 0:
+    if unknown or not long or exhausted_ns == 0:
         return exhausted_ns, overall
     ended = int((right & (starts_ns + samples["duration_ns"] <= last_start)).sum())
     return exhausted_ns, ended * 1e9 / exhausted_ns

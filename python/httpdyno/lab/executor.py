@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 import polars as pl
 
@@ -28,9 +28,9 @@ from httpdyno.subjects.build import Build
 from httpdyno.subjects.builder import BuildOutcome
 from httpdyno.subjects.environment import program_path
 
-__all__ = ["Executor", "RoomExecutor"]
+__all__ = ["STDERR_KEPT_BYTES", "Executor", "RoomExecutor", "command_of", "unavailable"]
 
-_STDERR_KEPT_BYTES = 8192
+STDERR_KEPT_BYTES: Final = 8192
 
 
 class Executor(Protocol):
@@ -75,10 +75,9 @@ class RoomExecutor:
         """
         outcome = self.builds[plan.subject.id]
         if outcome.build is None:
-            reason = outcome.error.line if outcome.error else "it was not built"
-            return JudgedTrial(trial_not_run(plan, Outcome.UNAVAILABLE, reason), pl.DataFrame())
+            return unavailable(plan, outcome)
         expectations = self._expected(plan.condition)
-        command = _command(plan, outcome.build)
+        command = command_of(plan, outcome.build)
         with run_trial(
             self.engine.path, plan.condition, self.machine, command, self.urls, self.interruption, self.observer
         ) as evidence:
@@ -117,7 +116,14 @@ class RoomExecutor:
         return self._expectations[condition]
 
 
-def _command(plan: TrialPlan, build: Build) -> Command:
+def unavailable(plan: TrialPlan, outcome: BuildOutcome) -> JudgedTrial:
+    """Give the trial of a subject without a build, which says why there is none."""
+    reason = outcome.error.line if outcome.error else "it was not built"
+    return JudgedTrial(trial_not_run(plan, Outcome.UNAVAILABLE, reason), pl.DataFrame())
+
+
+def command_of(plan: TrialPlan, build: Build) -> Command:
+    """Say how a subject is started for a trial."""
     workload = plan.condition.workload
     return Command(
         argv=build.argv,
@@ -133,7 +139,7 @@ def _command(plan: TrialPlan, build: Build) -> Command:
 
 def _judge(plan: TrialPlan, evidence: Evidence, expectations: Expectations, version: str | None) -> JudgedTrial:
     with evidence.stdout.path.open("rb") as output:
-        remains = Remains(evidence.report, output, evidence.stderr.read_text(_STDERR_KEPT_BYTES))
+        remains = Remains(evidence.report, output, evidence.stderr.read_text(STDERR_KEPT_BYTES))
         return judge_crawl(
             plan, remains, Reference(expectations, read_arrivals(evidence.arrivals.path)), version=version
         )

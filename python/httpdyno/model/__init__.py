@@ -2,7 +2,7 @@
 
 from httpdyno.model.chart import Axis, Chart, ChartKind, Scale, Series
 from httpdyno.model.comparison import Comparison, Difference, Ranking, Standing
-from httpdyno.model.condition import Condition, Link, TrialPlan, Workload
+from httpdyno.model.condition import LIVE, Condition, Link, TrialPlan, Workload
 from httpdyno.model.counters import Count, Counters, CpuTime, MemoryPoint, ThroughputPoint, counters_from_report
 from httpdyno.model.cpus import format_cpus, parse_cpus
 from httpdyno.model.fact import Fact, Fitness
@@ -18,6 +18,7 @@ from httpdyno.model.units import format_exact, format_size, format_span, parse_d
 from httpdyno.model.verdict import Outcome, Validity, Verdict
 
 __all__ = [
+    "LIVE",
     "RECORD_VERSION",
     "Axis",
     "Capabilities",

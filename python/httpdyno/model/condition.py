@@ -9,7 +9,10 @@ from httpdyno.errors import InvalidValue
 from httpdyno.model.subject import Subject
 from httpdyno.model.units import format_exact
 
-__all__ = ["Condition", "Link", "TrialPlan", "Workload"]
+__all__ = ["LIVE", "Condition", "Link", "TrialPlan", "Workload"]
+
+LIVE: Final = "live"
+"""Name of the real internet among the webs."""
 
 _NO_TEXT: Final = frozenset({"Cc", "Cs"})
 """Unicode's control characters, and bytes that are no UTF-8, which Python holds as lone surrogates."""
@@ -104,7 +107,7 @@ class Condition:
     Raises
     ------
     InvalidValue
-        If the deadline is not positive.
+        If the deadline is not positive, or a host may be asked for nothing at all.
     """
 
     experiment: str
@@ -119,6 +122,10 @@ class Condition:
     memory_bytes: int | None = None
     rate_per_s: float | None = None
     """Open loop: URLs a second. None: closed loop."""
+    per_host: int = 1
+    """How many URLs of one host may be in flight on the real internet; a web of ours is not limited."""
+    per_host_interval_s: float = 0.0
+    """The least time between two URLs of one host there."""
     name: str = ""
     """Names the point among the others of its grid; empty when there is one only."""
 
@@ -126,11 +133,13 @@ class Condition:
         """Refuse a deadline before which nothing can happen."""
         if not self.deadline_s > 0:
             raise InvalidValue(f"duration must be more than 0 seconds, not {self.deadline_s}")
+        if self.per_host < 1 or not self.per_host_interval_s >= 0:
+            raise InvalidValue(f"a host cannot be asked for {self.per_host} URLs every {self.per_host_interval_s} s")
 
     @property
     def live(self) -> bool:
         """Whether the web is the real internet, where no answer can be verified."""
-        return self.web == "live"
+        return self.web == LIVE
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 from httpdyno.experiments.report.headline import listed
-from httpdyno.model import Trial, format_size
+from httpdyno.model import LIVE, Trial, format_size
 from httpdyno.store import Machine, Manifest, WebIdentity
 
 __all__ = ["run_facts"]
@@ -17,6 +17,8 @@ def run_facts(manifest: Manifest, trials: Sequence[Trial]) -> tuple[tuple[str, s
         ("Trials", _trials(manifest, trials)),
         ("URLs", _listed_once(f"{trial.urls_given:,}" for trial in trials if trial.urls_given)),
         ("Web", "; ".join(map(_web, manifest.webs))),
+        ("URLs of a host", _per_host(manifest)),
+        ("User agent", str(manifest.settings.get("user_agent") or "")),
         ("Link", _listed_once(trial.link for trial in trials)),
         ("Timeout", _listed_once(f"{trial.timeout_ns / 1e9:g} s a URL" for trial in trials)),
         ("Machine", _machine(manifest.machine)),
@@ -45,7 +47,18 @@ def _trials(manifest: Manifest, trials: Sequence[Trial]) -> str:
 
 def _web(web: WebIdentity) -> str:
     digest = f", digest {web.digest}" if web.digest else ""
-    return web.name if web.name == "live" else f"{web.name}, seed {web.seed}{digest}"
+    if web.name == LIVE:
+        return "live: the real internet, where no answer can be verified"
+    return f"{web.name}, seed {web.seed}{digest}"
+
+
+def _per_host(manifest: Manifest) -> str:
+    """Say what one host was asked at most; the webs of a run are all real, or none is."""
+    if not any(web.name == LIVE for web in manifest.webs):
+        return ""
+    settings = manifest.settings
+    interval = f", one every {settings['per_host_interval_s']} s" if settings.get("per_host_interval_s") else ""
+    return f"{settings.get('per_host')} at a time{interval}"
 
 
 def _machine(machine: Machine) -> str:

@@ -19,6 +19,15 @@ _WITH_A_FREE_LINK: Final = frozenset({"bench", "latency", "cost", "service"})
 
 RULES: Final = (
     Rule(
+        "unverified",
+        Validity.UNVERIFIED,
+        0,
+        "% of the answers",
+        "answers that nobody can verify",
+        "nobody knows what the real internet serves: no answer was verified",
+        answers.unverified,
+    ),
+    Rule(
         "generator_cpu",
         Validity.GENERATOR_LIMITED,
         85,
@@ -143,18 +152,10 @@ RULES: Final = (
         pace.drift,
         _WITH_A_PACE,
     ),
-    Rule(
-        "unverified",
-        Validity.UNVERIFIED,
-        0,
-        "% of the answers",
-        "answers that nobody can verify",
-        "nobody knows what the real internet serves: no answer was verified",
-        answers.unverified,
-    ),
 )
 """In the order of their weight: a trial is what the first that it does not meet makes of it.
 
-What spoils an instrument comes before what it then shows: a starved origin makes a correct client time out. What the
-machine does comes before a drift, which it may be the cause of.
+Where nothing can be verified, nothing else is worth saying. What spoils an instrument comes before what it then shows:
+a starved origin makes a correct client time out. What the machine does comes before a drift, which it may be the cause
+of.
 """

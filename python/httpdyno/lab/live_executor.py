@@ -1,0 +1,68 @@
+"""Runs the trials of a plan on the real internet, where no answer can be verified."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from httpdyno.judge import Expectations, JudgedTrial, Reference, Remains, expectations_unknown, judge_crawl
+from httpdyno.lab.executor import STDERR_KEPT_BYTES, command_of, unavailable
+from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.live_trial import run_live_trial
+from httpdyno.lab.room import Machine
+from httpdyno.lab.scratch import ScratchFile
+from httpdyno.lab.trial import Observer
+from httpdyno.model import Outcome, TrialPlan
+from httpdyno.subjects.builder import BuildOutcome
+
+__all__ = ["LiveExecutor"]
+
+
+@dataclass(slots=True)
+class LiveExecutor:
+    """Runs trials on this machine itself; what they ask for is the real internet's."""
+
+    builds: Mapping[str, BuildOutcome]
+    """What became of the builds, by the id of the subject."""
+    urls: ScratchFile
+    """The list that every subject is given."""
+    machine: Machine
+    interruption: Interruption
+    observer: Observer | None = None
+    _expectations: Expectations | None = field(default=None, init=False)
+
+    def run(self, plan: TrialPlan) -> JudgedTrial:
+        """Run one trial and judge what can be judged; a subject without a build gives a trial that says why.
+
+        Raises
+        ------
+        Interrupted
+            If it was stopped half-way.
+        EngineFailed
+            If the trial does not come to an end.
+        StorageFailed
+            If there is no room for the files of the trial.
+        """
+        outcome = self.builds[plan.subject.id]
+        if outcome.build is None:
+            return unavailable(plan, outcome)
+        command = command_of(plan, outcome.build)
+        with run_live_trial(
+            plan.condition, self.machine, command, self.urls, self.interruption, self.observer
+        ) as evidence:
+            with evidence.stdout.path.open("rb") as output:
+                remains = Remains(evidence.report, output, evidence.stderr.read_text(STDERR_KEPT_BYTES))
+                judged = judge_crawl(plan, remains, Reference(self._known()), version=outcome.build.version)
+            if evidence.withheld and judged.trial.outcome in {Outcome.OK, Outcome.MISSING}:
+                # It was not asked for what it lacks.
+                said = replace(judged.trial, outcome=Outcome.MISSING, reason=evidence.withheld)
+                return replace(judged, trial=replace(said, validity=None, validity_reason=None))
+            return judged
+
+    def _known(self) -> Expectations:
+        """Give all that is known of the list: its URLs."""
+        if self._expectations is None:
+            with self.urls.path.open("rb") as lines:
+                text = [line.decode(errors="replace").strip() for line in lines]
+            self._expectations = expectations_unknown(pl.Series([line for line in text if line], dtype=pl.String))
+        return self._expectations
