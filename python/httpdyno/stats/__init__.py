@@ -13,17 +13,29 @@ from httpdyno.stats.ratio import (
     unpaired_ratio_interval,
     unpaired_ratio_p,
 )
+from httpdyno.stats.scalability import NotEnoughPoints, ScalabilityLaw, fit_scalability
+from httpdyno.stats.search import Conclusion, Observation, OptimumSearch, Point, Reason, Standing, Step
 from httpdyno.stats.student import FloatArray
 from httpdyno.stats.summary import DurationSummary, median, percentile, summarise_durations
 
 __all__ = [
     "FEWEST_BLOCKS",
     "RELATIVE_ERROR",
+    "Conclusion",
     "DurationSummary",
     "Effect",
     "FloatArray",
     "Histogram",
+    "NotEnoughPoints",
+    "Observation",
+    "OptimumSearch",
+    "Point",
+    "Reason",
+    "ScalabilityLaw",
+    "Standing",
+    "Step",
     "constant_p",
+    "fit_scalability",
     "holm",
     "median",
     "median_interval",

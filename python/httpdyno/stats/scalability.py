@@ -1,0 +1,149 @@
+"""Gunther's Universal Scalability Law: what throughput does as more is done at once, in three numbers."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from httpdyno.stats.student import FloatArray
+
+__all__ = ["FEWEST_POINTS", "NotEnoughPoints", "ScalabilityLaw", "fit_scalability"]
+
+FEWEST_POINTS: Final = 4
+"""Three numbers pass through any three points: from the fourth on they can be wrong."""
+_NO_LOSS: Final = 1e-4
+"""A number is taken for zero when the squares grow by no more than this share without it."""
+_STARTS: Final = ((0.0, 0.0), (0.01, 1e-5), (0.1, 1e-4), (0.5, 1e-3))
+"""Contention and coherency from which the search sets out: the best of what it finds is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotEnoughPoints:
+    """Why there is no law: too few different concurrencies."""
+
+    points: int
+    """Different concurrencies with a throughput above 0."""
+    needed: int = FEWEST_POINTS
+
+    def __str__(self) -> str:
+        return f"not enough points for a law: {self.points} different concurrencies, it takes {self.needed}"
+
+
+@dataclass(frozen=True, slots=True)
+class ScalabilityLaw:
+    """X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)), where N requests are in flight."""
+
+    rate: float
+    """Lambda: what one request in flight brings, in the unit of the throughput."""
+    contention: float
+    """Sigma, 0 to 1: the share of the work that waits for its turn."""
+    coherency: float
+    """Kappa, 0 or more: what each pair costs to keep in agreement; 0: throughput never falls again."""
+    residual: float
+    """Root of the mean square by which the logarithms of the throughput miss the law: 0.05 is about 5 %."""
+
+    def throughput(self, concurrency: float) -> float:
+        """Give X(N)."""
+        return float(_law(np.array([concurrency]), self.rate, self.contention, self.coherency)[0])
+
+    @property
+    def peak(self) -> float | None:
+        """The N with the highest throughput, 1 or more; None when it never falls (kappa = 0)."""
+        if self.coherency == 0:
+            return None
+        return max(1.0, math.sqrt((1 - self.contention) / self.coherency))
+
+    @property
+    def half_gain(self) -> float | None:
+        """The N from which one more in flight brings less than half of what the first one did.
+
+        That is where dX/dN = lambda / 2; None when it never comes (sigma = kappa = 0).
+        """
+        if self.contention == 0 and self.coherency == 0:
+            return None
+        if self._gain(1.0) <= 1 / 2:
+            return 1.0
+        low, high = 1.0, 2.0
+        while self._gain(high) > 1 / 2:
+            low, high = high, 2 * high
+        for _ in range(60):  # halvings: as far as a float goes
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._gain(middle) > 1 / 2 else (low, middle)
+        return high
+
+    def _gain(self, concurrency: float) -> float:
+        """dX/dN as a share of lambda."""
+        n, sigma, kappa = concurrency, self.contention, self.coherency
+        return (1 - sigma - kappa * n * n) / (1 + sigma * (n - 1) + kappa * n * (n - 1)) ** 2
+
+
+def fit_scalability(concurrency: Sequence[float], throughput: Sequence[float]) -> ScalabilityLaw | NotEnoughPoints:
+    """Fit the law to measured throughput, by bounded nonlinear least squares of the logarithms.
+
+    What disturbs a trial multiplies, so that a miss of 5 % counts the same at every throughput. Sigma and kappa are
+    exactly 0 where the values speak for nothing else.
+
+    Parameters
+    ----------
+    concurrency, throughput : shape (n,)
+        One value a trial, in any order; those with a throughput of 0 or less have no logarithm and are left out.
+
+    Returns
+    -------
+    ScalabilityLaw or NotEnoughPoints
+        The latter below four different concurrencies.
+
+    References
+    ----------
+    Gunther, Guerrilla Capacity Planning (2007), chapters 4 to 6; the same, A General Theory of Computational
+    Scalability Based on Rational Functions, arXiv:0808.1431 (2008).
+    """
+    known = [(n, x) for n, x in zip(concurrency, throughput, strict=True) if n >= 1 and x > 0]
+    different = len({n for n, _ in known})
+    if different < FEWEST_POINTS:
+        return NotEnoughPoints(different)
+    n, x = (np.array(values, dtype=np.float64) for values in zip(*known, strict=True))
+    fits = [_fit(n, x, free) for free in ((True, True), (True, False), (False, True), (False, False))]
+    # The simplest of those that miss the values no more than the richest one does.
+    bound = fits[0][1] * (1 + _NO_LOSS) + len(n) * 1e-12
+    (rate, sigma, kappa), squares = next(fit for fit in reversed(fits) if fit[1] <= bound)
+    return ScalabilityLaw(rate, sigma, kappa, math.sqrt(squares / len(n)))
+
+
+def _law(n: FloatArray, rate: float, sigma: float, kappa: float) -> FloatArray:
+    return rate * n / (1 + sigma * (n - 1) + kappa * n * (n - 1))
+
+
+def _fit(n: FloatArray, x: FloatArray, free: tuple[bool, bool]) -> tuple[tuple[float, float, float], float]:
+    """Fit lambda and those of sigma and kappa that are free; give all three and the sum of squares."""
+    from scipy.optimize import least_squares
+
+    # Of any sigma and kappa the best lambda is known: the geometric mean of what they leave of the throughput.
+    logs = np.log(x / n)
+    places = [place for place, wanted in enumerate(free) if wanted]
+
+    def spread(values: FloatArray) -> FloatArray:
+        full = np.zeros(2)
+        full[places] = values
+        # Kappa is a thousand times smaller than sigma where both matter as much.
+        return np.asarray(logs + np.log1p(full[0] * (n - 1) + full[1] / 1000 * n * (n - 1)), dtype=np.float64)
+
+    def misses(values: FloatArray) -> FloatArray:
+        left = spread(values)
+        return np.asarray(left - left.mean(), dtype=np.float64)
+
+    best, squares = np.zeros(len(places)), math.inf
+    for start in _STARTS if places else (_STARTS[0],):
+        first = np.array([(start[0], start[1] * 1000)[place] for place in places])
+        if places:
+            upper = np.array([(1.0, np.inf)[place] for place in places])
+            found = least_squares(misses, np.clip(first, 1e-9, upper), bounds=(0, upper), xtol=1e-12, ftol=1e-12)
+            first = found.x
+        sum_of_squares = float(np.sum(misses(first) ** 2))
+        if sum_of_squares < squares:
+            best, squares = first, sum_of_squares
+    full = np.zeros(2)
+    full[places] = best
+    return (math.exp(float(spread(best).mean())), float(full[0]), float(full[1]) / 1000), squares

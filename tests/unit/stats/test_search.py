@@ -1,0 +1,327 @@
+import math
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from httpdyno.errors import InvalidValue
+from httpdyno.stats.search import (
+    BoundarySearch,
+    Check,
+    Conclusion,
+    Observation,
+    OptimumSearch,
+    Reason,
+    Standing,
+    Step,
+    faults_raised,
+)
+
+Curve = Callable[[int], float]
+
+SUBJECTS: Final[Mapping[str, Curve]] = {
+    "linear, then flat from 12": lambda n: min(n, 12),
+    "linear, then flat from 100": lambda n: min(n, 100),
+    "linear, then flat from 700": lambda n: min(n, 700),
+    "peak at 14": lambda n: n / (1 + 0.01 * (n - 1) + 5e-3 * n * (n - 1)),
+    "peak at 99": lambda n: n / (1 + 0.02 * (n - 1) + 1e-4 * n * (n - 1)),
+    "sharp peak at 224": lambda n: n / (1 + 2e-5 * n * (n - 1)),
+    "contention without a peak": lambda n: n / (1 + 0.03 * (n - 1)),
+    "rising for ever": lambda n: n,
+    "rising as the root": lambda n: math.sqrt(n),
+    "flat": lambda _: 1.0,
+    "falling from the first": lambda n: 1 / (1 + 0.01 * n),
+}
+RUNS: Final = 40
+
+
+def simulate(
+    search: OptimumSearch, curve: Curve, *, noise: float, seed: int, works_up_to: int = 2000
+) -> tuple[Conclusion, list[Observation]]:
+    random = np.random.default_rng(seed)
+    seen: list[Observation] = []
+    while (step := search.next(seen)) is not None:
+        faults = int(random.binomial(3000, 0.0005 if step.load <= works_up_to else 0.03))
+        value = curve(step.load) * math.exp(random.normal(0, noise))
+        seen.append(Observation(step.load, value, 3000, faults))
+        assert len(seen) <= search.budget
+    return search.conclude(seen), seen
+
+
+def optimum(curve: Curve, search: OptimumSearch, *, works_up_to: int = 2000) -> float:
+    return max(curve(n) for n in range(search.low, min(search.high, works_up_to) + 1))
+
+
+@pytest.mark.parametrize("start", [10, 75, 300])
+@pytest.mark.parametrize(("noise", "loss"), [(0.02, 0.06), (0.05, 0.10), (0.10, 0.22)])
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_the_optimum_is_found_in_nearly_every_run(name: str, noise: float, loss: float, start: int) -> None:
+    search, curve = OptimumSearch(start), SUBJECTS[name]
+    best = optimum(curve, search)
+
+    found = [simulate(search, curve, noise=noise, seed=seed)[0].chosen for seed in range(RUNS)]
+
+    good = sum(chosen is not None and curve(chosen) >= best * (1 - loss) for chosen in found)
+    assert good >= 0.95 * RUNS
+
+
+@pytest.mark.parametrize("start", [10, 75, 300])
+@pytest.mark.parametrize(("noise", "loss"), [(0.02, 0.15), (0.10, 0.25)])
+@pytest.mark.parametrize("name", ["rising for ever", "peak at 99", "linear, then flat from 12", "flat"])
+def test_a_load_that_raises_faults_is_never_chosen(name: str, noise: float, loss: float, start: int) -> None:
+    search, curve = OptimumSearch(start), SUBJECTS[name]
+    best = optimum(curve, search, works_up_to=120)
+
+    found = [simulate(search, curve, noise=noise, seed=seed, works_up_to=120)[0].chosen for seed in range(RUNS)]
+
+    assert all(chosen is not None and chosen <= 120 for chosen in found)
+    good = sum(curve(chosen) >= best * (1 - loss) for chosen in found if chosen is not None)
+    assert good >= 0.95 * RUNS
+
+
+@pytest.mark.parametrize("start", [1, 10, 75, 300, 1024])
+def test_where_everything_is_the_same_the_smallest_is_chosen(start: int) -> None:
+    conclusion, seen = simulate(OptimumSearch(start), lambda _: 50.0, noise=0.0, seed=0)
+
+    assert conclusion.chosen == min(one.load for one in seen) == 1
+    assert {point.standing for point in conclusion.points} <= {Standing.CHOSEN, Standing.TIE}
+
+
+def test_the_start_itself_is_tried() -> None:
+    _, seen = simulate(OptimumSearch(75), SUBJECTS["linear, then flat from 100"], noise=0.02, seed=1)
+
+    assert [one.load for one in seen][:4] == [5, 19, 75, 300]
+
+
+def test_each_step_says_why() -> None:
+    search = OptimumSearch(16)
+    seen: list[Observation] = []
+    reasons = []
+    while (step := search.next(seen)) is not None:
+        reasons.append(step.reason)
+        seen.append(Observation(step.load, min(step.load, 40)))
+
+    assert reasons[0] is Reason.FIRST
+    assert set(reasons) == {Reason.FIRST, Reason.HIGHER, Reason.BETWEEN, Reason.AGAIN}
+
+
+@pytest.mark.parametrize("budget", [1, 2, 3, 5])
+def test_a_small_budget_is_kept(budget: int) -> None:
+    search = OptimumSearch(50, budget=budget)
+
+    conclusion, seen = simulate(search, SUBJECTS["peak at 99"], noise=0.05, seed=3)
+
+    assert len(seen) == budget
+    assert conclusion.chosen in {one.load for one in seen}
+
+
+def test_of_nothing_nothing_is_said() -> None:
+    conclusion = OptimumSearch(10).conclude([])
+
+    assert conclusion == Conclusion((), None)
+    assert conclusion.best is None
+
+
+def test_what_breaks_everywhere_is_looked_for_below_and_up_to_the_start_only() -> None:
+    search = OptimumSearch(75)
+    seen: list[Observation] = []
+    while (step := search.next(seen)) is not None:
+        seen.append(Observation(step.load, 10.0, failed=True))
+
+    assert [one.load for one in seen] == [5, 1, 19, 75]
+    conclusion = search.conclude(seen)
+    assert conclusion.chosen is None
+    assert {point.standing for point in conclusion.points} == {Standing.FAILED}
+
+
+def test_a_trial_that_breaks_is_a_ceiling_whatever_it_brought() -> None:
+    seen = [Observation(5, 5), Observation(20, 20), Observation(80, 400, failed=True)]
+
+    step = OptimumSearch(80).next(seen)
+
+    assert step == Step(40, Reason.BETWEEN)
+
+
+def test_a_trial_that_brought_nothing_is_broken() -> None:
+    conclusion = OptimumSearch(10).conclude([Observation(1, 10), Observation(4, 0)])
+
+    assert [point.standing for point in conclusion.points] == [Standing.CHOSEN, Standing.FAILED]
+
+
+def test_intervals_come_from_the_spread_of_all_repeats() -> None:
+    seen = [Observation(4, 40), *(Observation(16, value) for value in (90, 100, 110))]
+
+    single, repeated = OptimumSearch(16).conclude(seen).points
+
+    assert single.interval is not None, "the spread of the others is its own, too"
+    assert repeated.interval is not None
+    assert single.interval.estimate == pytest.approx(40)
+    assert repeated.interval.estimate == pytest.approx((90 * 100 * 110) ** (1 / 3))
+    assert single.interval.high / single.interval.low > repeated.interval.high / repeated.interval.low
+
+
+def test_without_repeats_there_are_no_intervals() -> None:
+    points = OptimumSearch(16).conclude([Observation(4, 40), Observation(16, 90)]).points
+
+    assert [point.interval for point in points] == [None, None]
+
+
+def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
+    covered = []
+    for seed in range(150):
+        conclusion, _ = simulate(OptimumSearch(75), lambda n: n / (1 + 0.03 * (n - 1)), noise=0.05, seed=seed)
+        for point in conclusion.points:
+            assert point.interval is not None
+            covered.append(point.interval.low <= point.load / (1 + 0.03 * (point.load - 1)) <= point.interval.high)
+
+    assert 0.92 <= np.mean(covered) <= 0.985
+
+
+@pytest.mark.parametrize(
+    ("load", "value", "weight"), [(0, 1.0, 1.0), (1, -1.0, 1.0), (1, math.nan, 1.0), (1, 1.0, 0.0)]
+)
+def test_an_observation_that_cannot_be_is_refused(load: int, value: float, weight: float) -> None:
+    with pytest.raises(InvalidValue, match="observation"):
+        Observation(load, value, weight=weight)
+
+
+@pytest.mark.parametrize(("start", "low", "high", "budget"), [(0, 1, 9, 3), (5, 6, 9, 3), (9, 1, 8, 3), (5, 1, 9, 0)])
+def test_a_search_that_cannot_be_is_refused(start: int, low: int, high: int, budget: int) -> None:
+    with pytest.raises(InvalidValue, match="cannot be searched"):
+        OptimumSearch(start, low, high, budget)
+
+
+@pytest.mark.parametrize(
+    ("faults", "answers", "baseline", "of", "raised"),
+    [
+        (0, 3000, 0, 3000, False),
+        (100, 3000, 1, 3000, True),
+        (100, 3000, 100, 3000, False),
+        (12, 3000, 0, 3000, True),
+        (5, 3000, 0, 40, False),
+        (50, 100_000, 0, 100_000, False),
+        (30, 3000, 0, 0, False),
+        (3, 0, 0, 3000, False),
+    ],
+)
+def test_faults_are_raised_beyond_chance_and_beyond_what_matters(
+    faults: int, answers: int, baseline: int, of: int, raised: bool
+) -> None:
+    assert faults_raised(faults, answers, baseline, of) is raised
+
+
+@st.composite
+def observations(draw: st.DrawFn) -> Observation:
+    answers = draw(st.integers(0, 5000))
+    return Observation(
+        draw(st.integers(1, 1024)),
+        draw(st.floats(0, 1e6)),
+        answers,
+        draw(st.integers(0, answers)),
+        failed=draw(st.booleans()),
+        weight=draw(st.sampled_from([0.25, 1.0])),
+    )
+
+
+@given(st.lists(observations(), max_size=12), st.integers(1, 1024))
+@settings(deadline=None)
+def test_whatever_was_seen_the_search_goes_on_within_its_range_or_ends(seen: list[Observation], start: int) -> None:
+    search = OptimumSearch(start)
+
+    step = search.next(seen)
+    conclusion = search.conclude(seen)
+
+    assert step is None or search.low <= step.load <= search.high
+    assert [point.load for point in conclusion.points] == sorted({one.load for one in seen})
+    assert sum(point.trials for point in conclusion.points) == len(seen)
+    best = conclusion.best
+    if best is not None:
+        assert best.standing is Standing.CHOSEN
+        assert not any(one.failed for one in seen if one.load == best.load)
+
+
+@given(st.lists(observations(), max_size=11), st.integers(1, 1024))
+@settings(deadline=None)
+def test_the_order_in_which_things_were_seen_does_not_matter(seen: list[Observation], start: int) -> None:
+    search = OptimumSearch(start)
+
+    there, back = search.conclude(seen), search.conclude(seen[::-1])
+
+    assert there.chosen == back.chosen
+    assert [(point.load, point.standing) for point in there.points] == [
+        (point.load, point.standing) for point in back.points
+    ]
+
+
+def bisect(search: BoundarySearch, holds: Callable[[float], bool]) -> list[Check]:
+    seen: list[Check] = []
+    while (load := search.next(seen)) is not None:
+        assert search.low <= load <= search.high * (1 + 1e-9)
+        seen.append(Check(load, holds(load)))
+    assert len(seen) <= search.budget
+    return seen
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 1024), (1e3, 1e7)])
+@pytest.mark.parametrize(("width", "near"), [(0.005, 0.03), (0.03, 0.06), (0.1, 0.2)])
+def test_a_boundary_is_found_as_well_as_trials_can_tell(low: float, high: float, width: float, near: float) -> None:
+    misses, covered = [], []
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        truth = math.exp(random.uniform(math.log(low * 1.2), math.log(high / 1.2)))
+        search = BoundarySearch(low, high)
+
+        def holds(load: float, truth: float = truth, random: np.random.Generator = random) -> bool:
+            return bool(math.log(truth / load) > random.normal(0, width))
+
+        boundary = search.conclude(bisect(search, holds))
+
+        misses.append(abs(math.log(boundary.interval.estimate / truth)))
+        covered.append(boundary.interval.low <= truth <= boundary.interval.high)
+    assert np.quantile(misses, 0.95) <= near
+    assert np.mean(covered) >= 0.85, "its interval is one of 90 %"
+
+
+def test_what_always_holds_holds_up_to_the_end_of_the_range() -> None:
+    search = BoundarySearch(1, 1000)
+
+    boundary = search.conclude(bisect(search, lambda _: True))
+
+    assert boundary.held == pytest.approx(1000, rel=0.05)
+    assert boundary.interval.high == pytest.approx(1000)
+
+
+def test_what_never_holds_has_no_load() -> None:
+    search = BoundarySearch(1, 1000)
+
+    boundary = search.conclude(bisect(search, lambda _: False))
+
+    assert boundary.held is None
+    assert boundary.interval.low == pytest.approx(1)
+
+
+def test_one_lapse_does_not_move_the_boundary() -> None:
+    search = BoundarySearch(1, 1000)
+    seen = [Check(load, load < 500) for load in (100, 200, 300, 400, 450, 600, 550)]
+
+    boundary = search.conclude([*seen, Check(50, held=False)])
+
+    assert boundary.interval.low > 300
+    assert boundary.held == 450
+
+
+def test_a_boundary_that_is_sharp_enough_ends_the_search() -> None:
+    search = BoundarySearch(1, 1000, budget=40, resolution=1.5)
+
+    assert len(bisect(search, lambda load: load < 70)) < 15
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "budget", "resolution"), [(0, 1, 3, 2), (2, 1, 3, 2), (1, 2, 0, 2), (1, 2, 3, 1)]
+)
+def test_a_boundary_search_that_cannot_be_is_refused(low: float, high: float, budget: int, resolution: float) -> None:
+    with pytest.raises(InvalidValue, match="cannot be"):
+        BoundarySearch(low, high, budget, resolution)
