@@ -4,7 +4,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # Tests measure times: two sets of them would disturb each other.
 .NOTPARALLEL:
-.PHONY: help setup build bench test test-rust test-python check ratios format docs clean
+.PHONY: help setup build bench test test-rust test-python test-subjects check ratios format docs docs-subjects clean
 
 # One target folder and profile everywhere (scripts/setup says why).
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -16,11 +16,13 @@ help: ## List the targets
 setup: ## Install what is missing, create .venv, build the engine
 	@scripts/setup
 
-build: setup ## Build the engine and every subject that can be built here
-	@$(BIN)/httpdyno subjects build $(ARGS)
+build: setup ## Install what subjects need and build every one that can be had here
+	@scripts/setup-dotnet
+	@$(BIN)/httpdyno subjects install $(ARGS)
 
-bench: setup ## Crawl 2,000 URLs with each client, several times, and print the table; a first look with ARGS=--quick
-	@$(BIN)/httpdyno bench $(ARGS)
+bench: setup ## Crawl 2,000 URLs with each of eleven clients, three times, and print the table; a first look with ARGS=--quick
+	@scripts/setup-dotnet
+	@$(BIN)/httpdyno bench --install $(if $(ARGS),$(ARGS),--repeat 3)
 
 test: test-rust test-python ## Run every test
 
@@ -29,7 +31,12 @@ test-rust: setup ## Run the tests of the crates
 
 test-python: setup ## Run the Python tests; select some with ARGS='-k room'
 	@scripts/setup-chromium
+	@scripts/setup-dotnet
+	@$(BIN)/httpdyno subjects install $$(grep -v '^#' tests/contract/subjects.txt)
 	$(BIN)/python -m pytest $(ARGS)
+
+test-subjects: build ## Hold every client against the contract (about an hour)
+	$(BIN)/python -m pytest tests/contract --subject all $(ARGS)
 
 check: setup ## Check format, lint, types and import rules
 	cargo fmt --all --check
@@ -55,6 +62,9 @@ format: setup ## Bring every file into shape
 
 docs: setup ## Write the generated pages of docs/reference
 	$(BIN)/python scripts/write-reference
+
+docs-subjects: build ## Probe every client and write docs/reference/subjects.md
+	$(BIN)/python scripts/write-subjects
 
 clean: ## Remove what was built here; runs/ and the user's cache stay
 	rm -rf target .venv dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -22,11 +22,19 @@ from httpdyno.subjects.cache import cache_folder
 from httpdyno.subjects.catalogue import read_catalogue
 
 
+TESTED = [
+    line
+    for line in (TESTS / "contract" / "subjects.txt").read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#")
+]
+"""The clients that every run of the tests holds against the contract."""
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run each test once for each client: those that `--subject` names, or all of ours; or the test's own."""
+    """Run each test once for each client: those that `--subject` names (`all`: every one), or one a language."""
     own = any(mark.args[0] == "build" for mark in metafunc.definition.iter_markers("parametrize"))
     if "build" in metafunc.fixturenames and not own:
-        asked = metafunc.config.getoption("--subject") or ["all"]
+        asked = metafunc.config.getoption("--subject") or TESTED
         if "all" in asked:
             catalogue = read_catalogue()
             asked = [*(subject.id for subject in catalogue.of_kind(SubjectKind.CLIENT)), *sorted(catalogue.invalid)]
@@ -92,13 +100,15 @@ Crawl = Callable[..., Crawled]
 def crawl(engine: Engine, build: Build) -> Crawl:
     """Run the client in a room: `crawl(lines, web="plain", concurrency=10, timeout_s=5, keepalive=True, ...)`."""
 
-    def run(lines: list[str], *, web: str = "plain", concurrency: int = 10, **settings: Any) -> Crawled:
+    def run(
+        lines: list[str], *, web: str = "plain", concurrency: int = 10, deadline_s: float = 180, **settings: Any
+    ) -> Crawled:
         listener = Listener()
         with ScratchFile() as urls:
             urls.file.write("".join(f"{line}\n" for line in lines).encode())
             urls.file.flush()
             workload = Workload(urls.path, **settings)
-            condition = Condition("contract", web, workload, concurrency=concurrency, deadline_s=180)
+            condition = Condition("contract", web, workload, concurrency=concurrency, deadline_s=deadline_s)
             plan = TrialPlan(0, 0, 0, build.subject, condition)
             builds = {build.subject.id: BuildOutcome(build.subject, build)}
             judged = RoomExecutor(engine, builds, urls, Machine(), Interruption(), listener).run(plan)

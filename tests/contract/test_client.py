@@ -118,8 +118,11 @@ def test_a_setting_that_cannot_be_honoured_ends_with_127(crawl: Crawl, version: 
     assert "HTTP_VERSION" in crawled.judged.trial.reason
 
 
-def test_memory_does_not_grow_with_the_list(crawl: Crawl, engine: Engine) -> None:
-    crawled = crawl(urls_of(engine, "plain", MANY), concurrency=50)
+def test_memory_does_not_grow_with_the_list(crawl: Crawl, engine: Engine, build: Build) -> None:
+    if known := build.subject.known_failure("memory_growth"):
+        pytest.skip(f"known: {known.reason}")
+    # A process a URL takes minutes; the deadline lies below the time limit of a test.
+    crawled = crawl(urls_of(engine, "plain", MANY), concurrency=50, deadline_s=540)
     assert crawled.judged.trial.outcome is Outcome.OK, crawled.judged.trial.reason
     growth = memory_growth(crawled.judged.trial.counters, few=FEW, many=MANY)
     print(growth)

@@ -11,7 +11,9 @@ from httpdyno.cli.options import (
     Cpus,
     Detach,
     Duration,
+    Every,
     Format,
+    Install,
     Limit,
     Memory,
     OutputFolder,
@@ -31,15 +33,17 @@ from httpdyno.cli.options import (
 __all__ = ["bench"]
 
 
-_BESIDE_RESUME = frozenset({"resume", "detach", "format", "out"})
+_BESIDE_RESUME = frozenset({"resume", "detach", "format", "out", "install"})
 
 
 def bench(
     context: typer.Context,
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SUBJECT", help="Default: every client.", autocompletion=complete_subjects),
+        typer.Argument(metavar="SUBJECT", help="Default: the eleven of the published crawl's table, and those of --subjects.", autocompletion=complete_subjects),
     ] = None,
+    every: Every = False,
+    install: Install = False,
     urls: Urls = None,
     limit: Limit = None,
     concurrency: Concurrency = None,
@@ -63,6 +67,7 @@ def bench(
     """Crawl the same URLs with each client, interleaved, and print the table."""
     from httpdyno.cli.background import leave_running
     from httpdyno.cli.display import Display
+    from httpdyno.cli.installing import install_needs
     from httpdyno.cli.output import check_format, close_run, telling_of_rest
     from httpdyno.cli.preset import print_result, select, selected_before
     from httpdyno.cli.session import (
@@ -82,7 +87,9 @@ def bench(
     interruption = Interruption()
     catalogue = read_catalogue(subjects or ())
     if resume is None:
-        chosen = select(catalogue, names, "bench", preset=preset, scale=scale, limit=limit, quick=quick)
+        chosen = select(catalogue, names, "bench", preset=preset, scale=scale, limit=limit, quick=quick, every=every)
+        if install:
+            install_needs(chosen.subjects, interruption)
         options = CrawlOptions(web, seed, timeout, duration, user_agent, concurrency, memory, repeat, quick, preset)
         place = make_place(cpus, out, environment=options_of_environment(context))
         begun = begin_crawl(options, chosen.subjects, place, interruption, urls=urls, limit=chosen.limit)

@@ -12,7 +12,9 @@ __all__ = [
     "Cpus",
     "Detach",
     "Duration",
+    "Every",
     "Format",
+    "Install",
     "Limit",
     "Memory",
     "OutputFolder",
@@ -147,6 +149,12 @@ OutputFolder = Annotated[
 SubjectFolders = Annotated[
     list[Path] | None,
     typer.Option("--subjects", metavar="DIR", help="Folder of further subjects; may be given several times."),
+]
+Every = Annotated[
+    bool, typer.Option("--all", help="Every client there is, not only the eleven of the published crawl's table.")
+]
+Install = Annotated[
+    bool, typer.Option("--install", help="First bring what the clients need, as `httpdyno subjects install` does.")
 ]
 Preset = Annotated[
     str | None,

@@ -9,6 +9,7 @@ from typing import Final
 from httpdyno.cli.output import print_table
 from httpdyno.cli.terminal import reader_may_leave
 from httpdyno.errors import UsageError
+from httpdyno.experiments.crawl import HEADLINE
 from httpdyno.experiments.pending import PendingRun
 from httpdyno.experiments.published import PRESET_SETTING, run_beside
 from httpdyno.model import Subject, SubjectKind, Table
@@ -43,8 +44,9 @@ def select(
     scale: str | None = None,
     limit: int | None = None,
     quick: bool = False,
+    every: bool = False,
 ) -> Selection:
-    """Choose subjects and URLs: those that are named, else the preset's, else every client and what is usual.
+    """Choose subjects and URLs: those that are named, else the preset's, else the usual clients; or every client.
 
     A first look (``quick``) at a preset takes the URLs of a first look, unless it is told how many.
 
@@ -57,12 +59,16 @@ def select(
     InvalidValue
         If the scale is no share of a whole.
     UsageError
-        If there is a scale without a preset, or beside a limit.
+        If there is a scale without a preset, or beside a limit; if ``every`` contradicts names or a preset.
     """
+    if every and (names or preset is not None):
+        raise UsageError(f"--all: {'a SUBJECT' if names else '--preset'} says who is measured, too; give one of them")
     if preset is None:
         if scale is not None:
             raise UsageError("--scale: there is nothing to take a share of; give a --preset, too, or --limit instead")
-        return Selection(catalogue.select(names) if names else catalogue.of_kind(SubjectKind.CLIENT), limit)
+        if every:
+            return Selection(catalogue.of_kind(SubjectKind.CLIENT), limit)
+        return Selection(catalogue.select(names) if names else catalogue.usual(HEADLINE), limit)
     if scale is not None and limit is not None:
         raise UsageError("--scale and --limit both say how many URLs; give one of them")
     found = find_preset(preset, experiment)

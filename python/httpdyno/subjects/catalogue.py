@@ -22,10 +22,21 @@ class Catalogue:
 
     subjects: Mapping[str, Subject]
     invalid: Mapping[str, InvalidSubject] = field(default_factory=dict)
+    added: frozenset[str] = frozenset()
+    """Ids of those that do not come with httpdyno, also of the ones that could not be read."""
 
     def of_kind(self, kind: SubjectKind) -> tuple[Subject, ...]:
         """Give the subjects of one kind, in the order of their ids."""
         return tuple(self.subjects[name] for name in sorted(self.subjects) if self.subjects[name].kind is kind)
+
+    def usual(self, headline: Iterable[str]) -> tuple[Subject, ...]:
+        """Give the clients that are measured without a word: those of the headline, and those that were added.
+
+        Every client when none of them is there.
+        """
+        wanted = {*headline, *self.added}
+        clients = self.of_kind(SubjectKind.CLIENT)
+        return tuple(subject for subject in clients if subject.id in wanted) or clients
 
     def select(self, names: Iterable[str]) -> tuple[Subject, ...]:
         """Give the named subjects, in the order of the names; a name that comes twice counts once.
@@ -82,4 +93,6 @@ def read_catalogue(extra: Iterable[Path] = ()) -> Catalogue:
             subjects[name] = read_subject(folder)
         except InvalidSubject as error:
             invalid[name] = error
-    return Catalogue(subjects, invalid)
+    builtin = builtin_folder()
+    added = frozenset(name for name, folder in found.items() if not folder.is_relative_to(builtin))
+    return Catalogue(subjects, invalid, added)

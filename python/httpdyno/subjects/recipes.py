@@ -66,7 +66,7 @@ _BY_NAME: Final[Mapping[str, Recipe]] = {
     "mvn": AptRecipe(("maven",)),
     "node": _NODE,
     "npm": _NODE,
-    "pkg-config:libcurl": AptRecipe(("libcurl4-openssl-dev",)),
+    "pkg-config:libcurl": AptRecipe(("pkg-config", "libcurl4-openssl-dev")),
     "python3": AptRecipe(("python3", "python3-venv")),
     "rustc": _RUST,
     "uv": ManualRecipe("pip install uv"),
@@ -81,5 +81,5 @@ def recipe_for(need: str) -> Recipe:
     if kind == "gem":
         return AptRecipe((f"ruby-{library}",))
     if kind == "pkg-config":
-        return AptRecipe((f"{library}-dev",))
+        return AptRecipe(("pkg-config", f"lib{library.removeprefix('lib')}-dev"))
     return AptRecipe((need,))

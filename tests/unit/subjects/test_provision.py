@@ -32,8 +32,9 @@ def subject(*needs: str, unavailable: str = "") -> Subject:
     [
         ("ruby", "apt-get install ruby"),
         ("gem:async-http", "apt-get install ruby-async-http"),
-        ("pkg-config:libcurl", "apt-get install libcurl4-openssl-dev"),
-        ("pkg-config:libev", "apt-get install libev-dev"),
+        ("pkg-config:libcurl", "apt-get install pkg-config libcurl4-openssl-dev"),
+        ("pkg-config:libev", "apt-get install pkg-config libev-dev"),
+        ("pkg-config:jansson", "apt-get install pkg-config libjansson-dev"),
         ("mvn", "apt-get install maven"),
         ("go", "httpdyno subjects install"),
         ("dotnet", "the SDK of https://dotnet.microsoft.com/download"),
