@@ -13,6 +13,7 @@ from httpdyno.model.report import Report
 from httpdyno.model.sample import Sample
 from httpdyno.model.subject import Capabilities, KnownFailure, Need, Subject, SubjectKind
 from httpdyno.model.table import Cell, Column, ColumnKind, Note, Table
+from httpdyno.model.tool_report import REPORT_PARSERS, ToolLatency, ToolReport
 from httpdyno.model.trial import CrawlSummary, ExplainedCase, Tally, Trial
 from httpdyno.model.units import format_exact, format_size, format_span, parse_duration_ns, parse_size_bytes
 from httpdyno.model.verdict import Outcome, Validity, Verdict
@@ -20,6 +21,7 @@ from httpdyno.model.verdict import Outcome, Validity, Verdict
 __all__ = [
     "LIVE",
     "RECORD_VERSION",
+    "REPORT_PARSERS",
     "Axis",
     "Capabilities",
     "Cell",
@@ -58,6 +60,8 @@ __all__ = [
     "Table",
     "Tally",
     "ThroughputPoint",
+    "ToolLatency",
+    "ToolReport",
     "Trial",
     "TrialPlan",
     "Validity",

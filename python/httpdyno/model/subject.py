@@ -9,6 +9,7 @@ from typing import Final
 
 from httpdyno.errors import InvalidValue
 from httpdyno.model.cause import check_case
+from httpdyno.model.tool_report import check_parser
 
 __all__ = ["Capabilities", "KnownFailure", "Need", "Subject", "SubjectKind"]
 
@@ -71,7 +72,7 @@ class Subject:
     ------
     InvalidValue
         If the id is not lower-case words joined by hyphens, the run command is empty though it is not said to be
-        unavailable, or the concurrency is below 1.
+        unavailable, the concurrency is below 1, or a tool lacks a parser of its report, or another subject has one.
     """
 
     id: str
@@ -89,6 +90,8 @@ class Subject:
     environment: Mapping[str, str] = field(default_factory=dict)
     unavailable: str = ""
     """Why it can be had nowhere; empty when it can."""
+    report_parser: str = ""
+    """Which parser reads the report of a tool, one of ``REPORT_PARSERS``; empty for clients and servers."""
 
     def __post_init__(self) -> None:
         """Refuse what no subject can be."""
@@ -98,6 +101,15 @@ class Subject:
             raise InvalidValue(f"subject {self.id}: the command to run is empty; set argv under [run]")
         if self.concurrency < 1:
             raise InvalidValue(f"subject {self.id}: concurrency must be 1 or more, not {self.concurrency}")
+        self._check_report_parser()
+
+    def _check_report_parser(self) -> None:
+        if self.report_parser and self.kind is not SubjectKind.TOOL:
+            raise InvalidValue(f"subject {self.id}: only a tool has a report; a {self.kind} must not have [report]")
+        if self.kind is SubjectKind.TOOL and not self.unavailable:
+            if not self.report_parser:
+                raise InvalidValue(f"subject {self.id}: a tool needs a parser for its report; set it under [report]")
+            check_parser(self.report_parser)
 
     def known_failure(self, case: str) -> KnownFailure | None:
         """Find the known failure of that case; None when there is none."""

@@ -31,6 +31,10 @@ class _Run(_Command):
     environment: dict[str, str] = {}
 
 
+class _Report(_Section):
+    parser: _Text
+
+
 class _Capabilities(_Section):
     http: list[Literal["1.0", "1.1", "2", "3"]] = []
     keepalive: list[bool] = []
@@ -52,6 +56,7 @@ class _Definition(_Section):
     needs: dict[str, str] = {}
     build: _Command | None = None
     run: _Run | None = None
+    report: _Report | None = None
     capabilities: _Capabilities = _Capabilities()
     version: _Command | None = None
     known_failure: list[_KnownFailure] = []
@@ -114,6 +119,7 @@ def _subject(folder: Path, definition: _Definition) -> Subject:
         known_failures=tuple(KnownFailure(**failure.model_dump()) for failure in definition.known_failure),
         environment=dict(definition.run.environment) if definition.run else {},
         unavailable=definition.unavailable,
+        report_parser=definition.report.parser if definition.report else "",
     )
 
 
@@ -136,6 +142,7 @@ def _known_keys(section: list[str]) -> list[str]:
         (): _Definition,
         ("build",): _Command,
         ("run",): _Run,
+        ("report",): _Report,
         ("capabilities",): _Capabilities,
         ("version",): _Command,
         ("known_failure",): _KnownFailure,

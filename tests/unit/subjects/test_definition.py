@@ -58,7 +58,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 
 
 def test_what_can_be_derived_need_not_be_written(tmp_path: Path) -> None:
-    subject = read_subject(write(tmp_path, 'kind="tool"\nlanguage="C"\nmethod="wrk"\n[run]\nargv=["wrk"]'))
+    subject = read_subject(write(tmp_path, 'kind="server"\nlanguage="C"\nmethod="nginx"\n[run]\nargv=["nginx"]'))
     assert (subject.concurrency, subject.needs, subject.build_argv) == (10, (), ())
 
 
@@ -116,3 +116,25 @@ def test_what_can_be_had_nowhere_needs_no_command(tmp_path: Path) -> None:
     (folder / "subject.toml").write_text(head, encoding="utf-8")
     with pytest.raises(InvalidSubject, match="the key 'run' is missing"):
         read_subject(folder)
+
+
+TOOL = 'kind = "tool"\nlanguage = "C"\nmethod = "wrk"\n[run]\nargv = ["wrk", "{url}"]\n'
+
+
+def test_a_tool_names_the_parser_of_its_report(tmp_path: Path) -> None:
+    assert read_subject(write(tmp_path, f'{TOOL}[report]\nparser = "wrk"\n')).report_parser == "wrk"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (TOOL, "subject go-client: a tool needs a parser for its report; set it under [report]"),
+        (f'{TOOL}[report]\nparser = "wrkk"\n', "report.parser: unknown parser 'wrkk'; did you mean 'wrk'?"),
+        (f'{TOOL}[report]\nparsre = "wrk"\n', "unknown key 'report.parsre'; did you mean 'parser'?"),
+        (f'{WHOLE}[report]\nparser = "wrk"\n', "only a tool has a report; a client must not have [report]"),
+    ],
+)
+def test_a_parser_that_is_none_or_not_due_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(InvalidSubject) as caught:
+        read_subject(write(tmp_path, text))
+    assert said in str(caught.value)

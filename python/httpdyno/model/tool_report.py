@@ -1,0 +1,67 @@
+"""What a load tool says of its own run, in one form for all tools."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Final
+
+from httpdyno.errors import InvalidValue
+from httpdyno.model.counters import Count
+
+__all__ = ["REPORT_PARSERS", "ToolLatency", "ToolReport", "check_parser"]
+
+REPORT_PARSERS: Final = ("ab", "fortio", "h2load", "hey", "httperf", "k6", "oha", "rewrk", "wrk")
+"""Names of the parsers that ``report.parser`` of a tool's ``subject.toml`` may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLatency:
+    """How long answers took, by the tool's own clock; None for what it does not say.
+
+    docs/reference/tools.md tells for each tool from when to when it measures.
+    """
+
+    mean_ns: int | None = None
+    stdev_ns: int | None = None
+    min_ns: int | None = None
+    max_ns: int | None = None
+    percentiles_ns: Mapping[float, int] = field(default_factory=dict)
+    """By percent: ``{50.0: 1_200_000, 99.9: ...}``; empty when the tool has none, or had no answer to measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReport:
+    """The figures of one run of a tool; None for what it does not say."""
+
+    requests: int
+    """Requests that were answered, whatever the status."""
+    duration_ns: int
+    """How long the tool says it ran."""
+    requests_per_s: float
+    """As the tool says it; where it does not, ``requests`` by ``duration_ns``."""
+    errors: tuple[Count, ...] = ()
+    """Requests and connections that failed, by the tool's name for the kind; a kind that never happened is left out."""
+    non_2xx: int | None = None
+    """Answers with another status than 200 to 299; some tools count 3xx among the good ones."""
+    received_bytes: int | None = None
+    """What was read, heads included where the tool counts them."""
+    latency: ToolLatency | None = None
+
+    @property
+    def error_count(self) -> int:
+        """All errors together."""
+        return sum(error.count for error in self.errors)
+
+
+def check_parser(name: str) -> None:
+    """Refuse a parser that there is none of.
+
+    Raises
+    ------
+    InvalidValue
+        With the nearest name, or all of them.
+    """
+    if name not in REPORT_PARSERS:
+        close = get_close_matches(name, REPORT_PARSERS, n=1)
+        meant = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(REPORT_PARSERS)}"
+        raise InvalidValue(f"report.parser: unknown parser {name!r}; {meant}")
