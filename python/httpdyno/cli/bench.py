@@ -8,6 +8,7 @@ import typer
 from httpdyno.cli.completion import complete_subjects
 from httpdyno.cli.options import (
     Concurrency,
+    Contact,
     Cpus,
     Detach,
     Duration,
@@ -17,6 +18,8 @@ from httpdyno.cli.options import (
     Limit,
     Memory,
     OutputFolder,
+    PerHost,
+    PerHostInterval,
     Preset,
     Quick,
     Repeat,
@@ -28,19 +31,24 @@ from httpdyno.cli.options import (
     Urls,
     UserAgent,
     Web,
+    Yes,
 )
 
 __all__ = ["bench"]
 
 
-_BESIDE_RESUME = frozenset({"resume", "detach", "format", "out", "install"})
+_BESIDE_RESUME = frozenset({"resume", "detach", "format", "out", "install", "yes"})
 
 
 def bench(
     context: typer.Context,
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SUBJECT", help="Default: the eleven of the published crawl's table, and those of --subjects.", autocompletion=complete_subjects),
+        typer.Argument(
+            metavar="SUBJECT",
+            help="Default: the eleven of the published crawl's table, and those of --subjects.",
+            autocompletion=complete_subjects,
+        ),
     ] = None,
     every: Every = False,
     install: Install = False,
@@ -52,6 +60,10 @@ def bench(
     user_agent: UserAgent = "",
     web: Web = "top-sites",
     seed: Seed = None,
+    per_host: PerHost = None,
+    per_host_interval: PerHostInterval = None,
+    contact: Contact = "",
+    yes: Yes = False,
     repeat: Repeat = None,
     quick: Quick = False,
     cpus: Cpus = None,
@@ -68,6 +80,7 @@ def bench(
     from httpdyno.cli.background import leave_running
     from httpdyno.cli.display import Display
     from httpdyno.cli.installing import install_needs
+    from httpdyno.cli.live import LiveOptions
     from httpdyno.cli.output import check_format, close_run, telling_of_rest
     from httpdyno.cli.preset import print_result, select, selected_before
     from httpdyno.cli.session import (
@@ -84,18 +97,21 @@ def bench(
     from httpdyno.subjects.catalogue import read_catalogue
 
     check_format(format)
+    live = LiveOptions(per_host, per_host_interval, contact, yes)
     interruption = Interruption()
     catalogue = read_catalogue(subjects or ())
     if resume is None:
         chosen = select(catalogue, names, "bench", preset=preset, scale=scale, limit=limit, quick=quick, every=every)
         if install:
             install_needs(chosen.subjects, interruption)
-        options = CrawlOptions(web, seed, timeout, duration, user_agent, concurrency, memory, repeat, quick, preset)
+        options = CrawlOptions(
+            web, seed, timeout, duration, user_agent, concurrency, memory, repeat, quick, preset, live
+        )
         place = make_place(cpus, out, environment=options_of_environment(context))
         begun = begin_crawl(options, chosen.subjects, place, interruption, urls=urls, limit=chosen.limit)
     else:
         refuse_beside_resume(context, _BESIDE_RESUME)
-        begun = resume_named(resume, out, interruption)
+        begun = resume_named(resume, out, interruption, live)
     with interruption, begun as (run, place), telling_of_rest(run):
         if detach:
             leave_running(run, "bench", format)

@@ -21,6 +21,8 @@ __all__ = [
 
 WEBS: Final = ("top-sites", "plain", "contract")
 """The webs that come with the engine."""
+LIVE: Final = "live"
+"""The real internet, which is no web of ours."""
 
 
 def complete_subjects(context: typer.Context, incomplete: str) -> list[str]:
@@ -79,8 +81,8 @@ def complete_presets(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_webs(incomplete: str) -> list[str]:
-    """Offer the webs that come with the engine."""
-    return _beginning(WEBS, incomplete)
+    """Offer the webs that come with the engine, and the real internet."""
+    return _beginning([*WEBS, LIVE], incomplete)
 
 
 def complete_formats(incomplete: str) -> list[str]:

@@ -9,6 +9,7 @@ from httpdyno.cli.completion import WEBS, complete_formats, complete_presets, co
 
 __all__ = [
     "Concurrency",
+    "Contact",
     "Cpus",
     "Detach",
     "Duration",
@@ -18,6 +19,8 @@ __all__ = [
     "Limit",
     "Memory",
     "OutputFolder",
+    "PerHost",
+    "PerHostInterval",
     "Preset",
     "Quick",
     "Repeat",
@@ -29,6 +32,7 @@ __all__ = [
     "Urls",
     "UserAgent",
     "Web",
+    "Yes",
 ]
 
 Urls = Annotated[
@@ -81,10 +85,32 @@ Web = Annotated[
     typer.Option(
         "--web",
         metavar="WEB",
-        help=f"{', '.join(WEBS)}, or the TOML file of a web model.",
+        help=f"{', '.join(WEBS)}, the TOML file of a web model, or live: the real internet, for the list of --urls.",
         autocompletion=complete_webs,
     ),
 ]
+PerHost = Annotated[
+    int | None,
+    typer.Option("--per-host", metavar="N", min=1, help="Live web: URLs of one host in flight at once. Default: 1."),
+]
+PerHostInterval = Annotated[
+    str | None,
+    typer.Option(
+        "--per-host-interval",
+        metavar="TIME",
+        help="Live web: the least time between two URLs of one host: seconds, or with a unit (200ms). Default: none.",
+    ),
+]
+Contact = Annotated[
+    str,
+    typer.Option(
+        "--contact",
+        metavar="TEXT",
+        envvar="HTTPDYNO_CONTACT",
+        help="Live web: how you can be reached, a mail address or a page; it stands in the user agent.",
+    ),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Live web: start without asking.")]
 Seed = Annotated[
     int | None,
     typer.Option(

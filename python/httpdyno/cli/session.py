@@ -5,23 +5,26 @@ import stat
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import typer
 
 from httpdyno.cli.completion import WEBS
+from httpdyno.cli.live import LiveOptions, Traffic, confirm, live_user_agent, require_answer
 from httpdyno.errors import EmptyList, InvalidValue, UsageError
 from httpdyno.experiments.crawl import Crawl
 from httpdyno.experiments.pending import PendingRun, begin_run
 from httpdyno.experiments.place import Place
-from httpdyno.experiments.resume import resume_run
+from httpdyno.experiments.resume import Resumed, resume_run
+from httpdyno.experiments.schedule import usual_repeat
 from httpdyno.experiments.url_source import QUICK_LIMIT, STANDARD_INPUT, UrlFile, urls_of_list, urls_of_web
-from httpdyno.lab.engine import Engine
+from httpdyno.lab.engine import Engine, ServedWeb
+from httpdyno.lab.host_limit import count_hosts
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.location import find_engine
 from httpdyno.lab.room import Machine
-from httpdyno.model import Subject, Workload, format_cpus, parse_cpus, parse_duration_ns, parse_size_bytes
+from httpdyno.model import LIVE, Subject, Workload, format_cpus, parse_cpus, parse_duration_ns, parse_size_bytes
 from httpdyno.store import find_run
 from httpdyno.subjects.cache import cache_folder
 
@@ -51,6 +54,12 @@ class CrawlOptions:
     repeat: int | None = None
     quick: bool = False
     preset: str | None = None
+    live: LiveOptions = field(default_factory=LiveOptions)
+
+    @property
+    def on_live_web(self) -> bool:
+        """Whether the real internet is asked."""
+        return self.web == LIVE
 
 
 def make_crawl(options: CrawlOptions, urls: UrlFile, place: Place) -> Crawl:
@@ -62,15 +71,22 @@ def make_crawl(options: CrawlOptions, urls: UrlFile, place: Place) -> Crawl:
         If one of them cannot be read, the message names it; if there is no such web.
     """
     timeout_ns = parse_duration_ns(options.timeout, name="--timeout")
-    web = place.engine.web(options.web, seed=options.seed)
+    user_agent = options.user_agent
+    if options.on_live_web:
+        web = ServedWeb(LIVE, 1 if options.seed is None else options.seed, None)
+        user_agent = user_agent or live_user_agent(options.live.contact)
+    else:
+        web = place.engine.web(options.web, seed=options.seed)
     return Crawl(
-        workload=Workload(urls=urls.file.path, timeout_s=timeout_ns / 1e9, user_agent=options.user_agent),
+        workload=Workload(urls=urls.file.path, timeout_s=timeout_ns / 1e9, user_agent=user_agent),
         web=_lasting(options.web),
         seed=web.seed,
         web_digest=web.digest,
         concurrency=options.concurrency,
         deadline_s=parse_duration_ns(options.duration, name="--duration") / 1e9,
         memory_bytes=None if options.memory is None else parse_size_bytes(options.memory, name="--memory"),
+        per_host=options.live.per_host or 1,
+        per_host_interval_s=options.live.per_host_interval_s,
         repeat=options.repeat,
         quick=options.quick,
         preset=options.preset,
@@ -99,15 +115,27 @@ def begin_crawl(
     Interrupted
         At a signal while the list is read.
     """
-    with (
-        open_urls(place, options, interruption, urls=urls, limit=limit, piped=piped) as prepared,
-        begin_run(make_crawl(options, prepared, place), subjects, prepared, place) as run,
-    ):
-        yield run, place
+    options.live.check(options.web, options.memory)
+    if options.on_live_web:
+        require_answer(options.live)
+    with open_urls(place, options, interruption, urls=urls, limit=limit, piped=piped) as prepared:
+        crawl = make_crawl(options, prepared, place)
+        if options.on_live_web:
+            repeat = usual_repeat(len(subjects), quick=options.quick) if options.repeat is None else options.repeat
+            confirm(_traffic(crawl, prepared, len(subjects) * repeat), options.live, interruption)
+        with begin_run(crawl, subjects, prepared, place) as run:
+            yield run, place
+
+
+def _traffic(crawl: Crawl, urls: UrlFile, trials: int) -> Traffic:
+    with urls.file.path.open("rb") as lines:
+        return Traffic(trials, urls.count, count_hosts(lines), crawl.per_host, crawl.workload.user_agent)
 
 
 @contextmanager
-def resume_named(name: str, runs: Path, interruption: Interruption) -> Iterator[tuple[PendingRun, Place]]:
+def resume_named(
+    name: str, runs: Path, interruption: Interruption, live: LiveOptions
+) -> Iterator[tuple[PendingRun, Place]]:
     """Go on with a run that a user has named; standard input may be its lock.
 
     Raises
@@ -123,7 +151,18 @@ def resume_named(name: str, runs: Path, interruption: Interruption) -> Iterator[
     with interruption.at_once("the run was being reopened"):
         resumed = resume_run(folder, make_place(None, runs), inherited=0)
     with resumed.urls, resumed.run:
+        _agree_again(resumed, live, interruption)
         yield resumed.run, resumed.place
+
+
+def _agree_again(resumed: Resumed, live: LiveOptions, interruption: Interruption) -> None:
+    """Ask before the rest of a run goes to the real internet, unless the process that handed it over has asked."""
+    run = resumed.run
+    if not run.live or run.manifest is None or (run.writer and run.writer.lock.inherited):
+        return
+    require_answer(live)
+    assert isinstance(run.experiment, Crawl), "only a crawl asks the real internet"
+    confirm(_traffic(run.experiment, resumed.urls, run.manifest.trials_planned - len(run.finished)), live, interruption)
 
 
 def refuse_beside_resume(context: typer.Context, allowed: Collection[str]) -> None:
@@ -236,6 +275,11 @@ def open_urls(
     Interrupted
         At a signal.
     """
+    if options.on_live_web and urls is None and not (piped and _is_piped()):
+        raise UsageError(
+            "--web live: the real internet has no list of its own; give one with --urls FILE"
+            " ('httpdyno urls FILE.csv' or 'httpdyno urls https://...' makes one of a list of domains)"
+        )
     if limit is None and options.quick:
         limit = QUICK_LIMIT
     with interruption.at_once("the list of URLs was being read"):

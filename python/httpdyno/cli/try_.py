@@ -7,17 +7,21 @@ import typer
 from httpdyno.cli.completion import complete_subjects
 from httpdyno.cli.options import (
     Concurrency,
+    Contact,
     Cpus,
     Duration,
     Format,
     Limit,
     Memory,
+    PerHost,
+    PerHostInterval,
     Seed,
     SubjectFolders,
     Timeout,
     Urls,
     UserAgent,
     Web,
+    Yes,
 )
 
 __all__ = ["try_subject"]
@@ -35,6 +39,10 @@ def try_subject(
     user_agent: UserAgent = "",
     web: Web = "top-sites",
     seed: Seed = None,
+    per_host: PerHost = None,
+    per_host_interval: PerHostInterval = None,
+    contact: Contact = "",
+    yes: Yes = False,
     cpus: Cpus = None,
     memory: Memory = None,
     format: Format = "table",  # noqa: A002
@@ -46,6 +54,7 @@ def try_subject(
     plain the client's own lines are printed and nothing else.
     """
     from httpdyno.cli.display import Display, Spectator
+    from httpdyno.cli.live import LiveOptions
     from httpdyno.cli.output import check_format, close_run, print_table
     from httpdyno.cli.result_lines import ResultLines
     from httpdyno.cli.session import CrawlOptions, begin_crawl, make_place
@@ -56,7 +65,8 @@ def try_subject(
 
     check_format(format)
     chosen = read_catalogue(subjects or ()).select([name])
-    options = CrawlOptions(web, seed, timeout, duration, user_agent, concurrency, memory, repeat=1)
+    live = LiveOptions(per_host, per_host_interval, contact, yes)
+    options = CrawlOptions(web, seed, timeout, duration, user_agent, concurrency, memory, repeat=1, live=live)
     place = make_place(cpus, None)
     # Machine-readable figures must not be mixed with lines.
     lines = ResultLines(results(), raw=format == "plain") if format in {"plain", "table"} else None

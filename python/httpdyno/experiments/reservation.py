@@ -1,10 +1,10 @@
-"""What a run says of itself under its table: that it is only a first look, or not whole."""
+"""What a run says of itself under its table: that nobody can verify it, that it is a first look, or not whole."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from httpdyno.experiments.registry import definition_of
-from httpdyno.model import Note, Table, Trial
+from httpdyno.model import LIVE, Note, Table, Trial
 from httpdyno.store import Manifest
 
 __all__ = ["reservations", "reserved_table"]
@@ -26,6 +26,10 @@ def reservations(manifest: Manifest, *, finished: int) -> tuple[Note, ...]:
         Of the whole table; empty when there is none.
     """
     texts = []
+    if any(web.name == LIVE for web in manifest.webs):
+        texts.append(
+            "UNVERIFIED: made on the real internet, where nobody knows which answers are right; nobody is ranked"
+        )
     if manifest.settings.get("quick"):
         texts.append(f"a first look (--quick): {_times(manifest)}; differences may be chance")
     if finished < manifest.trials_planned:

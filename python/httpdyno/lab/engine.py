@@ -41,7 +41,8 @@ class ServedWeb:
 
     name: str
     seed: int
-    digest: str
+    digest: str | None
+    """None: the real internet, which is no web of the engine's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,12 @@ from typing import Final
 
 from httpdyno.errors import InvalidValue
 
-__all__ = ["LOOKAHEAD", "HostLimit", "host_of"]
+__all__ = ["HOSTS_COUNTED", "LOOKAHEAD", "HostLimit", "count_hosts", "host_of"]
 
 LOOKAHEAD: Final = 100_000
 """How many lines are held back at most while a line further down is looked for."""
+HOSTS_COUNTED: Final = 1_000_000
+"""More hosts than these are not counted: a list may have ten times as many, and nobody decides otherwise for it."""
 _AUTHORITY: Final = re.compile(
     rb"https?://(?:[^/?#\\@]*@)*(\[[^\]/?#\\]*\]|[^:/?#\\@]+)(?::[0-9]*)?(?=[/?#\\]|$)", re.I
 )
@@ -33,6 +35,18 @@ def host_of(url: bytes) -> bytes | None:
     if found is None:
         return None
     return found[1].lower().removesuffix(b".").removeprefix(b"www.") or None
+
+
+def count_hosts(urls: Iterable[bytes]) -> int:
+    """Count the hosts of a list, as the limit tells them apart; ``HOSTS_COUNTED`` at most."""
+    hosts: set[bytes] = set()
+    for url in urls:
+        host = host_of(url)
+        if host is not None:
+            hosts.add(host)
+            if len(hosts) >= HOSTS_COUNTED:
+                break
+    return len(hosts)
 
 
 @dataclass(slots=True)
