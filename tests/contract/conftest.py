@@ -21,7 +21,6 @@ from httpdyno.subjects.builder import BuildOutcome, build_subjects
 from httpdyno.subjects.cache import cache_folder
 from httpdyno.subjects.catalogue import read_catalogue
 
-
 TESTED = [
     line
     for line in (TESTS / "contract" / "subjects.txt").read_text(encoding="utf-8").splitlines()

@@ -12,7 +12,7 @@ from rich.text import Text
 from httpdyno.cli.result_lines import ResultLines
 from httpdyno.cli.terminal import tell
 from httpdyno.lab.progress import Progress as TrialProgress
-from httpdyno.model import Outcome, Trial, TrialPlan, format_span
+from httpdyno.model import Outcome, Subject, Trial, TrialPlan, format_span
 from httpdyno.report.cell import without_controls
 from httpdyno.subjects.builder import BuildEvent, BuildOutcome, BuildState, log_tail
 from httpdyno.subjects.provision import ProvisionEvent, ProvisionState
@@ -83,7 +83,8 @@ class Display:
         self._tasks: dict[str, TaskID] = {}
         self._trial: TaskID | None = None
         self._overall: TaskID | None = None
-        self._planned = 0
+        self._planned = ""
+        self._why = ""
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -130,14 +131,19 @@ class Display:
                 if outcome.log:
                     self._show_log(outcome.log)
 
-    def planned(self, trials: int, *, finished: int, left_s: float | None) -> None:
+    def probing(self, subject: Subject) -> None:
+        """Say whose claims are put to the test."""
+        if not self._quiet:
+            tell(f"{subject.id}: probing its claims, once for this build")
+
+    def planned(self, trials: int, *, finished: int, left_s: float | None, at_most: bool) -> None:
         """Say of how many trials the run consists, how many are there, and how long the others will take."""
-        self._planned = trials
+        self._planned = f"at most {trials}" if at_most else str(trials)
         if self._quiet:
             return
         before = f", {finished} of them finished before" if finished else ""
         duration = "" if left_s is None else f": about {format_span(left_s)}"
-        tell(f"{trials} trial{'' if trials == 1 else 's'}{before}{duration}")
+        tell(f"{self._planned} trial{'' if trials == 1 else 's'}{before}{duration}")
         self._overall = self._progress.add_task("run", total=trials, completed=finished, left_s=left_s)
 
     def cooling_down(self, reason: str) -> None:
@@ -151,7 +157,8 @@ class Display:
     def trial_begins(self, plan: TrialPlan) -> None:
         """Take the trial that begins."""
         self._end_bar()
-        self._trial = self._progress.add_task(f"{self._place(plan.number)} {plan.subject.id}", total=None)
+        self._why = f", {plan.concurrency} in flight ({plan.why})" if plan.why else ""
+        self._trial = self._progress.add_task(f"{self._place(plan.number)} {plan.subject.id}{self._why}", total=None)
 
     def progress(self, progress: TrialProgress) -> None:
         """Take news of the trial that is under way."""
@@ -172,11 +179,12 @@ class Display:
         if self._overall is not None:
             self._progress.update(self._overall, advance=1, left_s=left_s)
         # Why a subject is unavailable was said when its build failed.
-        if trial.outcome is Outcome.UNAVAILABLE or (self._bars and trial.outcome is Outcome.OK):
+        # What a search tries is told as it goes on: it is what the next trial depends on.
+        if trial.outcome is Outcome.UNAVAILABLE or (self._bars and trial.outcome is Outcome.OK and not self._why):
             return
         if not self._quiet or trial.outcome is not Outcome.OK:
             left = f"; about {format_span(left_s)} left" if left_s and not self._quiet else ""
-            tell(f"{self._place(trial.trial)} {trial.subject}: {_ending(trial)}{left}")
+            tell(f"{self._place(trial.trial)} {trial.subject}{self._why}: {_ending(trial, rate=bool(self._why))}{left}")
 
     def _show_log(self, log: Path) -> None:
         for line in log_tail(log):
@@ -201,6 +209,7 @@ class Spectator:
         self.wants_output = lines is not None
         self.build = display.build
         self.built = display.built
+        self.probing = display.probing
         self.planned = display.planned
         self.cooling_down = display.cooling_down
         self.trial_begins = display.trial_begins
@@ -213,10 +222,11 @@ class Spectator:
             self._lines.feed(piece)
 
 
-def _ending(trial: Trial) -> str:
+def _ending(trial: Trial, *, rate: bool) -> str:
     if trial.outcome is not Outcome.OK or trial.summary is None:
         return without_controls(f"{trial.outcome}: {trial.reason}" if trial.reason else str(trial.outcome))
     time_s = (trial.summary.time_ns or 0) / 1e9
     waited_s = (trial.cool_down_ns or 0) / 1e9
     cool_down = f", after a cool-down of {waited_s:.1f} s" if trial.cool_down_reason else ""
-    return f"{trial.summary.urls:,} URLs in {time_s:.1f} s{cool_down}"
+    per_s = f", {trial.summary.right_per_s:.1f} right a second" if rate and trial.summary.right_per_s else ""
+    return f"{trial.summary.urls:,} URLs in {time_s:.1f} s{per_s}{cool_down}"

@@ -72,7 +72,7 @@ def probe(names: Names = None, cpus: Cpus = None, subjects: SubjectFolders = Non
     from httpdyno.cli.session import make_place
     from httpdyno.cli.terminal import messages
     from httpdyno.lab.interruption import Interruption
-    from httpdyno.lab.prober import probe_subject
+    from httpdyno.lab.proof import prove
     from httpdyno.model import SubjectKind
     from httpdyno.subjects.builder import build_subjects
     from httpdyno.subjects.catalogue import read_catalogue
@@ -87,7 +87,7 @@ def probe(names: Names = None, cpus: Cpus = None, subjects: SubjectFolders = Non
             display.built(outcomes)
         for outcome in outcomes.values():
             if outcome.build:
-                results = probe_subject(place.engine, outcome.subject, outcome, place.machine, interruption)
+                results = prove(outcome, place.engine, place.machine, interruption)
                 honest = print_probe(outcome.subject, results) and honest
     require_builds(outcomes.values(), every=bool(names))
     if not honest:

@@ -11,6 +11,7 @@ from httpdyno.experiments.earlier import earlier_durations
 from httpdyno.experiments.estimate import Forecast, Key, guess_s
 from httpdyno.experiments.pending import PendingRun
 from httpdyno.experiments.place import Place
+from httpdyno.experiments.plan import following
 from httpdyno.experiments.registry import definition_of
 from httpdyno.experiments.reservation import reserved_table
 from httpdyno.experiments.run import carry_out
@@ -20,9 +21,10 @@ from httpdyno.lab.executor import RoomExecutor
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.live_executor import LiveExecutor
 from httpdyno.lab.load import take_snapshot
+from httpdyno.lab.proof import prove_all
 from httpdyno.lab.room import Machine
 from httpdyno.lab.trial import Observer
-from httpdyno.model import Table, Trial, TrialPlan
+from httpdyno.model import Subject, Table, Trial, TrialPlan
 from httpdyno.subjects.builder import BuildEvent, BuildOutcome, build_subjects
 
 __all__ = ["Audience", "Measured", "measure"]
@@ -37,8 +39,14 @@ class Audience(Observer, Protocol):
     def built(self, outcomes: Mapping[str, BuildOutcome]) -> None:
         """Take what became of all builds."""
 
-    def planned(self, trials: int, *, finished: int, left_s: float | None) -> None:
-        """Take of how many trials the run consists, how many are there, and how long the others will take."""
+    def probing(self, subject: Subject) -> None:
+        """Take a subject whose claims are put to the test, before it is measured for the first time."""
+
+    def planned(self, trials: int, *, finished: int, left_s: float | None, at_most: bool) -> None:
+        """Take of how many trials the run consists, how many are there, and how long the others will take.
+
+        ``at_most`` means that a search may need fewer.
+        """
 
     def cooling_down(self, reason: str) -> None:
         """Take what is waited for between two trials."""
@@ -77,7 +85,7 @@ def measure(
     *,
     clock: Callable[[], float] = time.monotonic,
 ) -> Measured:
-    """Build the subjects, run the trials that are not there yet, keep each as soon as it has ended.
+    """Build the subjects, prove their claims, run the trials that are not there yet, keep each as soon as it has ended.
 
     Must be called in the main thread. The run is closed at the end; when an error ends it, by its own context.
 
@@ -105,27 +113,29 @@ def measure(
     StorageFailed
         If the cache or the folder of runs cannot be written.
     """
-    builds = build_subjects(run.subjects, place.cache, tell=audience.build, stop=lambda: stop.requested)
+    built = build_subjects(run.subjects, place.cache, tell=audience.build, stop=lambda: stop.requested)
+    builds = prove_all(built, place.engine, place.machine, stop, tell=audience.probing)
     audience.built(builds)
-    plans = run.settle(builds, place.cache)
-    there = {trial.trial for trial in run.finished}
-    pending = [plan for plan in plans if plan.number not in there]
+    plan = run.settle(builds, place.cache)
+    seen = list(run.finished)
+    pending = plan.left(seen)
     executor = _executor(run, place, builds, audience, stop)
     forecast = Forecast(pending, _earlier(run), lambda plan: _guess(plan, executor, builds), clock)
-    audience.planned(len(plans), finished=len(there), left_s=forecast.left_s())
+    audience.planned(plan.most, finished=len(seen), left_s=forecast.left_s(), at_most=plan.open)
 
     def keep(judged: JudgedTrial) -> None:
         run.keep(judged)
+        seen.append(judged.trial)
         forecast.ended()
         audience.trial_ends(judged.trial, left_s=forecast.left_s())
 
     new, whole = carry_out(
-        pending,
+        following(plan, seen),
         executor,
         begins=audience.trial_begins,
         ends=keep,
         stop=lambda: stop.requested,
-        calm=_calm(place.machine, audience, stop),
+        calm=_calm(place.machine, audience, stop) if len(pending) > 1 else None,
     )
     run.close(whole=whole)
     return _measured(run, new, whole=whole)

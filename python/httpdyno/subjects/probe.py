@@ -7,7 +7,7 @@ from typing import Final
 from httpdyno.errors import ProbeFailed
 from httpdyno.model import Counters, Subject, Workload
 
-__all__ = ["PROBE_WEB", "ProbeCase", "ProbeResult", "conclude", "probe_cases", "require_claims"]
+__all__ = ["PROBE_WEB", "ProbeCase", "ProbeResult", "claims_anything", "conclude", "probe_cases", "require_claims"]
 
 PROBE_WEB: Final = "plain"
 _HOST: Final = "https://probe.example"
@@ -57,6 +57,11 @@ class ProbeResult:
         claimed = "claimed" if self.claimed else "not claimed"
         works = "works" if self.works else "does not work"
         return f"{self.claim}: {claimed}, {works}" + (f" (known: {self.known})" if self.known else "")
+
+
+def claims_anything(subject: Subject) -> bool:
+    """Whether there is a claim to prove: an adapter that was written for something else makes none."""
+    return any(case.claimed for case in probe_cases(subject))
 
 
 def probe_cases(subject: Subject) -> tuple[ProbeCase, ...]:

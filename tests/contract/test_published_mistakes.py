@@ -1,0 +1,88 @@
+"""Each mistake of the published benchmarks, made on purpose: the contract test must not let one of them through."""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import TESTS, MakeSubject
+from httpdyno.errors import ProbeFailed
+from httpdyno.lab.engine import Engine
+from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.prober import probe_subject
+from httpdyno.lab.room import Machine
+from httpdyno.model import Count
+from httpdyno.subjects.build import Build
+from httpdyno.subjects.builder import BuildOutcome, build_subjects
+from httpdyno.subjects.definition import read_subject
+from httpdyno.subjects.probe import require_claims
+
+Crawl = "Crawl"
+
+CLIENT = (TESTS / "fixtures" / "mistaken_client.py").read_text(encoding="utf-8")
+URLS = [
+    "https://utf8.test/encoding/utf8",
+    "https://status-404.test/",
+    "https://bytes.test/bytes/123457",
+    "https://stall-headers.test/",
+]
+"""Of the contract's web, which every client is held against: one for each mistake that shows in an answer."""
+NONE = ""
+
+
+@pytest.fixture
+def build(request: pytest.FixtureRequest, make_subject: MakeSubject, tmp_path: Path) -> Build:
+    """The client with one mistake."""
+    more = f'environment = {{ MISTAKE = "{request.param}" }}\n[capabilities]\nhttp = ["1.1"]\nkeepalive = [true, false]'
+    subject = read_subject(make_subject("mistaken", CLIENT, more))
+    built = build_subjects([subject], tmp_path / "cache")[subject.id].build
+    assert built is not None
+    return built
+
+
+def wrong(crawl: Crawl) -> list[tuple[str, str]]:
+    return sorted((row[0], str(row[-1])) for row in crawl(URLS, web="contract", timeout_s=1.0).wrong)
+
+
+@pytest.mark.parametrize("build", [NONE], indirect=True)
+def test_without_a_mistake_nothing_is_wrong(crawl: Crawl) -> None:
+    assert wrong(crawl) == []
+
+
+@pytest.mark.parametrize("build", ["length in characters"], indirect=True)
+def test_a_length_in_characters_is_a_wrong_length(crawl: Crawl) -> None:
+    assert wrong(crawl) == [(URLS[0], "wrong_length")]
+
+
+@pytest.mark.parametrize("build", ["content read on success only"], indirect=True)
+def test_content_that_is_not_read_is_a_wrong_length(crawl: Crawl) -> None:
+    assert wrong(crawl) == [(URLS[1], "wrong_length")]
+
+
+@pytest.mark.parametrize("build", ["path is /"], indirect=True)
+def test_a_path_that_is_not_sent_is_found(crawl: Crawl) -> None:
+    assert wrong(crawl) == [(URLS[2], "wrong_length"), (URLS[0], "wrong_length")]
+
+
+@pytest.mark.parametrize("build", ["constant timeout"], indirect=True)
+def test_a_timeout_that_is_a_constant_is_late(crawl: Crawl) -> None:
+    assert wrong(crawl) == [(URLS[3], "late")]
+
+
+@pytest.mark.parametrize("build", ["no user agent", NONE], indirect=True)
+def test_a_user_agent_that_is_not_sent_is_missed(crawl: Crawl, build: Build) -> None:
+    crawled = crawl(["https://a.test/plain"], user_agent="asked for/1.0")
+    sent = crawled.judged.trial.counters.user_agents == (Count("asked for/1.0", 1),)
+    assert sent is not bool(build.subject.environment["MISTAKE"])
+
+
+@pytest.mark.parametrize("build", ["session per request"], indirect=True)
+def test_a_session_for_each_request_breaks_its_claim(engine: Engine, build: Build) -> None:
+    results = probe_subject(engine, build.subject, BuildOutcome(build.subject, build), Machine(), Interruption())
+    with pytest.raises(ProbeFailed, match=r"keepalive on: claimed, does not work; correct"):
+        require_claims(build.subject, results)
+
+
+@pytest.mark.parametrize("build", [NONE], indirect=True)
+def test_one_session_for_all_keeps_it(engine: Engine, build: Build) -> None:
+    results = probe_subject(engine, build.subject, BuildOutcome(build.subject, build), Machine(), Interruption())
+    require_claims(build.subject, results)
