@@ -136,7 +136,7 @@ class Display:
         if not self._quiet:
             tell(f"{subject.id}: probing its claims, once for this build")
 
-    def planned(self, trials: int, *, finished: int, left_s: float | None, at_most: bool) -> None:
+    def planned(self, trials: int, *, finished: int, left_s: float | None, at_most: bool = False) -> None:
         """Say of how many trials the run consists, how many are there, and how long the others will take."""
         self._planned = f"at most {trials}" if at_most else str(trials)
         if self._quiet:

@@ -8,8 +8,10 @@ from typing import Final
 from httpdyno.errors import UnreadableRun
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.experiment import Setting
+from httpdyno.experiments.plan import ListedPlan
+from httpdyno.experiments.schedule import schedule, usual_repeat
 from httpdyno.judge import CRAWL_METRICS
-from httpdyno.model import Column, ColumnKind, Condition, Workload
+from httpdyno.model import Column, ColumnKind, Condition, Subject, Workload
 from httpdyno.store import WebIdentity
 
 __all__ = ["DEFINITION", "HEADLINE", "NAME", "Crawl", "restore_crawl"]
@@ -98,6 +100,18 @@ class Crawl:
     def conditions(self) -> tuple[Condition]:
         """Give the grid: a single point."""
         return (self.condition,)
+
+    def plan(self, subjects: Sequence[Subject], *, available: int) -> ListedPlan:
+        """Interleave the trials of all subjects in blocks, as often as is asked for, else as is usual.
+
+        Raises
+        ------
+        InvalidValue
+            If the repeat is below 1.
+        """
+        repeat = usual_repeat(available, quick=self.quick) if self.repeat is None else self.repeat
+        plans = schedule(subjects, self.conditions(), repeat=repeat, seed=self.seed)
+        return ListedPlan(plans, {"repeat": repeat})
 
     def webs(self) -> tuple[WebIdentity]:
         """Give the web that is crawled."""

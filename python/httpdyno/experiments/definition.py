@@ -1,6 +1,6 @@
 """What an experiment's results mean: its question, its metrics, the one that ranks, and its table."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from httpdyno.judge import find_metric, trial_table
@@ -29,6 +29,8 @@ class Definition:
     """Name of the metric that says who is better."""
     identity: tuple[Column, ...]
     """The columns before the figures; each is named like the field of a trial that it shows."""
+    tabulate: Callable[[Sequence[Trial]], Table] | None = None
+    """Makes the table of an experiment in which subjects are not what the rows are; None: a row for each subject."""
 
     def __post_init__(self) -> None:
         """Refuse to rank by what is not measured."""
@@ -40,5 +42,7 @@ class Definition:
         return find_metric(self.metrics, self.ranked_by)
 
     def table(self, trials: Sequence[Trial]) -> Table:
-        """Put trials of this experiment into its table, as ``judge.trial_table`` does."""
+        """Put trials of this experiment into its table: as ``judge.trial_table`` does, unless it has its own way."""
+        if self.tabulate is not None:
+            return self.tabulate(trials)
         return trial_table(trials, self.metrics, self.ranked_by, self.identity)

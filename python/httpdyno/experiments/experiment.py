@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from httpdyno.model import Condition
+from httpdyno.experiments.plan import Plan
+from httpdyno.model import Condition, Subject
 from httpdyno.store import WebIdentity
 
 __all__ = ["Experiment", "Setting"]
@@ -13,7 +14,7 @@ Setting = str | int | float | bool | None
 
 
 class Experiment(Protocol):
-    """A question, as the conditions in which subjects are measured.
+    """A question, as the conditions in which subjects are measured, and the trials that this takes.
 
     Nothing about its judging or its table: that is its definition.
     """
@@ -26,16 +27,24 @@ class Experiment(Protocol):
     def seed(self) -> int:
         """Decides the order of trials."""
 
-    @property
-    def repeat(self) -> int | None:
-        """How often each subject runs under each condition; None: as many times as is usual."""
-
-    @property
-    def quick(self) -> bool:
-        """Whether it is only a first look."""
-
     def conditions(self) -> Sequence[Condition]:
-        """Give the points of its grid."""
+        """Give the points of its grid; of one that is searched, the point that the search is about."""
+
+    def plan(self, subjects: Sequence[Subject], *, available: int) -> Plan:
+        """Plan its trials.
+
+        Parameters
+        ----------
+        subjects : sequence of Subject
+            Who is asked.
+        available : int
+            How many of them can be measured here.
+
+        Raises
+        ------
+        InvalidValue
+            If it cannot be planned for them.
+        """
 
     def webs(self) -> Sequence[WebIdentity]:
         """Give the webs of its conditions, as the engine identifies them."""

@@ -42,7 +42,7 @@ class Audience(Observer, Protocol):
     def probing(self, subject: Subject) -> None:
         """Take a subject whose claims are put to the test, before it is measured for the first time."""
 
-    def planned(self, trials: int, *, finished: int, left_s: float | None, at_most: bool) -> None:
+    def planned(self, trials: int, *, finished: int, left_s: float | None, at_most: bool = False) -> None:
         """Take of how many trials the run consists, how many are there, and how long the others will take.
 
         ``at_most`` means that a search may need fewer.

@@ -12,11 +12,11 @@ from httpdyno.errors import NotResumable
 from httpdyno.experiments.changes import changed_subject
 from httpdyno.experiments.experiment import Experiment
 from httpdyno.experiments.place import Place
-from httpdyno.experiments.schedule import schedule, usual_repeat
+from httpdyno.experiments.plan import Plan
 from httpdyno.experiments.url_source import UrlFile
 from httpdyno.judge import JudgedTrial
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.model import Subject, Trial, TrialPlan
+from httpdyno.model import Subject, Trial
 from httpdyno.store import (
     Manifest,
     RunWriter,
@@ -68,6 +68,7 @@ class PendingRun:
         self.urls = urls
         self.writer = writer
         self.finished = tuple(finished)
+        self._kept = 0
         self._open = writer is not None
         self._announced = announced
 
@@ -91,7 +92,7 @@ class PendingRun:
         """Whether it is known, and written down, which trials the run consists of."""
         return self.manifest is None or all(subject.fingerprint for subject in self.manifest.subjects)
 
-    def settle(self, builds: Mapping[str, BuildOutcome], cache: Path) -> tuple[TrialPlan, ...]:
+    def settle(self, builds: Mapping[str, BuildOutcome], cache: Path) -> Plan:
         """Fix which trials the run consists of, now that it is known which subjects are available.
 
         Parameters
@@ -103,7 +104,7 @@ class PendingRun:
 
         Returns
         -------
-        tuple of TrialPlan
+        Plan
             All trials, those that are finished included.
 
         Raises
@@ -111,18 +112,18 @@ class PendingRun:
         NotResumable
             If a subject is not what it was, or a finished trial is not in the plan.
         InvalidValue
-            If the repeat is below 1.
+            If the experiment cannot be planned for these subjects.
         """
-        repeat = _repeat(self.experiment, sum(outcome.build is not None for outcome in builds.values()))
-        plans = schedule(self.subjects, self.experiment.conditions(), repeat=repeat, seed=self.experiment.seed)
+        available = sum(outcome.build is not None for outcome in builds.values())
+        plan = self.experiment.plan(self.subjects, available=available)
         if self.writer:
             versions = tuple(describe_subject(outcome.subject, cache, outcome) for outcome in builds.values())
-            self._check_unchanged(self.writer, versions, plans)
-            settings = {**self.writer.manifest.settings, "repeat": repeat}
+            self._check_unchanged(self.writer, versions, plan)
+            settings = {**self.writer.manifest.settings, **plan.settings}
             self.writer.describe(
-                replace(self.writer.manifest, subjects=versions, trials_planned=len(plans), settings=settings)
+                replace(self.writer.manifest, subjects=versions, trials_planned=plan.most, settings=settings)
             )
-        return plans
+        return plan
 
     def keep(self, judged: JudgedTrial) -> None:
         """Keep a finished trial.
@@ -134,6 +135,7 @@ class PendingRun:
         """
         if self.writer:
             self.writer.add(judged.trial, judged.samples if judged.samples.width else None)
+            self._kept += 1
 
     def close(self, *, whole: bool) -> None:
         """End the writing.
@@ -150,6 +152,10 @@ class PendingRun:
         """
         if self.writer and self._open:
             self._open = False
+            if whole:
+                # A search may have come to its end before it had used up its trials.
+                trials = len(self.finished) + self._kept
+                self.writer.manifest = replace(self.writer.manifest, trials_planned=trials)
             self.writer.close(complete=whole, ended_at=datetime.now(UTC))
 
     def hand_over(self, process: int) -> None:
@@ -171,18 +177,14 @@ class PendingRun:
             self.writer.discard()
         self.close(whole=False)
 
-    def _check_unchanged(
-        self, writer: RunWriter, versions: Sequence[SubjectVersion], plans: Sequence[TrialPlan]
-    ) -> None:
+    def _check_unchanged(self, writer: RunWriter, versions: Sequence[SubjectVersion], plan: Plan) -> None:
         then = {subject.id: subject for subject in writer.manifest.subjects}
         for now in versions:
             if self.settled and (change := changed_subject(then[now.id], now, built=True)):
                 raise NotResumable(f"{writer.folder}: {now.id}: {change}; begin a new run")
-        planned = {plan.number: (plan.block, plan.position, plan.subject.id, plan.condition.name) for plan in plans}
-        for trial in self.finished:
-            if planned.get(trial.trial) != (trial.block, trial.position, trial.subject, trial.condition):
-                number = trial.trial + 1
-                raise NotResumable(f"{writer.folder}: trial {number} is not what its settings plan; begin a new run")
+        if trial := plan.unplanned(self.finished):
+            number = trial.trial + 1
+            raise NotResumable(f"{writer.folder}: trial {number} is not what its settings plan; begin a new run")
 
 
 def begin_run(experiment: Experiment, subjects: Sequence[Subject], urls: UrlFile, place: Place) -> PendingRun:
@@ -201,7 +203,7 @@ def begin_run(experiment: Experiment, subjects: Sequence[Subject], urls: UrlFile
         version=httpdyno.__version__,
         started_at=datetime.now(UTC),
         machine=describe_machine(),
-        trials_planned=len(subjects) * len(experiment.conditions()) * _repeat(experiment, len(subjects)),
+        trials_planned=experiment.plan(subjects, available=len(subjects)).most,
         git=describe_git(Path(httpdyno.__file__).parent),
         webs=tuple(experiment.webs()),
         subjects=tuple(describe_subject(subject) for subject in subjects),
@@ -221,10 +223,6 @@ def begin_run(experiment: Experiment, subjects: Sequence[Subject], urls: UrlFile
             run.__exit__(None, None, None)
             raise
     return run
-
-
-def _repeat(experiment: Experiment, available: int) -> int:
-    return usual_repeat(available, quick=experiment.quick) if experiment.repeat is None else experiment.repeat
 
 
 def describe_subject(

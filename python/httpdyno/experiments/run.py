@@ -1,6 +1,6 @@
 """Carries out a plan: trial after trial, each kept as soon as it is there, until the end or an interruption."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Protocol
 
@@ -24,7 +24,7 @@ class Calm(Protocol):
 
 
 def carry_out(
-    plans: Sequence[TrialPlan],
+    plans: Iterable[TrialPlan],
     executor: Executor,
     *,
     begins: Callable[[TrialPlan], None],
@@ -36,8 +36,8 @@ def carry_out(
 
     Parameters
     ----------
-    plans : sequence of TrialPlan
-        What is run.
+    plans : iterable of TrialPlan
+        What is run; the next one is asked for when the one before it has ended.
     executor : Executor
         Who runs it.
     begins, ends : callable
@@ -53,7 +53,7 @@ def carry_out(
         The finished trials, and whether they are all.
     """
     trials: list[Trial] = []
-    pauses = _Pauses(calm if len(plans) > 1 else None)
+    pauses = _Pauses(calm)
     for plan in plans:
         pause = None if stop() else pauses.before_next()
         if stop():

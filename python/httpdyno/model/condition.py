@@ -156,6 +156,8 @@ class TrialPlan:
     """Place within the block, from 0."""
     subject: Subject
     condition: Condition
+    why: str = ""
+    """Why it is made, where that depends on the trials before it; empty for one of a list."""
 
     @property
     def concurrency(self) -> int:
