@@ -14,7 +14,8 @@ from httpdyno.cli.completion import WEBS
 
 ROOT = Path(__file__).parents[3]
 START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())"]
-CLIENTS = {folder.name for folder in (ROOT / "subjects" / "clients").iterdir() if folder.is_dir()}
+CLIENTS = {path.parent.name for path in (ROOT / "subjects" / "clients").glob("*/subject.toml")}
+SUBJECTS = {path.parent.name for path in (ROOT / "subjects").glob("*/*/subject.toml")}
 
 
 def offered(line: str) -> list[str]:
@@ -31,9 +32,14 @@ def offered(line: str) -> list[str]:
     return done.stdout.split()
 
 
-@pytest.mark.parametrize("verb", ["bench", "try", "subjects build", "subjects probe"])
-def test_subjects_are_offered(verb: str) -> None:
+@pytest.mark.parametrize("verb", ["bench", "try", "subjects probe"])
+def test_clients_are_offered(verb: str) -> None:
     assert set(offered(f"httpdyno {verb} ")) == CLIENTS
+
+
+@pytest.mark.parametrize("verb", ["subjects build", "subjects install"])
+def test_subjects_are_offered(verb: str) -> None:
+    assert set(offered(f"httpdyno {verb} ")) == SUBJECTS
 
 
 def test_subjects_of_further_folders_are_offered_and_named_ones_are_not(
@@ -49,7 +55,7 @@ def test_subjects_of_further_folders_are_offered_and_named_ones_are_not(
     ("line", "offers"),
     [
         ("httpdyno bench --web t", ["top-sites"]),
-        ("httpdyno try x --web ", sorted(WEBS)),
+        ("httpdyno try x --web ", sorted([*WEBS, "live"])),
         ("httpdyno bench --format ", ["csv", "json", "markdown", "plain", "table"]),
         ("httpdyno runs --format j", ["json"]),
         ("httpdyno doctor --format ", ["json", "plain"]),
