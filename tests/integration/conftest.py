@@ -13,6 +13,7 @@ import pytest
 from doubles.command_line import Command, Ended
 from doubles.traces import Before, Traces, describe, look_before, processes_of, traces_of
 from httpdyno.lab.engine import Engine
+from httpdyno.subjects.environment import program_path
 
 START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())"]
 PATIENCE_S = 120.0
@@ -32,9 +33,11 @@ def environment(engine: Engine, tmp_path: Path, before: Before) -> dict[str, str
     """Name the folders of the test in the environment of its commands; none can start without it, so not before."""
     del before
     (tmp_path / "tmp").mkdir()
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
     return {
         **kept,
+        # Toolchains that were brought into the user's cache serve the cache of the test, too.
+        "PATH": program_path(os.environ),
         "HTTPDYNO_ENGINE": str(engine.path),
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
         "TMPDIR": str(tmp_path / "tmp"),

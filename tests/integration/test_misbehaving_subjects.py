@@ -22,6 +22,7 @@ MISBEHAVIOUR = {
         "hung",
         "did not exit",
     ),
+    "leaves-at-once": ("", "missing", "10 URLs forgotten"),
     "rambles": (LINES + EACH + "print('done with it all!')\n", "garbage", "done with it all!"),
     "repeats": (LINES + EACH + "url = urls[0]\n" + PRINT + "\n", "duplicate", "1 line more"),
     "forgets": (LINES + "urls = urls[1:]\n" + EACH, "missing", "1 URL forgotten"),

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from httpdyno.cli.completion import complete_subjects
+from httpdyno.cli.completion import complete_clients
 from httpdyno.cli.options import (
     Concurrency,
     Contact,
@@ -47,7 +47,7 @@ def bench(
         typer.Argument(
             metavar="SUBJECT",
             help="Default: the eleven of the published crawl's table, and those of --subjects.",
-            autocompletion=complete_subjects,
+            autocompletion=complete_clients,
         ),
     ] = None,
     every: Every = False,

@@ -8,6 +8,7 @@ import typer
 
 __all__ = [
     "WEBS",
+    "complete_clients",
     "complete_fact_formats",
     "complete_formats",
     "complete_metrics",
@@ -27,9 +28,18 @@ LIVE: Final = "live"
 
 def complete_subjects(context: typer.Context, incomplete: str) -> list[str]:
     """Offer the subjects that come with httpdyno and those of ``--subjects``, but none that is named already."""
+    return _subjects(context, incomplete, "")
+
+
+def complete_clients(context: typer.Context, incomplete: str) -> list[str]:
+    """Offer the clients that come with httpdyno and the subjects of ``--subjects``, but none that is named already."""
+    return _subjects(context, incomplete, "clients")
+
+
+def _subjects(context: typer.Context, incomplete: str, below: str) -> list[str]:
     from httpdyno.subjects.folders import builtin_folder, subject_folders
 
-    tops = [builtin_folder(), *(context.params.get("subjects") or ())]
+    tops = [builtin_folder() / below, *(context.params.get("subjects") or ())]
     names = {folder.resolve().name for top in tops for folder in subject_folders(top)}
     named = context.params.get("names") or ()
     return _beginning(names.difference(named), incomplete)

@@ -68,7 +68,8 @@ def select(
             raise UsageError("--scale: there is nothing to take a share of; give a --preset, too, or --limit instead")
         if every:
             return Selection(catalogue.of_kind(SubjectKind.CLIENT), limit)
-        return Selection(catalogue.select(names) if names else catalogue.usual(HEADLINE), limit)
+        named = catalogue.select_of_kind(names or (), SubjectKind.CLIENT)
+        return Selection(named or catalogue.usual(HEADLINE), limit)
     if scale is not None and limit is not None:
         raise UsageError("--scale and --limit both say how many URLs; give one of them")
     found = find_preset(preset, experiment)
@@ -76,7 +77,7 @@ def select(
     if limit is None and not (quick and scale is None):
         limit = found.urls(share)
     there = [name for name in found.subjects if name in catalogue.subjects]
-    subjects = found.applied(catalogue.select(names or there))
+    subjects = found.applied(catalogue.select_of_kind(names or there, SubjectKind.CLIENT))
     return Selection(subjects, limit, found, {} if names else _absent(found, catalogue))
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from httpdyno.cli.completion import complete_subjects
+from httpdyno.cli.completion import complete_clients, complete_subjects
 from httpdyno.cli.options import Cpus, Format, SubjectFolders
 
 __all__ = ["app"]
@@ -12,6 +12,9 @@ __all__ = ["app"]
 app = typer.Typer(help="List, install, build and probe the subjects.", no_args_is_help=True)
 Names = Annotated[
     list[str] | None, typer.Argument(metavar="SUBJECT", help="Default: all of them.", autocompletion=complete_subjects)
+]
+Clients = Annotated[
+    list[str] | None, typer.Argument(metavar="CLIENT", help="Default: all of them.", autocompletion=complete_clients)
 ]
 
 
@@ -65,7 +68,7 @@ def build(names: Names = None, subjects: SubjectFolders = None) -> None:
 
 
 @app.command()
-def probe(names: Names = None, cpus: Cpus = None, subjects: SubjectFolders = None) -> None:
+def probe(names: Clients = None, cpus: Cpus = None, subjects: SubjectFolders = None) -> None:
     """Put the claims of clients to the test in the room; exit code 1 when one does not hold."""
     from httpdyno.cli.display import Display
     from httpdyno.cli.output import print_probe, require_builds
@@ -78,7 +81,7 @@ def probe(names: Names = None, cpus: Cpus = None, subjects: SubjectFolders = Non
     from httpdyno.subjects.catalogue import read_catalogue
 
     catalogue = read_catalogue(subjects or ())
-    chosen = catalogue.select(names) if names else catalogue.of_kind(SubjectKind.CLIENT)
+    chosen = catalogue.select_of_kind(names or (), SubjectKind.CLIENT) or catalogue.of_kind(SubjectKind.CLIENT)
     place = make_place(cpus, None)
     honest = True
     with Interruption() as interruption:

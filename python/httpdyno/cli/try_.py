@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from httpdyno.cli.completion import complete_subjects
+from httpdyno.cli.completion import complete_clients
 from httpdyno.cli.options import (
     Concurrency,
     Contact,
@@ -29,7 +29,7 @@ __all__ = ["try_subject"]
 
 def try_subject(
     name: Annotated[
-        str, typer.Argument(metavar="SUBJECT", help="A client, such as go-net-http.", autocompletion=complete_subjects)
+        str, typer.Argument(metavar="SUBJECT", help="A client, such as go-net-http.", autocompletion=complete_clients)
     ],
     urls: Urls = None,
     limit: Limit = None,
@@ -61,10 +61,11 @@ def try_subject(
     from httpdyno.cli.terminal import messages, results
     from httpdyno.experiments.measure import measure
     from httpdyno.lab.interruption import Interruption
+    from httpdyno.model import SubjectKind
     from httpdyno.subjects.catalogue import read_catalogue
 
     check_format(format)
-    chosen = read_catalogue(subjects or ()).select([name])
+    chosen = read_catalogue(subjects or ()).select_of_kind([name], SubjectKind.CLIENT)
     live = LiveOptions(per_host, per_host_interval, contact, yes)
     options = CrawlOptions(web, seed, timeout, duration, user_agent, concurrency, memory, repeat=1, live=live)
     place = make_place(cpus, None)

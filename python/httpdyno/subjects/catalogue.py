@@ -50,6 +50,22 @@ class Catalogue:
         """
         return tuple(self._one(name) for name in dict.fromkeys(names))
 
+    def select_of_kind(self, names: Iterable[str], kind: SubjectKind) -> tuple[Subject, ...]:
+        """Give the named subjects for what only one kind can do.
+
+        Raises
+        ------
+        InvalidSubject
+            If one of them could not be read.
+        UnknownName
+            If there is no such subject, or it is of another kind.
+        """
+        chosen = self.select(names)
+        for subject in chosen:
+            if subject.kind is not kind:
+                raise UnknownName(f"{subject.id} is a {subject.kind}; this takes a {kind}, see: httpdyno subjects list")
+        return chosen
+
     def _one(self, name: str) -> Subject:
         if name in self.invalid:
             raise self.invalid[name]
@@ -72,9 +88,10 @@ def read_catalogue(extra: Iterable[Path] = ()) -> Catalogue:
     Raises
     ------
     InvalidSubject
-        If a given folder has no subject in it, or two subjects have one id.
+        If a given folder has no subject in it.
     """
     found: dict[str, Path] = {}
+    invalid: dict[str, InvalidSubject] = {}
     for top in (builtin_folder(), *extra):
         folders = subject_folders(top)
         if not folders and top != builtin_folder():
@@ -83,12 +100,13 @@ def read_catalogue(extra: Iterable[Path] = ()) -> Catalogue:
             name = folder.resolve().name
             first = found.setdefault(name, folder)
             if first.resolve() != folder.resolve():
-                raise InvalidSubject(
-                    f"two subjects are called {name!r}: {first} and {folder}; rename one of the folders"
-                )
+                # Nobody can say which is meant; the subjects of other names go on.
+                said = f"two subjects are called {name!r}: {first} and {folder}; rename one of the folders"
+                invalid[name] = InvalidSubject(said)
     subjects: dict[str, Subject] = {}
-    invalid: dict[str, InvalidSubject] = {}
     for name, folder in found.items():
+        if name in invalid:
+            continue
         try:
             subjects[name] = read_subject(folder)
         except InvalidSubject as error:

@@ -29,10 +29,36 @@ def test_a_folder_without_subjects_is_a_mistake(tmp_path: Path) -> None:
         read_catalogue([tmp_path])
 
 
-def test_two_subjects_of_one_id_are_a_mistake(make_subject: MakeSubject, subject_folders: Path) -> None:
+def test_two_subjects_of_one_id_are_a_mistake_that_stops_no_other(
+    make_subject: MakeSubject, subject_folders: Path
+) -> None:
     make_subject("go-net-http")
+    make_subject("other")
+    catalogue = read_catalogue([subject_folders])
+    assert {"other", "node-fetch"} <= {subject.id for subject in catalogue.select(["other", "node-fetch"])}
+    assert "go-net-http" not in catalogue.subjects
     with pytest.raises(InvalidSubject, match="two subjects are called 'go-net-http': .* and .*; rename"):
-        read_catalogue([subject_folders])
+        catalogue.select(["go-net-http"])
+
+
+def test_who_is_measured_without_a_word(make_subject: MakeSubject, subject_folders: Path) -> None:
+    make_subject("mine")
+    headline = ["go-net-http", "rust-reqwest", "not-there"]
+    chosen = read_catalogue([subject_folders]).usual(headline)
+    assert [subject.id for subject in chosen] == ["go-net-http", "mine", "rust-reqwest"]
+    every = read_catalogue().usual([])
+    assert every == read_catalogue().of_kind(SubjectKind.CLIENT)
+
+
+def test_a_tool_is_no_client(subject_folders: Path) -> None:
+    folder = subject_folders / "hammer"
+    folder.mkdir()
+    (folder / "subject.toml").write_text(
+        'kind = "server"\nlanguage = "C"\nmethod = "hammer"\n[run]\nargv = ["hammer"]\n', encoding="utf-8"
+    )
+    catalogue = read_catalogue([subject_folders])
+    with pytest.raises(UnknownName, match="hammer is a server; this takes a client"):
+        catalogue.select_of_kind(["hammer"], SubjectKind.CLIENT)
 
 
 def test_the_same_folder_twice_is_none(make_subject: MakeSubject, subject_folders: Path) -> None:
