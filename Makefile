@@ -43,8 +43,8 @@ check: setup ## Check format, lint, types and import rules
 	cargo clippy --release --locked --workspace --all-targets -- -D warnings
 	@if command -v cargo-deny >/dev/null; then cargo deny --log-level error check bans; \
 	else echo 'skipped: cargo deny (crates that must not come in); install it with: cargo install --locked cargo-deny' >&2; fi
-	$(BIN)/ruff format --check python tests subjects scripts/write-reference scripts/take-pictures
-	$(BIN)/ruff check python tests subjects scripts/write-reference scripts/take-pictures
+	$(BIN)/ruff format --check python tests subjects scripts/write-reference scripts/write-subjects scripts/take-pictures
+	$(BIN)/ruff check python tests subjects scripts/write-reference scripts/write-subjects scripts/take-pictures
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	@unformatted="$$(git ls-files -z '*.go' | xargs -0 -r gofmt -l)"; \
@@ -56,8 +56,8 @@ ratios: setup ## Run the benchmarks against peers (needs nginx and wrk)
 
 format: setup ## Bring every file into shape
 	cargo fmt --all
-	$(BIN)/ruff format python tests subjects scripts/write-reference scripts/take-pictures
-	$(BIN)/ruff check --fix python tests subjects scripts/write-reference scripts/take-pictures
+	$(BIN)/ruff format python tests subjects scripts/write-reference scripts/write-subjects scripts/take-pictures
+	$(BIN)/ruff check --fix python tests subjects scripts/write-reference scripts/write-subjects scripts/take-pictures
 	git ls-files -z '*.go' | xargs -0 -r gofmt -w
 
 docs: setup ## Write the generated pages of docs/reference
