@@ -1,14 +1,14 @@
 """The crawl (``bench``): the question which client fetches a list of URLs fastest, and how many it gets right."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from httpdyno.errors import UnreadableRun
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import ListedPlan
+from httpdyno.experiments.restoring import restored
 from httpdyno.experiments.schedule import schedule, usual_repeat
 from httpdyno.judge import CRAWL_METRICS
 from httpdyno.model import Column, ColumnKind, Condition, Subject, Workload
@@ -153,19 +153,4 @@ def restore_crawl(settings: Mapping[str, Setting], webs: Sequence[WebIdentity], 
     UnreadableRun
         If a setting is missing or cannot be.
     """
-    from pydantic import TypeAdapter, ValidationError  # heavy: only who resumes a run pays for it
-
-    elsewhere = {"workload", "web", "seed", "web_digest"}
-    try:
-        (web,) = webs
-        workload = {field.name: settings[field.name] for field in fields(Workload) if field.name != "urls"}
-        own = {field.name: settings[field.name] for field in fields(Crawl) if field.name not in elsewhere}
-        identity = {"web": web.name, "seed": web.seed, "web_digest": web.digest}
-        return TypeAdapter(Crawl).validate_python({**own, **identity, "workload": {**workload, "urls": urls}})
-    except KeyError as error:
-        raise UnreadableRun(f"the settings of the run are damaged: {error.args[0]} is missing") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UnreadableRun(f"the settings of the run are damaged: {first['loc'][-1]}: {first['msg']}") from error
-    except ValueError as error:
-        raise UnreadableRun("the settings of the run are damaged: there must be one web") from error
+    return restored(Crawl, settings, webs, urls)

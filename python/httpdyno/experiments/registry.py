@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from httpdyno.errors import UnreadableRun
-from httpdyno.experiments import crawl
+from httpdyno.experiments import crawl, tune
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.experiment import Experiment, Setting
 from httpdyno.store import WebIdentity
@@ -13,9 +13,10 @@ from httpdyno.store import WebIdentity
 __all__ = ["definition_of", "experiment_names", "restore_experiment"]
 
 _RESTORED: Final[Mapping[str, Callable[[Mapping[str, Setting], Sequence[WebIdentity], Path], Experiment]]] = {
-    crawl.NAME: crawl.restore_crawl
+    crawl.NAME: crawl.restore_crawl,
+    tune.NAME: tune.restore_tune,
 }
-_DEFINITIONS: Final = {definition.name: definition for definition in (crawl.DEFINITION,)}
+_DEFINITIONS: Final = {definition.name: definition for definition in (crawl.DEFINITION, tune.DEFINITION)}
 
 
 def experiment_names() -> tuple[str, ...]:

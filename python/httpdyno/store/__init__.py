@@ -15,6 +15,7 @@ from httpdyno.store.manifest import (
 )
 from httpdyno.store.reader import Run, open_run, read_manifest
 from httpdyno.store.surroundings import describe_git, describe_machine, lockfile_digests
+from httpdyno.store.tuned import NotTuned, Tuned, TunedFor, find_tuned, keep_tuned
 from httpdyno.store.writer import RunWriter
 
 __all__ = [
@@ -24,16 +25,21 @@ __all__ = [
     "Holder",
     "Machine",
     "Manifest",
+    "NotTuned",
     "Run",
     "RunWriter",
     "SubjectVersion",
+    "Tuned",
+    "TunedFor",
     "UrlList",
     "WebIdentity",
     "describe_git",
     "describe_machine",
     "find_run",
+    "find_tuned",
     "holder_of",
     "keep_list",
+    "keep_tuned",
     "lockfile_digests",
     "open_run",
     "polars_schema",

@@ -8,13 +8,13 @@ from httpdyno.model import Validity
 
 __all__ = ["RULES"]
 
-_WITH_AN_ORIGIN: Final = frozenset({"bench", "capacity", "latency", "cost", "conformance"})
+_WITH_AN_ORIGIN: Final = frozenset({"bench", "tune", "capacity", "latency", "cost", "conformance"})
 """Experiments in which the engine plays the web: a saturated subject is a result, a saturated engine is none."""
 _WITH_A_GENERATOR: Final = frozenset({"service"})
 """Experiments in which the engine makes the load, and the subject serves."""
-_WITH_A_PACE: Final = frozenset({"bench", "capacity", "cost", "service"})
+_WITH_A_PACE: Final = frozenset({"bench", "tune", "capacity", "cost", "service"})
 """Experiments whose answers come as fast as the subject can, for as long as the trial lasts."""
-_WITH_A_FREE_LINK: Final = frozenset({"bench", "latency", "cost", "service"})
+_WITH_A_FREE_LINK: Final = frozenset({"bench", "tune", "latency", "cost", "service"})
 """Experiments that do not ask which bandwidth is enough: where they do, a full link is the answer."""
 
 RULES: Final = (

@@ -1,0 +1,141 @@
+"""The search for the best concurrency (``tune``): how many requests in flight give a client the most right answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from httpdyno.errors import InvalidValue
+from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.experiment import Setting
+from httpdyno.experiments.plan import NextTrial, SearchPlan
+from httpdyno.experiments.restoring import restored
+from httpdyno.experiments.tune_table import tune_table
+from httpdyno.experiments.tuning import HIGHEST, MOST_TRIALS, observed, search_from
+from httpdyno.judge import CRAWL_METRICS
+from httpdyno.model import Column, ColumnKind, Condition, Outcome, Subject, Trial, Workload
+from httpdyno.store import WebIdentity
+
+__all__ = ["DEFINITION", "NAME", "Tune", "restore_tune"]
+
+NAME: Final = "tune"
+DEFINITION: Final = Definition(
+    name=NAME,
+    question="How many requests in flight give the most right answers a second, without more errors or late answers?",
+    metrics=CRAWL_METRICS,
+    ranked_by="rightPerSec",
+    identity=(
+        Column("subject", description="name of the subject's folder", shown=False),
+        Column("concurrency", ColumnKind.INTEGER, description="requests in flight at most"),
+    ),
+    tabulate=tune_table,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tune:
+    """A search for the best concurrency of one client: the same web and list in all trials, one condition each.
+
+    Raises
+    ------
+    InvalidValue
+        If it has no possible condition.
+    """
+
+    workload: Workload
+    start: int
+    """The subject's own concurrency, about which is searched."""
+    web: str = "top-sites"
+    seed: int = 1
+    web_digest: str | None = None
+    """What the engine says of web and seed."""
+    deadline_s: float = 12.0
+    """When a trial is ended, whatever is left of the list."""
+    memory_bytes: int | None = None
+    highest: int = HIGHEST
+    most_trials: int = MOST_TRIALS
+
+    def __post_init__(self) -> None:
+        """Refuse what no trial can be before anything is built."""
+        _ = self.conditions()
+
+    @property
+    def name(self) -> str:
+        """The verb."""
+        return NAME
+
+    def condition(self, concurrency: int) -> Condition:
+        """Give the condition of one concurrency."""
+        return Condition(
+            experiment=NAME,
+            web=self.web,
+            workload=self.workload,
+            seed=self.seed,
+            concurrency=concurrency,
+            deadline_s=self.deadline_s,
+            memory_bytes=self.memory_bytes,
+            name=f"{concurrency} in flight",
+        )
+
+    def conditions(self) -> tuple[Condition]:
+        """Give the condition that the search is about: that of the subject's own concurrency."""
+        return (self.condition(self.start),)
+
+    def plan(self, subjects: Sequence[Subject], *, available: int) -> SearchPlan:
+        """Plan a search of at most so many trials; of a subject that is not available, one that says why.
+
+        Raises
+        ------
+        InvalidValue
+            If there is not exactly one subject: each has its own search.
+        """
+        if len(subjects) != 1:
+            raise InvalidValue(f"a search is made for one subject at a time, not for {len(subjects)}")
+        most = self.most_trials if available else 1
+        return SearchPlan(subjects[0], self.condition(self.start), most, self._choose)
+
+    def webs(self) -> tuple[WebIdentity]:
+        """Give the web of all trials."""
+        return (WebIdentity(self.web, self.seed, self.web_digest),)
+
+    def settings(self) -> Mapping[str, Setting]:
+        """Give the options that it was made with."""
+        return {
+            "start": self.start,
+            "deadline_s": self.deadline_s,
+            "memory_bytes": self.memory_bytes,
+            "highest": self.highest,
+            "most_trials": self.most_trials,
+            "timeout_s": self.workload.timeout_s,
+            "user_agent": self.workload.user_agent,
+            "keepalive": self.workload.keepalive,
+            "check": self.workload.check,
+            "http_version": self.workload.http_version,
+        }
+
+    def _choose(self, seen: Sequence[Trial]) -> NextTrial | None:
+        if any(trial.outcome is Outcome.UNAVAILABLE for trial in seen):
+            return None
+        search = search_from(self.start, self.highest, self.most_trials)
+        step = search.next([observed(trial) for trial in seen])
+        return None if step is None else NextTrial(self.condition(step.load), step.reason.value)
+
+
+def restore_tune(settings: Mapping[str, Setting], webs: Sequence[WebIdentity], urls: Path) -> Tune:
+    """Make a search again from what its manifest says.
+
+    Parameters
+    ----------
+    settings : mapping
+        As ``Tune.settings`` gives them; others are left alone.
+    webs : sequence of WebIdentity
+        As ``Tune.webs`` gives them.
+    urls : Path
+        The list.
+
+    Raises
+    ------
+    UnreadableRun
+        If a setting is missing or cannot be.
+    """
+    return restored(Tune, settings, webs, urls)

@@ -1,0 +1,92 @@
+"""What trials of one subject at several concurrencies say: which is the best, and where contention begins."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from httpdyno.model import Outcome, Trial, Validity
+from httpdyno.stats import Conclusion, NotEnoughPoints, Observation, OptimumSearch, ScalabilityLaw, Standing
+from httpdyno.stats import fit_scalability as fit
+
+__all__ = ["HIGHEST", "MOST_TRIALS", "concluded", "law_of", "law_words", "observed", "search_from"]
+
+MOST_TRIALS: Final = 12
+HIGHEST: Final = 1024
+"""Requests in flight: as many as a client opens connections for without asking the system for more descriptors."""
+_DISTURBED: Final = 0.25
+"""What a trial counts that the machine has disturbed: it says something, but four of them no more than a quiet one."""
+_POOR: Final = 0.15
+"""A law that misses the values by more than this says little about them."""
+_USED: Final = frozenset({Standing.CHOSEN, Standing.TIE, Standing.WORSE})
+
+
+def search_from(start: int, highest: int = HIGHEST, budget: int = MOST_TRIALS) -> OptimumSearch:
+    """Give the search for the best concurrency, about the one that is known to work.
+
+    Parameters
+    ----------
+    start : int
+        The subject's own concurrency; one that is beyond ``highest`` moves that bound.
+    highest : int
+        The largest concurrency that is tried.
+    budget : int
+        Trials at most.
+    """
+    return OptimumSearch(start, high=max(highest, start), budget=budget)
+
+
+def observed(trial: Trial) -> Observation:
+    """Take from a trial what the search looks at: right answers a second, and how many answers were errors or late.
+
+    What a known failure explains counts, too: it comes up at every concurrency alike, unless there is more to it.
+    """
+    tally, summary = trial.tally, trial.summary
+    value = summary.right_per_s if summary is not None else None
+    return Observation(
+        load=trial.concurrency,
+        value=max(value or 0.0, 0.0),
+        answers=tally.right + tally.wrong_in_all if tally else 0,
+        faults=tally.wrong_in_all if tally else 0,
+        failed=trial.outcome is not Outcome.OK,
+        weight=_DISTURBED if trial.validity is Validity.UNSTEADY else 1.0,
+    )
+
+
+def concluded(trials: Sequence[Trial]) -> Conclusion:
+    """Say what the trials say, however many of them there are."""
+    # What is concluded depends on the trials only: where the search began decides which of them were made.
+    return search_from(1).conclude([observed(trial) for trial in trials])
+
+
+def law_of(trials: Sequence[Trial], conclusion: Conclusion) -> ScalabilityLaw | NotEnoughPoints:
+    """Fit the law of scalability to the trials of those concurrencies that neither failed nor raised faults."""
+    used = {point.load for point in conclusion.points if point.standing in _USED}
+    values = [(trial.concurrency, observed(trial).value) for trial in trials if trial.concurrency in used]
+    return fit([load for load, _ in values], [value for _, value in values])
+
+
+def law_words(law: ScalabilityLaw | NotEnoughPoints, conclusion: Conclusion) -> str:
+    """Say in words where contention begins, and what the law rests on.
+
+    Parameters
+    ----------
+    law : ScalabilityLaw or NotEnoughPoints
+        Of those trials.
+    conclusion : Conclusion
+        What was tried: nothing is said of what lies beyond.
+    """
+    if isinstance(law, NotEnoughPoints):
+        return f"where contention begins is not known: {law}"
+    highest = max(point.load for point in conclusion.points if point.standing in _USED)
+    begins = law.half_gain
+    if begins is None or begins > highest:
+        said = f"no contention up to {highest}: each further request in flight brings more than half of the first one's"
+    else:
+        said = (
+            f"contention begins at about {begins:.0f}: from there each further request in flight brings less than half"
+            f" of the {law.rate:.3g} a second that the first one does"
+        )
+        if law.peak is not None and law.peak <= highest:
+            said += f"; beyond about {law.peak:.0f} it takes away"
+    if law.residual > _POOR:
+        return f"{said} (the law misses the trials by {100 * law.residual:.0f} %: it says little here)"
+    return f"{said} (sigma {law.contention:.2g}, kappa {law.coherency:.2g}; misses by {100 * law.residual:.0f} %)"

@@ -1,0 +1,135 @@
+"""The concurrencies that were found on this machine, in the user's cache: one small file for each."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from httpdyno.storage import storage_errors
+from httpdyno.store.files import write_whole
+
+__all__ = ["NotTuned", "Tuned", "TunedFor", "find_tuned", "keep_tuned"]
+
+_FOLDER: Final = "tuned"
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TunedFor:
+    """For what a concurrency was found, and must not have changed since."""
+
+    subject: str
+    fingerprint: str
+    """Of the subject's files and of the programs that it was built with."""
+    cpu: str | None
+    """Model of the CPU; None where the machine does not tell."""
+    cpus: int
+    """How many there are for a trial: those that the subject was given, else all, of which the engine takes some."""
+    pinned: bool
+    """Whether somebody said which CPUs the subject has."""
+    memory_bytes: int | None
+    """Memory limit of the subject; None: none was asked for."""
+    web: str
+    seed: int
+    web_digest: str | None
+
+    @property
+    def file(self) -> str:
+        """Name of the file that holds what was found for this subject on such a machine and web."""
+        place = (self.cpu, self.cpus, self.pinned, self.memory_bytes, self.web)
+        return f"{self.subject}-{hashlib.sha256(repr(place).encode()).hexdigest()[:16]}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """A concurrency that was found."""
+
+    concurrency: int
+    right_per_s: float
+    """Right answers a second that it brought."""
+    found_at: datetime
+    run: str | None
+    """Name of the run's folder; None when it was not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotTuned:
+    """Why nothing is known."""
+
+    reason: str
+
+
+def keep_tuned(cache: Path, of: TunedFor, found: Tuned) -> Path:
+    """Keep what was found, in place of what was found before.
+
+    Parameters
+    ----------
+    cache : Path
+        The user's cache folder.
+    of : TunedFor
+        For what.
+    found : Tuned
+        What was found.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    StorageFailed
+        If it cannot be written.
+    """
+    path = cache / _FOLDER / of.file
+    values = {
+        "version": _VERSION,
+        "for": asdict(of),
+        "found": {**asdict(found), "found_at": found.found_at.isoformat()},
+    }
+    content = json.dumps(values, indent=2).encode() + b"\n"
+    with storage_errors(f"{path}: what was found cannot be kept", folder=cache, cure="make room in the cache"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, lambda file: file.write(content))
+    return path
+
+
+def find_tuned(cache: Path, of: TunedFor) -> Tuned | NotTuned:
+    """Look up what was found for a subject on this machine.
+
+    What was found with another seed of the same web counts: the web is another one, but of the same kind.
+
+    Parameters
+    ----------
+    cache : Path
+        The user's cache folder.
+    of : TunedFor
+        The subject as it is now, here.
+
+    Returns
+    -------
+    Tuned or NotTuned
+        The latter when there is nothing, it cannot be read, or the subject or the web has changed since.
+    """
+    try:
+        values = json.loads((cache / _FOLDER / of.file).read_text(encoding="utf-8"))
+        then, found = TunedFor(**values["for"]), values["found"]
+        tuned = Tuned(
+            int(found["concurrency"]),
+            float(found["right_per_s"]),
+            datetime.fromisoformat(found["found_at"]),
+            found["run"],
+        )
+    except FileNotFoundError:
+        return NotTuned("not tuned on this machine for this web")
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return NotTuned("what was found before cannot be read")
+    if then.fingerprint != of.fingerprint:
+        return NotTuned("it has changed since it was tuned")
+    if then.seed == of.seed and then.web_digest != of.web_digest:
+        return NotTuned(f"the web {of.web} has changed since it was tuned")
+    if tuned.concurrency < 1:
+        return NotTuned("what was found before cannot be read")
+    return tuned
