@@ -1,5 +1,7 @@
 # The adapter's settings, read from the environment.
 
+DECIMAL = /\A(?:\d+\.?\d*|\.\d+)\z/
+
 class SettingError < StandardError
 end
 
@@ -10,7 +12,7 @@ def read_settings(environment)
   one_of(environment, "HTTP_VERSION", { "" => nil, "1.1" => nil }, "empty or 1.1 (Net::HTTP speaks nothing else)")
   Settings.new(
     concurrency: number(environment, "CONCURRENCY", "10", /\A\d+\z/, "a whole number from 1").to_i,
-    request_timeout: number(environment, "REQUEST_TIMEOUT", "5", /\A(?:\d+\.?\d*|\.\d+)\z/, "a number of seconds above 0"),
+    request_timeout: number(environment, "REQUEST_TIMEOUT", "5", DECIMAL, "a number of seconds above 0"),
     user_agent: environment.fetch("USER_AGENT", ""),
     keepalive: one_of(environment, "KEEPALIVE", { "" => true, "1" => true, "0" => false }, "0 or 1"),
     check_json: one_of(environment, "CHECK", { "" => false, "json" => true }, "empty or json")
