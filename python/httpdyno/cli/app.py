@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import httpdyno
-from httpdyno.cli import bench, compare, doctor, handover, published, query, report, runs, subjects, try_, urls
+from httpdyno.cli import bench, compare, doctor, handover, published, query, report, runs, subjects, try_, tune, urls
 from httpdyno.cli.terminal import tell
 from httpdyno.errors import HttpdynoError, Interrupted
 
@@ -40,6 +40,7 @@ def _options(
 
 app.command("bench")(bench.bench)
 app.command("try")(try_.try_subject)
+app.command("tune")(tune.tune)
 app.command("urls")(urls.urls)
 app.command("doctor")(doctor.doctor)
 app.command("runs")(runs.runs)

@@ -50,13 +50,12 @@ Limit = Annotated[
     ),
 ]
 Concurrency = Annotated[
-    int | None,
+    str | None,
     typer.Option(
         "--concurrency",
-        metavar="N",
-        min=1,
+        metavar="N|auto",
         envvar="CONCURRENCY",
-        help="Requests in flight at once. Default: each subject's own.",
+        help="Requests in flight at once; auto: what tune has found here. Default: each subject's own.",
     ),
 ]
 Duration = Annotated[

@@ -1,6 +1,7 @@
 """From the options of a verb to what an experiment takes: URLs, workload, place."""
 
 import os
+import shlex
 import stat
 import sys
 from collections.abc import Collection, Iterator, Sequence
@@ -11,7 +12,9 @@ from pathlib import Path
 import typer
 
 from httpdyno.cli.completion import WEBS
+from httpdyno.cli.concurrency import AUTO, parse_concurrency
 from httpdyno.cli.live import LiveOptions, Traffic, confirm, live_user_agent, require_answer
+from httpdyno.cli.terminal import tell
 from httpdyno.errors import EmptyList, InvalidValue, UsageError
 from httpdyno.experiments.crawl import Crawl
 from httpdyno.experiments.pending import PendingRun, begin_run
@@ -25,7 +28,7 @@ from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.location import find_engine
 from httpdyno.lab.room import Machine
 from httpdyno.model import LIVE, Subject, Workload, format_cpus, parse_cpus, parse_duration_ns, parse_size_bytes
-from httpdyno.store import find_run
+from httpdyno.store import find_run, read_manifest
 from httpdyno.subjects.cache import cache_folder
 
 __all__ = [
@@ -49,7 +52,7 @@ class CrawlOptions:
     timeout: str
     duration: str
     user_agent: str
-    concurrency: int | None
+    concurrency: str | None
     memory: str | None
     repeat: int | None = None
     quick: bool = False
@@ -82,7 +85,7 @@ def make_crawl(options: CrawlOptions, urls: UrlFile, place: Place) -> Crawl:
         web=_lasting(options.web),
         seed=web.seed,
         web_digest=web.digest,
-        concurrency=options.concurrency,
+        concurrency=None if (asked := parse_concurrency(options.concurrency)) == AUTO else asked,
         deadline_s=parse_duration_ns(options.duration, name="--duration") / 1e9,
         memory_bytes=None if options.memory is None else parse_size_bytes(options.memory, name="--memory"),
         per_host=options.live.per_host or 1,
@@ -116,15 +119,29 @@ def begin_crawl(
         At a signal while the list is read.
     """
     options.live.check(options.web, options.memory)
+    asked = parse_concurrency(options.concurrency)
     if options.on_live_web:
         require_answer(options.live)
     with open_urls(place, options, interruption, urls=urls, limit=limit, piped=piped) as prepared:
         crawl = make_crawl(options, prepared, place)
+        if asked == AUTO:
+            subjects = _as_tuned(subjects, crawl, place)
         if options.on_live_web:
             repeat = usual_repeat(len(subjects), quick=options.quick) if options.repeat is None else options.repeat
             confirm(_traffic(crawl, prepared, len(subjects) * repeat), options.live, interruption)
         with begin_run(crawl, subjects, prepared, place) as run:
             yield run, place
+
+
+def _as_tuned(subjects: Sequence[Subject], crawl: Crawl, place: Place) -> list[Subject]:
+    """Give subjects the concurrencies that were found here, and say of each where its own comes from."""
+    from httpdyno.experiments.tuned import with_tuned
+
+    (web,) = crawl.webs()
+    tuned = with_tuned(subjects, place, memory_bytes=crawl.memory_bytes, web=web)
+    for one in tuned:
+        tell(one.line)
+    return [one.subject for one in tuned]
 
 
 def _traffic(crawl: Crawl, urls: UrlFile, trials: int) -> Traffic:
@@ -134,7 +151,7 @@ def _traffic(crawl: Crawl, urls: UrlFile, trials: int) -> Traffic:
 
 @contextmanager
 def resume_named(
-    name: str, runs: Path, interruption: Interruption, live: LiveOptions
+    name: str, runs: Path, interruption: Interruption, live: LiveOptions, *, verb: str = "bench"
 ) -> Iterator[tuple[PendingRun, Place]]:
     """Go on with a run that a user has named; standard input may be its lock.
 
@@ -143,11 +160,14 @@ def resume_named(
     UnknownName
         If there is no such run.
     UsageError
-        If it cannot be continued; the message says why.
+        If it cannot be continued, or is a run of another verb; the message says why.
     Interrupted
         At a signal while its list is read.
     """
     folder = find_run(name, runs)
+    if (experiment := read_manifest(folder).experiment) != verb:
+        again = f"httpdyno {experiment} --resume {shlex.quote(str(folder))}"
+        raise UsageError(f"{folder} is a run of {experiment}; go on with: {again}")
     with interruption.at_once("the run was being reopened"):
         resumed = resume_run(folder, make_place(None, runs), inherited=0)
     with resumed.urls, resumed.run:

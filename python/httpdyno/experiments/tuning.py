@@ -7,7 +7,7 @@ from httpdyno.model import Outcome, Trial, Validity
 from httpdyno.stats import Conclusion, NotEnoughPoints, Observation, OptimumSearch, ScalabilityLaw, Standing
 from httpdyno.stats import fit_scalability as fit
 
-__all__ = ["HIGHEST", "MOST_TRIALS", "concluded", "law_of", "law_words", "observed", "search_from"]
+__all__ = ["HIGHEST", "MOST_TRIALS", "chosen_words", "concluded", "law_of", "law_words", "observed", "search_from"]
 
 MOST_TRIALS: Final = 12
 HIGHEST: Final = 1024
@@ -90,3 +90,27 @@ def law_words(law: ScalabilityLaw | NotEnoughPoints, conclusion: Conclusion) -> 
     if law.residual > _POOR:
         return f"{said} (the law misses the trials by {100 * law.residual:.0f} %: it says little here)"
     return f"{said} (sigma {law.contention:.2g}, kappa {law.coherency:.2g}; misses by {100 * law.residual:.0f} %)"
+
+
+def chosen_words(subject: str, own: int, conclusion: Conclusion) -> str:
+    """Say in one line what was found for a subject, beside its own concurrency.
+
+    Parameters
+    ----------
+    subject : str
+        Its id.
+    own : int
+        What its ``subject.toml`` has.
+    conclusion : Conclusion
+        Of its trials.
+    """
+    best = conclusion.best
+    if best is None:
+        return f"{subject}: no concurrency was found at which it works"
+    if best.load == own:
+        return f"{subject}: its own concurrency, {own}, is the best"
+    there = next((point for point in conclusion.points if point.load == own), None)
+    if there is None or there.value == 0:
+        return f"{subject}: {best.load} in flight is the best; its own is {own}"
+    difference = f"{best.value / there.value:.2f} times what its own concurrency brings, {own}"
+    return f"{subject}: {best.load} in flight is the best: {difference} ({there.standing.value})"

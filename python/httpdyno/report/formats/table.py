@@ -21,6 +21,7 @@ _BORDER: Final = 3
 _STYLES: Final[dict[str, str]] = (
     {outcome.value: "red" for outcome in Outcome}
     | {validity.value: "yellow" for validity in Validity}
+    | {"chosen": "bold green"}  # of the loads that a search has tried
     | {Validity.VALID.value: "green", Validity.INCORRECT.value: "red", Outcome.UNAVAILABLE.value: "dim"}
 )
 

@@ -14,6 +14,7 @@ _MUCH: Final = 60
 _TONES: Final = (
     {outcome.value: "bad" for outcome in Outcome}
     | {validity.value: "doubtful" for validity in Validity}
+    | {"chosen": "good", "raises faults": "bad"}  # of the loads that a search has tried
     | {Validity.VALID.value: "good", Outcome.OK.value: "good", Validity.INCORRECT.value: "bad"}
 )
 """How a word is tinted that says how something went."""
