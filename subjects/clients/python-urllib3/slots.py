@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from queue import SimpleQueue
 
 Fetch = Callable[[str, float], tuple[int | str, int]]
 """Fetches a URL before a moment of ``time.perf_counter``; gives the code of its row and the bytes of its content."""
@@ -45,15 +46,20 @@ class Slots:
         self.lines = read_lines()
         self.running: set[Attempt] = set()
         self.reading, self.changing, self.writing = threading.Lock(), threading.Lock(), threading.Lock()
-        self.ended = threading.Semaphore(0)
+        self.left: SimpleQueue[bool] = SimpleQueue()
+        """For each slot that a thread left: whether there may be more lines for it."""
 
     def run(self) -> None:
         """Return when every row is printed."""
         threading.Thread(target=self.watch, daemon=True).start()
         for _ in range(self.count):
             self.occupy()
-        for _ in range(self.count):
-            self.ended.acquire()
+        occupied = self.count
+        while occupied:
+            if self.left.get():
+                self.occupy()
+            else:
+                occupied -= 1
 
     def occupy(self) -> None:
         """Start the thread of a slot; as a daemon, it is not waited for at the end."""
@@ -65,40 +71,42 @@ class Slots:
             with self.reading:
                 line = next(self.lines, None)
             if line is None:
-                self.ended.release()
+                self.left.put(False)
                 return
             attempt = Attempt(line, self.timeout)
             with self.changing:
                 self.running.add(attempt)
             code, body_length = self.fetch(line.strip(), attempt.deadline)
-            if not self.finish(attempt, code, body_length):
-                return
+            row = attempt.row(code, body_length)
+            with self.changing:
+                if attempt not in self.running:
+                    return
+                self.running.remove(attempt)
+            self.write(row)
 
     def watch(self) -> None:
         """Give up what overruns its time."""
         while True:
-            with self.changing:
-                running = list(self.running)
             now = time.perf_counter()
-            for attempt in running:
-                if attempt.deadline <= now and self.finish(attempt, "TimeoutError", 0):
-                    self.occupy()
-            # The time of what starts meanwhile is up later than that of all these.
-            time.sleep(min((attempt.deadline for attempt in running if attempt.deadline > now), default=now + 1) - now)
+            with self.changing:
+                late = [attempt for attempt in self.running if attempt.deadline <= now]
+                self.running.difference_update(late)
+                # The time of what starts from now on is up later than that of all these.
+                nearest = min((attempt.deadline for attempt in self.running), default=now + self.timeout)
+            if late:
+                self.write(b"".join(attempt.row("TimeoutError", 0) for attempt in late))
+            for _ in late:
+                self.left.put(True)
+            time.sleep(max(0.0, nearest - time.perf_counter()))
 
-    def finish(self, attempt: Attempt, code: int | str, body_length: int) -> bool:
-        """Print the row of an attempt, unless the other of its thread and the watching one already has."""
-        with self.changing:
-            if attempt not in self.running:
-                return False
-            self.running.remove(attempt)
+    def write(self, rows: bytes) -> None:
+        """Print rows that are never mixed with those of another thread."""
         try:
             with self.writing:
-                sys.stdout.buffer.write(attempt.row(code, body_length))
+                sys.stdout.buffer.write(rows)
                 sys.stdout.buffer.flush()
         except BrokenPipeError:
             os._exit(1)  # the reader went away
-        return True
 
 
 def read_lines() -> Iterator[str]:
