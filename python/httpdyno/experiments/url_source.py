@@ -23,6 +23,7 @@ __all__ = [
     "urls_of_list",
     "urls_of_run",
     "urls_of_web",
+    "written",
 ]
 
 STANDARD_INPUT: Final = "-"
@@ -92,17 +93,11 @@ def urls_of_list(source: str, *, limit: int | None) -> UrlFile:
     """
     try:
         if source == STANDARD_INPUT:
-            urls = _written(sys.stdin.buffer, source, limit)
-        else:
-            with Path(source).open("rb") as lines:
-                urls = _written(lines, source, limit)
+            return written(read_url_list(sys.stdin.buffer, limit), source)
+        with Path(source).open("rb") as lines:
+            return written(read_url_list(lines, limit), source)
     except OSError as error:
         raise UsageError(f"--urls {source}: cannot be read: {error.strerror}") from error
-    if urls.count == 0:
-        urls.file.close()
-        name = "standard input" if source == STANDARD_INPUT else source
-        raise EmptyList(f"there is no URL in {name}; give one URL or domain a line")
-    return urls
 
 
 def urls_of_run(folder: Path, engine: Engine, web: WebIdentity, recorded: UrlList) -> UrlFile:
@@ -134,16 +129,28 @@ def urls_of_run(folder: Path, engine: Engine, web: WebIdentity, recorded: UrlLis
     return urls
 
 
-def _written(lines: Iterable[bytes], source: str, limit: int | None) -> UrlFile:
+def written(urls: Iterable[bytes], source: str) -> UrlFile:
+    """Write URLs into a file, one a line.
+
+    Raises
+    ------
+    EmptyList
+        If there is none.
+    StorageFailed
+        If there is no room for them.
+    """
     file = ScratchFile()
     count = 0
     try:
-        for url in read_url_list(lines, limit):
+        for url in urls:
             with storage_errors("preparing the list of URLs: cannot write"):
                 file.file.write(url + b"\n")
             count += 1
         with storage_errors("preparing the list of URLs: cannot write"):
             file.file.flush()
+        if count == 0:
+            name = "standard input" if source == STANDARD_INPUT else source
+            raise EmptyList(f"there is no URL in {name}; give one URL or domain a line")
     except BaseException:
         file.close()
         raise

@@ -1,0 +1,169 @@
+"""A list of domains as publishers of rankings hand them out, made into URLs: what cannot be a site is left out."""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+__all__ = ["DomainColumn", "LeftOut", "domain_column", "host_name", "read_domains"]
+
+_NAMES: Final = ("domain", "host", "hostname", "name", "origin", "site", "url", "website")
+"""Headings of the column that holds domains, in any case."""
+_LABEL: Final = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
+_LAST_LABEL: Final = re.compile(r"[a-z]{2,63}|xn--[a-z0-9-]{1,59}")
+_ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*:.*|\[.*\]")
+_ONE_WORD: Final = re.compile(r"[^\s.,:/]+([.:/][^\s,]*)?")
+_WITH_PATH: Final = re.compile(r"[a-z][a-z0-9+.-]*://.*[?#/].*", re.I)
+_ORIGIN: Final = re.compile(r"(https?)://([^/?#]+)/?", re.I)
+_LONGEST_NAME: Final = 253
+_NO_SITES: Final = frozenset({"alt", "arpa", "internal", "invalid", "local", "localhost", "onion"})
+"""Last labels under which the public name system has no sites (RFC 6761, 6762, 7686, 9476)."""
+
+
+@dataclass(slots=True)
+class LeftOut:
+    """How many lines of a list were left out, by reason."""
+
+    lines: int = 0
+    """Read in all, but for blank ones and headings."""
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def text(self) -> str:
+        """Say it in one line; empty when nothing was left out."""
+        count = sum(self.reasons.values())
+        if not count:
+            return ""
+        parts = ", ".join(f"{number:,} {reason}" for reason, number in self.reasons.most_common())
+        return f"left out {count:,} of {self.lines:,}: {parts}"
+
+
+@dataclass(frozen=True, slots=True)
+class DomainColumn:
+    """Where in a table its domains stand."""
+
+    place: int
+    heading: bool
+    """Whether the first row names the columns."""
+
+
+def domain_column(first_line: str) -> DomainColumn | None:
+    """Tell from its first line whether a list is a table of domains, and in which column they stand.
+
+    Known are tables with a heading (DomCop's ``"Rank","Domain","Open Page Rank"``, Majestic's, Cloudflare's ``domain``,
+    Chrome's ``origin,rank``) and those without one, in which a rank stands before or behind the name (Tranco's and
+    Umbrella's ``1,example.org``).
+
+    Returns
+    -------
+    DomainColumn or None
+        None for a plain list: URLs, or one domain a line.
+    """
+    cells = [cell.strip() for cell in _row(first_line)]
+    headings = [cell.lower() for cell in cells]
+    for name in _NAMES:
+        if name in headings:
+            return DomainColumn(headings.index(name), heading=True)
+    ranked = len(cells) > 1 and not _WITH_PATH.match(cells[0])
+    for rank, domain in ((0, 1), (1, 0)):
+        if ranked and cells[rank].isascii() and cells[rank].isdigit() and _ONE_WORD.fullmatch(cells[domain]):
+            return DomainColumn(domain, heading=False)
+    return None
+
+
+def host_name(text: str) -> str | None:
+    """Give a domain as the name system spells it: lower case, punycode, no dot at the end.
+
+    Returns
+    -------
+    str or None
+        None when it is no name of a host with two labels or more: ``com``, ``a_b.example``, ``-a.example``.
+    """
+    name = text.strip().removesuffix(".").lower()
+    if not name.isascii():
+        try:
+            name = name.encode("idna").decode("ascii").lower()
+        except UnicodeError:
+            return None
+    labels = name.split(".")
+    if len(name) > _LONGEST_NAME or len(labels) < 2:
+        return None
+    if not all(map(_LABEL.fullmatch, labels)) or not _LAST_LABEL.fullmatch(labels[-1]):
+        return None
+    return name
+
+
+def read_domains(
+    lines: Iterable[str], column: DomainColumn, left_out: LeftOut, limit: int | None = None
+) -> Iterator[str]:
+    """Make URLs of a table of domains, in its order, each once.
+
+    Left out is what no client can fetch as a site: addresses instead of names, what is no name of a host, names under
+    which there are no public sites (``.onion``, ``.local``, ...), and what came before.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        The table, from its first line on.
+    column : DomainColumn
+        As ``domain_column`` gives it.
+    left_out : LeftOut
+        Counts what is left out, and why.
+    limit : int, optional
+        How many URLs at most; None: all.
+
+    Yields
+    ------
+    str
+        ``https://example.org/``; a scheme that the table names is kept.
+    """
+    yield from islice(_urls(lines, column, left_out), limit)
+
+
+def _urls(lines: Iterable[str], column: DomainColumn, left_out: LeftOut) -> Iterator[str]:
+    seen: set[str] = set()
+    rest = iter(lines)
+    if column.heading:
+        next(rest, None)
+    for line in rest:
+        if not line.strip():
+            continue
+        left_out.lines += 1
+        cells = _row(line)
+        scheme, domain = _origin(cells[column.place].strip()) if len(cells) > column.place else ("https", "")
+        name = host_name(domain)
+        reason = _reason(domain, name)
+        url = f"{scheme}://{name}/"
+        if reason is None and url in seen:
+            reason = "duplicates"
+        if reason is not None:
+            left_out.reasons[reason] += 1
+            continue
+        seen.add(url)
+        yield url
+
+
+def _reason(domain: str, name: str | None) -> str | None:
+    if _ADDRESS.fullmatch(domain):
+        return "addresses instead of names"
+    if name is None:
+        return "no names of hosts"
+    return "names without public sites" if name.rpartition(".")[2] in _NO_SITES else None
+
+
+def _origin(text: str) -> tuple[str, str]:
+    """Split an origin into its scheme and its host; a bare domain is meant with https."""
+    found = _ORIGIN.fullmatch(text)
+    return (found[1].lower(), found[2]) if found else ("https", text)
+
+
+def _row(line: str) -> list[str]:
+    """Read one row of a table: no field of a list of domains goes on in the next line."""
+    try:
+        return next(csv.reader(io.StringIO(line.strip("\r\n"))), [])
+    except csv.Error:
+        return []
