@@ -48,6 +48,8 @@ _VERSION_ARGUMENTS: Final[Mapping[str, str]] = {
     "wrk": "-v",
 }
 """How a program is asked for its version, where it is not ``--version``."""
+_FAILING_WHEN_ASKED: Final = frozenset({"hey", "wrk"})
+"""Programs that end with an error whichever way they are asked for their version; wrk says it all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +210,7 @@ def find_program(program: str) -> ProgramVersion | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    if asked.returncode != 0:
+    if asked.returncode != 0 and program not in _FAILING_WHEN_ASKED:
         return None
     match = _VERSION.search(asked.stdout + asked.stderr)
     return ProgramVersion(program, Path(path), match[1] if match else "")
