@@ -309,7 +309,7 @@ def open_urls(
             try:
                 return urls_of_list(STANDARD_INPUT, limit=limit)
             except EmptyList:
-                if limit is None:
+                if limit is None or options.on_live_web:
                     raise
         return urls_of_web(place.engine, web=options.web, seed=options.seed, limit=limit)
 

@@ -38,8 +38,8 @@ class LeftOut:
         count = sum(self.reasons.values())
         if not count:
             return ""
-        parts = ", ".join(f"{number:,} {reason}" for reason, number in self.reasons.most_common())
-        return f"left out {count:,} of {self.lines:,}: {parts}"
+        parts = ", ".join(f"{reason}: {number:,}" for reason, number in self.reasons.most_common())
+        return f"left out {count:,} of {self.lines:,} ({parts})"
 
 
 @dataclass(frozen=True, slots=True)

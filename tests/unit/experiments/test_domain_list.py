@@ -82,7 +82,8 @@ def test_a_table_as_it_is_published() -> None:
     )
     assert urls == ["https://www.example.org/", "https://xn--bcher-kva.example/"]
     assert left_out.text == (
-        "left out 7 of 9: 2 addresses instead of names, 2 no names of hosts, 2 names without public sites, 1 duplicates"
+        "left out 7 of 9 (addresses instead of names: 2, no names of hosts: 2, names without public sites: 2, "
+        "duplicates: 1)"
     )
 
 
@@ -96,7 +97,7 @@ def test_a_scheme_that_is_named_is_kept() -> None:
 def test_the_limit_counts_what_is_printed() -> None:
     urls, left_out = read("1,a.example\n2,1.2.3.4\n3,b.example\n4,c.example\n", limit=2)
     assert urls == ["https://a.example/", "https://b.example/"]
-    assert left_out.text == "left out 1 of 3: 1 addresses instead of names"
+    assert left_out.text == "left out 1 of 3 (addresses instead of names: 1)"
     assert LeftOut().text == ""
 
 

@@ -46,7 +46,7 @@ def prepared(source: str, limit: int | None = None) -> tuple[str, str]:
 @pytest.mark.parametrize("form", FORMS)
 def test_a_file_in_any_form(form: str, tmp_path: Path) -> None:
     (tmp_path / "list").write_bytes(FORMS[form])
-    assert prepared(str(tmp_path / "list")) == (URLS, "left out 1 of 3: 1 no names of hosts")
+    assert prepared(str(tmp_path / "list")) == (URLS, "left out 1 of 3 (no names of hosts: 1)")
     assert prepared(str(tmp_path / "list"), limit=1) == ("https://a.example/\n", "")
 
 

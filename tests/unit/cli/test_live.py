@@ -1,0 +1,161 @@
+"""What the live web is refused without, and what a user is told before anything is sent."""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import MakeSubject
+from doubles.command_line import Command
+from httpdyno import __version__
+from httpdyno.cli import completion
+from httpdyno.cli.live import LiveOptions, Traffic, live_user_agent
+from httpdyno.errors import InvalidValue
+from httpdyno.lab import host_limit
+from httpdyno.lab.host_limit import count_hosts
+from httpdyno.model import LIVE
+
+
+def test_the_name_of_the_live_web_is_one() -> None:
+    assert completion.LIVE == LIVE
+
+
+@pytest.mark.parametrize(
+    ("contact", "about"),
+    [
+        ("", "HTTP client benchmark"),
+        ("  ", "HTTP client benchmark"),
+        (" me@example.org ", "HTTP client benchmark; +me@example.org"),
+        ("https://example.org/bench?a=b", "HTTP client benchmark; +https://example.org/bench?a=b"),
+    ],
+)
+def test_the_user_agent_says_who_asks(contact: str, about: str) -> None:
+    assert live_user_agent(contact) == f"httpdyno/{__version__} ({about})"
+
+
+@pytest.mark.parametrize("contact", ["me)", "(me", "a\\b", "a\nb", "é@example.org", "\x1b[2J"])
+def test_a_contact_that_no_header_carries_is_refused(contact: str) -> None:
+    with pytest.raises(InvalidValue, match="--contact: .* cannot stand in a user agent"):
+        live_user_agent(contact)
+
+
+def test_what_will_be_sent_is_said() -> None:
+    traffic = Traffic(trials=10, urls=1000, hosts=900, per_host=1, user_agent="httpdyno/1 (HTTP client benchmark)")
+    assert traffic.lines == (
+        "this will send 10,000 requests to 900 hosts of the real internet: 1,000 URLs in each of 10 trials; redirects "
+        "come on top",
+        "they go out as 'httpdyno/1 (HTTP client benchmark)', 1 at a time to a host; --contact says how you can be "
+        "reached",
+    )
+    one = Traffic(trials=1, urls=1, hosts=1, per_host=2, user_agent="x (+me@example.org)")
+    assert one.lines[0].startswith("this will send 1 request to 1 host of the real internet: 1 URL in 1 trial;")
+    assert one.lines[1] == "they go out as 'x (+me@example.org)', 2 at a time to a host"
+
+
+def test_hosts_are_counted_as_the_limit_tells_them_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    urls = [b"https://a.example/1", b"http://www.A.example:8080/2", b"https://b.example", b"no url"]
+    assert count_hosts(urls) == 2
+    monkeypatch.setattr(host_limit, "HOSTS_COUNTED", 3)
+    assert count_hosts(b"https://h%d.example/" % n for n in range(100)) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--web", "live", "--yes"], "--web live: the real internet has no list of its own; give one with --urls FILE"),
+        (["--web", "live", "--urls", "list"], "there is no terminal to ask at; give --yes to agree"),
+        (["--web", "live", "--urls", "list", "--yes", "--memory", "1GiB"], "--memory: only a room limits memory"),
+        (["--web", "live", "--urls", "list", "--yes", "--contact", "(me)"], "--contact: '(me)' cannot stand"),
+        (["--web", "live", "--urls", "list", "--yes", "--per-host-interval", "x"], "--per-host-interval: 'x'"),
+        (["--per-host", "2"], "--per-host: only the hosts of --web live are spared; the web top-sites has no limit"),
+        (["--web", "plain", "--per-host-interval", "1s"], "--per-host-interval: only the hosts of --web live"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["bench", "try"])
+def test_what_cannot_be_is_one_line(
+    httpdyno: Command,
+    make_subject: MakeSubject,
+    subject_folders: Path,
+    tmp_path: Path,
+    verb: str,
+    arguments: list[str],
+    said: str,
+) -> None:
+    make_subject("one")
+    (tmp_path / "list").write_text("https://a.example/\n", encoding="utf-8")
+    ended = httpdyno(verb, "one", "--subjects", str(subject_folders), *arguments)
+    assert ended.code == 2
+    assert said in ended.err
+    assert len(ended.err.splitlines()) == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_empty_pipe_is_no_list_for_the_live_web(
+    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path
+) -> None:
+    make_subject("one")
+    ended = httpdyno(
+        "try", "one", "--subjects", str(subject_folders), "--web", "live", "--yes", "--limit", "3", stdin=b""
+    )
+    assert ended.code == 2
+    assert "there is no URL in standard input" in ended.err
+
+
+def test_a_piped_list_is_asked_of_the_live_web(
+    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path
+) -> None:
+    make_subject("one")
+    ended = httpdyno(
+        "try", "one", "--subjects", str(subject_folders), "--web", "live", "--yes", "--format", "json",
+        stdin=b"https://a.example/\nhttps://a.example/2\n",
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert [(row["totalUrls"], row["verdict"], row["wrong"]) for row in ended.rows] == [(2, "UNVERIFIED", None)]
+
+
+def test_a_contact_of_the_environment_belongs_to_the_command(
+    httpdyno: Command,
+    make_subject: MakeSubject,
+    subject_folders: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HTTPDYNO_CONTACT", "me@example.org")
+    make_subject("one")
+    (tmp_path / "list").write_text("https://a.example/\n", encoding="utf-8")
+    ended = httpdyno(
+        "bench", "one", "--subjects", str(subject_folders), "--web", "live", "--yes", "--urls", "list", "--quick"
+    )
+    assert ended.code == 0, ended.err
+    assert f"httpdyno/{__version__} (HTTP client benchmark; +me@example.org)" in ended.err
+    assert "UNVERIFIED: made on the real internet" in ended.out
+    manifest = next((tmp_path / "runs").iterdir()) / "manifest.json"
+    assert '"--contact"' in manifest.read_text(encoding="utf-8")
+
+
+def test_defaults_ask_for_little() -> None:
+    options = LiveOptions()
+    options.check("live", None)
+    assert (options.per_host, options.per_host_interval_s, options.yes) == (None, 0.0, False)
+    assert LiveOptions(per_host_interval="200ms").per_host_interval_s == 0.2
+
+
+def test_urls_of_a_table_of_domains(httpdyno: Command, tmp_path: Path) -> None:
+    (tmp_path / "top.csv").write_text("1,a.example\n2,10.0.0.1\n3,b.example\n4,A.example\n", encoding="utf-8")
+    ended = httpdyno("urls", "top.csv")
+    assert (ended.code, ended.out) == (0, "https://a.example/\nhttps://b.example/\n")
+    assert ended.err == "httpdyno: left out 2 of 4 (addresses instead of names: 1, duplicates: 1)\n"
+    assert (
+        httpdyno("urls", "-", "--limit", "1", stdin=(tmp_path / "top.csv").read_bytes()).out == "https://a.example/\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("live", "urls live: the real internet has no list of its own; give a file or https://..."),
+        ("https://127.0.0.1:1/list.csv", "https://127.0.0.1:1/list.csv: cannot be fetched: Connection refused"),
+    ],
+)
+def test_urls_that_cannot_be_had(httpdyno: Command, source: str, said: str) -> None:
+    ended = httpdyno("urls", source)
+    assert (ended.code, ended.out, ended.err) == (2, "", f"httpdyno: {said}\n")
