@@ -1,6 +1,6 @@
 """What is measured and what is known about it: frozen, validated values without any I/O."""
 
-from httpdyno.model.chart import Axis, Chart, ChartKind, Scale, Series
+from httpdyno.model.chart import Axis, Chart, ChartKind, Mark, Scale, Series
 from httpdyno.model.comparison import Comparison, Difference, Ranking, Standing
 from httpdyno.model.condition import LIVE, Condition, Link, TrialPlan, Workload
 from httpdyno.model.counters import Count, Counters, CpuTime, MemoryPoint, ThroughputPoint, counters_from_report
@@ -44,6 +44,7 @@ __all__ = [
     "Interval",
     "KnownFailure",
     "Link",
+    "Mark",
     "MemoryPoint",
     "Metric",
     "Need",

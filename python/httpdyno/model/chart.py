@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from httpdyno.errors import InvalidValue
 
-__all__ = ["Axis", "Chart", "ChartKind", "Scale", "Series"]
+__all__ = ["Axis", "Chart", "ChartKind", "Mark", "Scale", "Series"]
 
 
 class ChartKind(StrEnum):
@@ -21,6 +21,8 @@ class ChartKind(StrEnum):
     """A row for each series: its estimate, its interval and the values that they come from; ``y`` runs to the right."""
     STACKED_BARS = "stacked_bars"
     """A row for each ``x``: which share of it each series has; ``y`` runs to the right."""
+    FITTED = "fitted"
+    """Measured points with their intervals, and the curves that were fitted to them: the series that have none."""
 
 
 class Scale(StrEnum):
@@ -70,6 +72,16 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """A place along ``x`` that has a name."""
+
+    name: str
+    x: float
+    faint: bool = False
+    """Whether it is dashed: where something else begins, while the others are what was measured or chosen."""
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
     """One chart of a report."""
 
@@ -88,3 +100,5 @@ class Chart:
     """Names of series that have a colour of their own, in one order for all charts of a report."""
     reference: float | None = None
     """Value of ``y`` that the others are held against, such as a ratio of 1."""
+    marks: tuple[Mark, ...] = ()
+    """Places along ``x`` that are marked by name; drawn in charts of kind ``FITTED``."""

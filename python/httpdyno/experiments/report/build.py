@@ -19,7 +19,9 @@ from httpdyno.experiments.report.subjects import subject_names
 from httpdyno.experiments.report.tables import comparison_table, ranking_table
 from httpdyno.experiments.report.time_charts import memory_chart, throughput_chart
 from httpdyno.experiments.report.trust_tables import rule_table, trial_overview
+from httpdyno.experiments.report.tuning_report import tuning_report
 from httpdyno.experiments.reservation import reservations
+from httpdyno.experiments.tune import NAME as TUNE
 from httpdyno.judge import believed_trials, rank
 from httpdyno.model import Chart, Ranking, Report, Table, Trial, Validity
 from httpdyno.stats import median
@@ -44,7 +46,7 @@ def build_report(run: Run, definition: Definition) -> Report:
         If its files are damaged.
     """
     try:
-        return _report(run, definition)
+        return tuning_report(run, definition) if definition.name == TUNE else _report(run, definition)
     except pl.exceptions.PolarsError as error:
         # What the samples hold is read here for the first time.
         raise UnreadableRun(f"{run.folder}: samples.parquet is damaged: {str(error).partition(chr(10))[0]}") from error

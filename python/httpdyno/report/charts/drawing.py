@@ -7,7 +7,7 @@ import vl_convert
 from altair.utils.schemapi import debug_mode
 
 from httpdyno.model import Chart, ChartKind
-from httpdyno.report.charts import intervals, lines, panels, points, stacked_bars
+from httpdyno.report.charts import fitted, intervals, lines, panels, points, stacked_bars
 from httpdyno.report.charts.canvas import Canvas
 
 __all__ = ["png", "specification", "svg"]
@@ -18,6 +18,7 @@ _DRAW: Final = {
     ChartKind.POINTS: points.draw,
     ChartKind.INTERVALS: intervals.draw,
     ChartKind.STACKED_BARS: stacked_bars.draw,
+    ChartKind.FITTED: fitted.draw,
 }
 _VEGA_LITE: Final = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 _PIXELS: Final = 2
