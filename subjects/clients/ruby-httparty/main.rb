@@ -94,8 +94,10 @@ def fetch(url, settings)
 
   content = Content.new(kept: settings.check_json)
   headers = settings.user_agent.empty? ? {} : { "User-Agent" => settings.user_agent }
-  # Its limit counts requests. The block has the content of every answer on the way.
-  response = HTTParty.get(url, headers: headers, limit: MAX_REDIRECTS + 1, stream_body: true) do |fragment|
+  # Its limit counts requests. A request that it repeats would have its content counted twice.
+  options = { headers: headers, limit: MAX_REDIRECTS + 1, max_retries: 0, stream_body: true }
+  # The block has the content of every answer on the way.
+  response = HTTParty.get(url, options) do |fragment|
     content << fragment unless REDIRECTS.include?(fragment.code)
   end
   content.judged(response.code)
