@@ -1,0 +1,94 @@
+# Fetches the URLs of stdin with Typhoeus and prints one CSV line a URL.
+
+require "json"
+require "time"
+require "typhoeus"
+
+require_relative "cause"
+require_relative "content"
+require_relative "feed"
+require_relative "settings"
+
+URL = %r{\Ahttps?://[^\s/?#]\S*\z}i
+MAX_REDIRECTS = 10
+
+def main
+  settings = read_settings(ENV)
+  # libcurl waits for a lookup that it gave up: the system resolver's two attempts share the time of a request. See
+  # resolv.conf(5); its own default is five seconds for each.
+  ENV["RES_OPTIONS"] = "timeout:#{[5, (settings.request_timeout / 2).ceil].min} attempts:2"
+  # An open connection is a descriptor, and the usual soft limit is 1024.
+  Process.setrlimit(:NOFILE, Process.getrlimit(:NOFILE).last)
+  crawl(settings)
+  exit!(0) # nothing is left to wait for
+rescue SettingError => e
+  warn "ruby-typhoeus: #{e.message}"
+  exit!(127)
+end
+
+def crawl(settings)
+  options = new_options(settings)
+  lines = read_lines(settings.concurrency)
+  hydra = Typhoeus::Hydra.new(max_concurrency: settings.concurrency)
+  Feed.new(hydra, lines, settings.concurrency) { |line| start(hydra, line, options, settings) }.run
+end
+
+# What all requests share. libcurl follows redirects, and its timeout bounds all of a fetch.
+def new_options(settings)
+  options = {
+    followlocation: true,
+    maxredirs: MAX_REDIRECTS,
+    timeout_ms: (settings.request_timeout * 1000).ceil,
+    accept_encoding: "", # all that this libcurl decodes
+    forbid_reuse: !settings.keepalive
+  }
+  options[:headers] = { "User-Agent" => settings.user_agent } unless settings.user_agent.empty?
+  options[:http_version] = :httpv1_1 if settings.http_version == "1.1"
+  options
+end
+
+# A queue of the lines that are not empty. The thread that fills it reads no more of them than there are slots.
+def read_lines(slots)
+  lines = Thread::SizedQueue.new(slots)
+  Thread.new do
+    # Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+    $stdin.binmode.each_line("\n") do |line|
+      line = line.chomp
+      lines << line unless line.empty?
+    end
+    lines.close
+  end
+  lines
+end
+
+def print_row(row)
+  $stdout.syswrite(row)
+rescue Errno::EPIPE
+  exit!(1) # the reader went away
+end
+
+# Begins to fetch one URL, and prints its row when that is done.
+def start(hydra, line, options, settings)
+  start_time = Time.now
+  start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  fetch(hydra, line.strip, options, settings) do |code, body_length|
+    duration = (Process.clock_gettime(Process::CLOCK_MONOTONIC) - start) * 1000
+    print_row(format("%s,%s,%s,%.3f,%d\n", line, code, start_time.iso8601(6), duration, body_length))
+  end
+end
+
+# Yields the final status and the bytes of content after decoding.
+def fetch(hydra, url, options, settings)
+  return yield "InvalidURL", 0 unless URL.match?(url)
+
+  content = Content.new(kept: settings.check_json)
+  request = Typhoeus::Request.new(url, options)
+  request.on_body { |piece| content << piece }
+  request.on_complete do |response|
+    yield(*response.return_code == :ok ? content.judged(response.code) : [cause_name(response), 0])
+  end
+  hydra.queue(request)
+  hydra.dequeue
+end
+
+main
