@@ -23,6 +23,7 @@ __all__ = [
     "SubjectUnavailable",
     "TooFewBlocks",
     "UnknownName",
+    "UnreadableReport",
     "UnreadableRun",
     "UsageError",
 ]
@@ -105,6 +106,10 @@ class BuildFailed(SubjectUnavailable):
 
 class EngineFailed(NothingMeasured):
     """The engine is missing, failed itself, or left a report that cannot be read."""
+
+
+class UnreadableReport(NothingMeasured):
+    """What a load tool printed is not the report that its parser knows."""
 
 
 class StorageFailed(NothingMeasured):

@@ -36,9 +36,9 @@ class ToolReport:
     requests: int
     """Requests that were answered, whatever the status."""
     duration_ns: int
-    """How long the tool says it ran."""
-    requests_per_s: float
-    """As the tool says it; where it does not, ``requests`` by ``duration_ns``."""
+    """How long the tool says it ran; of a tool that does not say it, what its rate makes of its requests."""
+    stated_per_s: float | None = None
+    """The rate that the tool itself states: some count requests that failed, see ``requests_per_s``."""
     errors: tuple[Count, ...] = ()
     """Requests and connections that failed, by the tool's name for the kind; a kind that never happened is left out."""
     non_2xx: int | None = None
@@ -46,6 +46,11 @@ class ToolReport:
     received_bytes: int | None = None
     """What was read, heads included where the tool counts them."""
     latency: ToolLatency | None = None
+
+    @property
+    def requests_per_s(self) -> float | None:
+        """Answers for each second, counted alike for all tools; None of a run that took no time."""
+        return self.requests * 1e9 / self.duration_ns if self.duration_ns else None
 
     @property
     def error_count(self) -> int:

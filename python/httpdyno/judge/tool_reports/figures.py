@@ -1,0 +1,141 @@
+"""Single figures of a report: found in its text or its JSON, and brought to nanoseconds and bytes."""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from httpdyno.errors import UnreadableReport
+from httpdyno.model import Count
+
+__all__ = [
+    "counts",
+    "document",
+    "find",
+    "find_number",
+    "number",
+    "numbers",
+    "seconds_ns",
+    "size_bytes",
+    "span_ns",
+]
+
+_SPAN: Final = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>us|ms|s|m|h)")
+_SPANS_NS: Final[Mapping[str, float]] = {"us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "h": 3600e9}
+_SIZE: Final = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>[KMGTP]?)i?B")
+_SIZES: Final[Mapping[str, int]] = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50}
+
+
+def find(pattern: str, text: str, *, what: str) -> re.Match[str]:
+    """Find a line, or a part of one, that every report has.
+
+    Raises
+    ------
+    UnreadableReport
+        If it is not there.
+    """
+    match = re.search(pattern, text, re.MULTILINE)
+    if match is None:
+        raise UnreadableReport(f"there is no {what}")
+    return match
+
+
+def find_number(pattern: str, text: str, *, otherwise: int = 0) -> int:
+    """Give the whole number of a line that a report leaves out when there is nothing to tell."""
+    match = re.search(pattern, text, re.MULTILINE)
+    return int(match[1]) if match else otherwise
+
+
+def span_ns(text: str) -> int:
+    """Read a span such as ``473.86us`` or ``1.50s``, as wrk and h2load write it.
+
+    Raises
+    ------
+    UnreadableReport
+        If it is none.
+    """
+    match = _SPAN.fullmatch(text)
+    if match is None:
+        raise UnreadableReport(f"{text!r} is no span of time")
+    return round(float(match["number"]) * _SPANS_NS[match["unit"]])
+
+
+def size_bytes(text: str) -> int:
+    """Read a size such as ``28.45MB``, of which wrk means powers of 1024.
+
+    Raises
+    ------
+    UnreadableReport
+        If it is none.
+    """
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise UnreadableReport(f"{text!r} is no size")
+    return round(float(match["number"]) * _SIZES[match["unit"]])
+
+
+def seconds_ns(seconds: float | None) -> int | None:
+    """Turn seconds into nanoseconds; None, and what is no number, stay unknown."""
+    return None if seconds is None or math.isnan(seconds) else round(seconds * 1e9)
+
+
+def counts(found: Iterable[tuple[str, int]]) -> tuple[Count, ...]:
+    """Put errors by kind together; kinds that never happened are left out."""
+    total: dict[str, int] = {}
+    for name, count in found:
+        total[name] = total.get(name, 0) + count
+    return tuple(Count(name, count) for name, count in total.items() if count)
+
+
+def document(text: str) -> dict[str, Any]:
+    """Read a report that is one JSON object.
+
+    Raises
+    ------
+    UnreadableReport
+        If it is none.
+    """
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise UnreadableReport(f"it is no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise UnreadableReport("it is no JSON object")
+    return found
+
+
+def _at(found: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401  # JSON is anything
+    for depth, key in enumerate(path):
+        if not isinstance(found, dict) or key not in found:
+            raise UnreadableReport(f"there is no {'.'.join(path[: depth + 1])}")
+        found = found[key]
+    return found
+
+
+def number(found: dict[str, Any], *path: str) -> float:
+    """Give a number of a JSON report.
+
+    Raises
+    ------
+    UnreadableReport
+        If it is not there, or no number.
+    """
+    value = _at(found, path)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UnreadableReport(f"{'.'.join(path)} is no number")
+    return value
+
+
+def numbers(found: dict[str, Any], *path: str) -> dict[str, float]:
+    """Give the numbers of a JSON object by their names; what is null is left out.
+
+    Raises
+    ------
+    UnreadableReport
+        If it is not there, or has what is no number.
+    """
+    value = _at(found, path)
+    if not isinstance(value, dict):
+        raise UnreadableReport(f"{'.'.join(path)} is no object")
+    return {name: number(value, name) for name, part in value.items() if part is not None}

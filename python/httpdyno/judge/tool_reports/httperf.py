@@ -1,0 +1,34 @@
+"""The report of httperf 0.9.0."""
+
+import re
+
+from httpdyno.judge.tool_reports.figures import counts, find
+from httpdyno.model import ToolLatency, ToolReport
+
+__all__ = ["parse"]
+
+
+def parse(text: str) -> ToolReport:
+    """Read a report of httperf.
+
+    Of single requests it states the mean alone: its other times are those of connections.
+    """
+    total = find(r"^Total: .* replies ([0-9]+) test-duration ([0-9.]+) s$", text, what="line 'Total'")
+    size = find(r"^Reply size \[B\]: .*\(total ([0-9.]+)\)$", text, what="line 'Reply size'")
+    status = find(r"^Reply status: 1xx=[0-9]+ 2xx=([0-9]+) ", text, what="line 'Reply status'")
+    lines = re.findall(r"^Errors: (?:total [0-9]+ )?(.+)$", text, re.MULTILINE)
+    errors = re.findall(r"([a-z-]+) ([0-9]+)", " ".join(lines))
+    replies = int(total[1])
+    return ToolReport(
+        requests=replies,
+        duration_ns=round(float(total[2]) * 1e9),
+        errors=counts((name, int(count)) for name, count in errors),
+        non_2xx=replies - int(status[1]),
+        received_bytes=round(replies * float(size[1])),
+        latency=_latency(text) if replies else None,
+    )
+
+
+def _latency(text: str) -> ToolLatency:
+    spans = find(r"^Reply time \[ms\]: response ([0-9.]+) transfer ([0-9.]+)$", text, what="line 'Reply time'")
+    return ToolLatency(mean_ns=round((float(spans[1]) + float(spans[2])) * 1e6))

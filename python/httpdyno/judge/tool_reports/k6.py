@@ -1,0 +1,49 @@
+"""The summary of k6 1, printed as JSON by subjects/tools/k6/load.js."""
+
+from typing import Any
+
+from httpdyno.judge.tool_reports.figures import counts, document, number, numbers
+from httpdyno.model import ToolLatency, ToolReport
+
+__all__ = ["parse"]
+
+_ERROR = "error_"
+_ANSWERED = "http_req_duration{expected_response:true}"
+"""The times of requests that got an answer: load.js expects every status."""
+
+
+def parse(text: str) -> ToolReport:
+    """Read a summary of k6.
+
+    Its rate counts requests that failed. Times begin with the sending of a request: waiting for a connection, and
+    making one, are other figures of k6's.
+    """
+    found = document(text)
+    failed = int(number(found, "metrics", "http_req_failed", "values", "passes"))
+    metrics = found["metrics"]
+    errors = {name: _count(metrics, name) for name in sorted(metrics) if name.startswith(_ERROR)}
+    return ToolReport(
+        requests=int(number(found, "metrics", "http_reqs", "values", "count")) - failed,
+        duration_ns=round(number(found, "state", "testRunDurationMs") * 1e6),
+        stated_per_s=number(found, "metrics", "http_reqs", "values", "rate"),
+        errors=counts((name.removeprefix(_ERROR), count) for name, count in errors.items()),
+        non_2xx=_count(metrics, "non_2xx"),
+        received_bytes=_count(metrics, "data_received"),
+        latency=_latency(found) if _ANSWERED in metrics else None,
+    )
+
+
+def _count(metrics: dict[str, Any], name: str) -> int:
+    """Give what a counter counted; k6 leaves out one that nothing was added to."""
+    return int(number(metrics, name, "values", "count")) if name in metrics else 0
+
+
+def _latency(found: dict[str, Any]) -> ToolLatency:
+    values = {name: round(ms * 1e6) for name, ms in numbers(found, "metrics", _ANSWERED, "values").items()}
+    percentiles = {float(name[2:-1]): span for name, span in values.items() if name.startswith("p(")}
+    return ToolLatency(
+        mean_ns=values.get("avg"),
+        min_ns=values.get("min"),
+        max_ns=values.get("max"),
+        percentiles_ns=dict(sorted({**percentiles, 50.0: values["med"]}.items())) if "med" in values else percentiles,
+    )

@@ -1,0 +1,45 @@
+"""Which function reads the report of which tool."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from httpdyno.errors import UnreadableReport
+from httpdyno.judge.tool_reports import ab, fortio, h2load, hey, httperf, k6, oha, rewrk, wrk
+from httpdyno.model import ToolReport
+
+__all__ = ["PARSERS", "read_tool_report"]
+
+PARSERS: Final[Mapping[str, Callable[[str], ToolReport]]] = {
+    "ab": ab.parse,
+    "fortio": fortio.parse,
+    "h2load": h2load.parse,
+    "hey": hey.parse,
+    "httperf": httperf.parse,
+    "k6": k6.parse,
+    "oha": oha.parse,
+    "rewrk": rewrk.parse,
+    "wrk": wrk.parse,
+}
+"""By the name that ``report.parser`` of a ``subject.toml`` has: the names of ``model.REPORT_PARSERS``."""
+
+
+def read_tool_report(parser: str, text: str) -> ToolReport:
+    """Read what a tool printed to standard output.
+
+    Parameters
+    ----------
+    parser : str
+        One of ``model.REPORT_PARSERS``.
+    text : str
+        All of it.
+
+    Raises
+    ------
+    UnreadableReport
+        If it is not that tool's report, or ends before its figures: one line that says what is missing.
+    """
+    try:
+        return PARSERS[parser](text)
+    except UnreadableReport as error:
+        what = "it is empty" if not text.strip() else str(error)
+        raise UnreadableReport(f"the report of {parser} cannot be read: {what}") from error

@@ -1,0 +1,44 @@
+"""The report of wrk 4, printed with ``--latency``."""
+
+import re
+
+from httpdyno.judge.tool_reports.figures import counts, find, find_number, size_bytes, span_ns
+from httpdyno.model import ToolLatency, ToolReport
+
+__all__ = ["parse"]
+
+
+def parse(text: str) -> ToolReport:
+    """Read a report of wrk.
+
+    A request counts when its answer came, also after ``--timeout``; such an answer is in the errors too, and its time
+    in no latency.
+    """
+    done = find(r"^ *([0-9]+) requests in ([0-9.]+\w+), ([0-9.]+\w+) read$", text, what="line '... requests in ...'")
+    stated = find(r"^Requests/sec: +([0-9.]+)$", text, what="line 'Requests/sec'")
+    # The line is there only when something went wrong.
+    socket = re.search(r"^ +Socket errors: (.+)$", text, re.MULTILINE)
+    errors = re.findall(r"(\w+) ([0-9]+)", socket[1]) if socket else []
+    return ToolReport(
+        requests=int(done[1]),
+        duration_ns=span_ns(done[2]),
+        stated_per_s=float(stated[1]),
+        errors=counts((name, int(count)) for name, count in errors),
+        non_2xx=find_number(r"^ +Non-2xx or 3xx responses: ([0-9]+)$", text),
+        received_bytes=size_bytes(done[3]),
+        latency=_latency(text),
+    )
+
+
+def _latency(text: str) -> ToolLatency | None:
+    line = find(r"^ +Latency +([0-9.]+\w+) +(\S+) +([0-9.]+\w+) ", text, what="line 'Latency'")
+    longest = span_ns(line[3])
+    if longest == 0:
+        return None
+    percentiles = re.findall(r"^ +([0-9.]+)% +([0-9.]+[a-z]+)$", text, re.MULTILINE)
+    return ToolLatency(
+        mean_ns=span_ns(line[1]),
+        stdev_ns=None if "nan" in line[2] else span_ns(line[2]),
+        max_ns=longest,
+        percentiles_ns={float(percent): span_ns(span) for percent, span in percentiles},
+    )
