@@ -1,0 +1,137 @@
+# Fetches the URLs of stdin with HTTPClient and prints one CSV line a URL.
+
+require "httpclient"
+require "json"
+require "openssl"
+require "time"
+require "timeout"
+
+require_relative "cause"
+require_relative "content"
+require_relative "settings"
+
+URL = %r{\Ahttps?://[^\s/?#]\S*\z}i
+REDIRECTS = [301, 302, 303, 307, 308].freeze
+MAX_REDIRECTS = 10
+# A crawl rarely returns to a host.
+IDLE_SECONDS = 1
+
+class TooManyRedirects < StandardError
+end
+
+def main
+  settings = read_settings(ENV)
+  # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
+  # See resolv.conf(5); its own default is five seconds for each.
+  ENV["RES_OPTIONS"] = "timeout:#{[5, (settings.request_timeout / 2).ceil].min} attempts:2"
+  # An open connection is a descriptor, and the usual soft limit is 1024.
+  Process.setrlimit(:NOFILE, Process.getrlimit(:NOFILE).last)
+  # What ends a thread is told by who waits for it.
+  Thread.report_on_exception = false
+  crawl(settings)
+  # Returning would wait for the lookups that were given up.
+  exit!(0)
+rescue SettingError => e
+  warn "ruby-httpclient: #{e.message}"
+  exit!(127)
+end
+
+def crawl(settings)
+  client = new_client
+  lines = read_lines
+  workers = Array.new(settings.concurrency) do
+    Thread.new do
+      while (line = lines.pop)
+        print_row(row(client, line, settings))
+      end
+    end
+  end
+  workers.each(&:join)
+end
+
+# A queue of the lines that are not empty. It holds one: the thread that fills it reads on when a line is taken.
+def read_lines
+  lines = Thread::SizedQueue.new(1)
+  Thread.new do
+    # Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+    $stdin.binmode.each_line("\n") do |line|
+      line = line.chomp
+      lines << line unless line.empty?
+    end
+    lines.close
+  end
+  lines
+end
+
+def print_row(row)
+  $stdout.syswrite(row)
+rescue Errno::EPIPE
+  exit!(1) # the reader went away
+end
+
+# Fetches one URL: `url,code,start_time,duration,body_length` and a line feed.
+def row(client, line, settings)
+  start_time = Time.now
+  start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  begin
+    code, body_length = fetch_in_time(client, line.strip, settings)
+  rescue StandardError => e # whatever a server provokes is this URL's row, and no other's
+    code = cause_name(e)
+    body_length = 0
+  end
+  duration = (Process.clock_gettime(Process::CLOCK_MONOTONIC) - start) * 1000
+  format("%s,%s,%s,%.3f,%d\n", line, code, start_time.iso8601(6), duration, body_length)
+end
+
+# Bounds a whole fetch: HTTPClient's own timeouts are for each step. It has a thread of its own, as
+# nothing interrupts one that looks a name up, Timeout.timeout neither; the thread that was given up ends by itself.
+def fetch_in_time(client, url, settings)
+  thread = Thread.new { fetch(client, url, settings) }
+  return thread.value if thread.join(settings.request_timeout)
+
+  thread.kill
+  raise Timeout::Error
+end
+
+# The final status and the bytes of content after decoding. Redirects by hand: HTTPClient refuses those
+# from https to http.
+def fetch(client, url, settings)
+  return ["InvalidURL", 0] unless URL.match?(url)
+
+  uri = URI.parse(url)
+  (0..MAX_REDIRECTS).each do
+    status, location, content = get(client, uri, settings)
+    return content.judged(status) unless REDIRECTS.include?(status) && location
+
+    uri = URI.join(uri, location)
+  end
+  raise TooManyRedirects
+end
+
+def get(client, uri, settings)
+  content = Content.new(kept: settings.check_json)
+  headers = {}
+  headers["Connection"] = "close" unless settings.keepalive
+  # As the client's agent_name it would have versions behind it.
+  headers["User-Agent"] = settings.user_agent unless settings.user_agent.empty?
+  message = client.request(:get, uri, nil, nil, headers) { |_, piece| content << piece }
+  # What does not begin as HTTP does is an answer without a status to HTTPClient.
+  raise HTTPClient::BadResponseError, "no status" unless message.status.is_a?(Integer)
+
+  # HTTPClient takes content that was cut short for whole.
+  expected = message.headers["Content-Length"] unless message.headers["Content-Encoding"]
+  raise EOFError, "content cut short" if expected && content.length < expected.to_i
+
+  [message.status, message.headers["Location"], content]
+end
+
+# One client for all threads, as its documentation says.
+def new_client
+  client = HTTPClient.new
+  client.transparent_gzip_decompression = true # offers gzip and deflate
+  client.keep_alive_timeout = IDLE_SECONDS
+  client.cookie_manager = nil # a crawl returns no cookies, and need not keep them
+  client
+end
+
+main
