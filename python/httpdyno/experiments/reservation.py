@@ -25,11 +25,14 @@ def reservations(manifest: Manifest, *, finished: int) -> tuple[Note, ...]:
     tuple of Note
         Of the whole table; empty when there is none.
     """
+    live = any(web.name == LIVE for web in manifest.webs)
+    unverified = "UNVERIFIED: made on the real internet, where nobody knows which answers are right; nobody is ranked"
+    return (*([Note(unverified)] if live else []), *_beside_verdicts(manifest, finished=finished))
+
+
+def _beside_verdicts(manifest: Manifest, *, finished: int) -> tuple[Note, ...]:
+    """Give the reservations that no verdict in the table tells of."""
     texts = []
-    if any(web.name == LIVE for web in manifest.webs):
-        texts.append(
-            "UNVERIFIED: made on the real internet, where nobody knows which answers are right; nobody is ranked"
-        )
     if manifest.settings.get("quick"):
         texts.append(f"a first look (--quick): {_times(manifest)}; differences may be chance")
     if finished < manifest.trials_planned:
@@ -38,7 +41,7 @@ def reservations(manifest: Manifest, *, finished: int) -> tuple[Note, ...]:
 
 
 def reserved_table(manifest: Manifest, trials: Sequence[Trial]) -> Table:
-    """Make the table of a run's experiment, with the reservations of the run under it.
+    """Make the table of a run's experiment, with the reservations under it that the table does not have already.
 
     Raises
     ------
@@ -46,7 +49,7 @@ def reserved_table(manifest: Manifest, trials: Sequence[Trial]) -> Table:
         If this version does not know the experiment.
     """
     table = definition_of(manifest.experiment).table(trials)
-    return replace(table, notes=(*table.notes, *reservations(manifest, finished=len(trials))))
+    return replace(table, notes=(*table.notes, *_beside_verdicts(manifest, finished=len(trials))))
 
 
 def _times(manifest: Manifest) -> str:

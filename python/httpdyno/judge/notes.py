@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from httpdyno.model import Trial
+from httpdyno.model import Trial, Validity
 
-__all__ = ["trial_notes"]
+__all__ = ["trial_notes", "unverified_notes"]
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -15,16 +15,23 @@ def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     """Say why trials of a subject failed, are not valid, or have wrong answers that are explained: one line each.
 
     The same reason in several trials is one line, also where its numbers differ from trial to trial: then the line
-    has those of the first. Trials that went well have none.
+    has those of the first. Trials that went well have none. That answers cannot be verified is said of a whole table
+    (``unverified_notes``).
     """
     reasons: dict[str, list[str]] = {}
     for trial in trials:
         for label, reason in ((trial.outcome, trial.reason), (trial.validity, trial.validity_reason)):
-            if reason:
+            if reason and label is not Validity.UNVERIFIED:
                 text = f"{label}: {reason}"
                 reasons.setdefault(_NUMBER.sub("0", text), []).append(text)
     notes = [_note(texts, len(trials)) for texts in reasons.values()]
     return (*notes, *_explanations(trials))
+
+
+def unverified_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Say that there are trials whose answers nobody can verify, and why: one line for each reason."""
+    told = [trial.validity_reason for trial in trials if trial.validity is Validity.UNVERIFIED]
+    return tuple(f"{Validity.UNVERIFIED}: {reason}; nobody is ranked" for reason in dict.fromkeys(told))
 
 
 def _note(texts: Sequence[str], trials: int) -> str:

@@ -9,7 +9,7 @@ from httpdyno.judge.belief import believed, believed_trials
 from httpdyno.judge.doubt import level_notes, rank_notes
 from httpdyno.judge.group import grouped
 from httpdyno.judge.metrics import find_metric
-from httpdyno.judge.notes import trial_notes
+from httpdyno.judge.notes import trial_notes, unverified_notes
 from httpdyno.judge.ranking import rank
 from httpdyno.model import (
     Cell,
@@ -103,7 +103,11 @@ def trial_table(
     rows = [row for condition in conditions for row in _rows(trials, condition, rankings[condition], ranking_metric)]
     standings = [row.standing.value for row in rows if row.standing and row.standing.value]
     notes = [Note(text, index) for index, row in enumerate(rows) for text in trial_notes(row.trials)]
-    doubts = (*rank_notes(rankings.values()), *level_notes(ranking_metric, standings, level=_LEVEL))
+    doubts = (
+        *unverified_notes(trials),
+        *rank_notes(rankings.values()),
+        *level_notes(ranking_metric, standings, level=_LEVEL),
+    )
     return Table(
         (*identity, *(column for metric in metrics for column in _columns(metric, ranked_by)), *_JUDGED),
         tuple(_cells(row, metrics, ranked_by, identity) for row in rows),

@@ -37,6 +37,14 @@ _GRACE_S: Final = live_supervisor.GRACE_S + 10.0
 """How much longer than the deadline a trial may take: the client is asked to end, killed, and counted."""
 _SILENCE_S: Final = 10.0
 """Beside two timeouts: how long a client may print nothing while others wait for the answers that it owes."""
+_ENVIRONMENT: Final = {
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    "DENO_TLS_CA_STORE": "system",
+    "DENO_NO_UPDATE_CHECK": "1",
+    "DOTNET_CLI_TELEMETRY_OPTOUT": "1",
+}
+"""As in a room, but with the trust of the machine itself; runtimes call nobody's home."""
 _STOP: Final = b"."
 
 
@@ -120,7 +128,7 @@ def run_live_trial(
             "subject_cpus": sorted(subject_cpus),
             "deadline_s": condition.deadline_s,
             "folder": str(command.folder),
-            "environment": {"LANG": "C.UTF-8", "TZ": "UTC", **command.environment},
+            "environment": {**_ENVIRONMENT, **command.environment},
         }
         dropped.callback(trial.close)
         trial.start(settings, command.argv, stderr)

@@ -141,3 +141,11 @@ def test_an_answer_without_a_known_length_has_no_part_in_the_mean() -> None:
     assert summary.mean_body_length == 10
     none = summarise_crawl(samples([0], [1], [404], [99]), ended(5), urls_given=1, concurrency=1)
     assert none.mean_body_length is None
+
+
+def test_where_nobody_knows_what_is_right_nothing_is_counted_as_right() -> None:
+    unverified = samples([0, 100, 200, 300], [50] * 4, [200] * 4, verdicts=["unverified"] * 4)
+    for kind in ("exited", "deadline"):
+        summary = summarise_crawl(unverified, ended(400, kind), urls_given=4, concurrency=1)
+        assert (summary.right_per_s, summary.ok_share, summary.status_2xx) == (None, 1.0, 4)
+        assert summary.exhausted_ns == 300 * MS

@@ -2,6 +2,7 @@
 
 from doubles.trials import trial, trials_of
 from httpdyno.judge import trial_notes
+from httpdyno.judge.notes import unverified_notes
 from httpdyno.model import Outcome, Validity
 
 
@@ -34,3 +35,14 @@ def test_reasons_of_other_words_or_verdicts_stay_apart() -> None:
 
 def test_trials_that_went_well_need_no_words() -> None:
     assert trial_notes(trials_of("a", [1.0, 2.0])) == ()
+
+
+def test_that_nobody_can_verify_answers_is_said_once_for_all() -> None:
+    live = [
+        trial(subject, block, validity=Validity.UNVERIFIED, validity_reason="nobody knows")
+        for subject in "ab"
+        for block in range(2)
+    ]
+    assert trial_notes(live) == ()
+    assert unverified_notes(live) == ("UNVERIFIED: nobody knows; nobody is ranked",)
+    assert unverified_notes(trials_of("a", [1.0])) == ()

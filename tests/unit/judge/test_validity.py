@@ -166,6 +166,12 @@ def test_more_than_half_a_percent_of_unexplained_wrong_answers_is_incorrect(tall
     assert judge_validity(replace(HONEST, tally=tally))[0] is validity
 
 
+def test_nothing_outweighs_that_nobody_can_verify_it() -> None:
+    drifting = replace(with_counters(throughput=bins(*range(70, 20, -1))), tally=Tally(unverified=1750))
+    assert finding(drifting, "drift").passed is False
+    assert judge_validity(drifting)[0] is Validity.UNVERIFIED
+
+
 def test_what_spoils_the_instrument_comes_before_what_it_then_shows() -> None:
     starved = replace(with_counters(origin_waiting_ns=5 * S), tally=Tally(right=500, false_error=500))
     assert judge_validity(starved)[0] is Validity.ORIGIN_LIMITED
