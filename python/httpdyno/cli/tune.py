@@ -96,7 +96,7 @@ def tune(
         resume_named,
     )
     from httpdyno.cli.terminal import messages
-    from httpdyno.errors import UsageError
+    from httpdyno.errors import NothingMeasured, UsageError
     from httpdyno.experiments.measure import measure
     from httpdyno.lab.interruption import Interruption
     from httpdyno.model import SubjectKind
@@ -117,8 +117,10 @@ def tune(
     with interruption, begun as (run, place), telling_of_rest(run), Display(messages()) as display:
         measured = measure(run, place, display, interruption)
     print_table(measured.table, format)
-    _keep(run, place, measured)
+    found = _keep(run, place, measured)
     close_run(measured)
+    if not found:
+        raise typer.Exit(NothingMeasured.exit_code)
 
 
 def _lasting(duration: str | None, timeout: str) -> str:
@@ -182,17 +184,20 @@ def _open_urls(
     return open_urls(place, options, interruption, urls=urls, limit=limit)
 
 
-def _keep(run: "PendingRun", place: "Place", measured: "Measured") -> None:
-    """Keep what was found, and say where it is used; or why there is nothing to be kept."""
+def _keep(run: "PendingRun", place: "Place", measured: "Measured") -> bool:
+    """Keep what was found, and say where it is used; or why nothing is kept. Tell whether something was."""
     from httpdyno.cli.terminal import tell
     from httpdyno.experiments.tuned import keep_found
-    from httpdyno.experiments.tuning import chosen_words, concluded
+    from httpdyno.experiments.tuning import chosen_words, concluded, disturbed_words
 
     (subject,) = run.subjects
+    if disturbed := disturbed_words(measured.trials):
+        tell(disturbed)
     if not measured.whole:
         tell("the search was stopped before its end: what it has found so far is not kept for --concurrency auto")
-        return
+        return False
     if keep_found(run, place, measured.trials) is None:
-        return
+        return False
     tell(chosen_words(subject.id, subject.concurrency, concluded(measured.trials)))
     tell(f"kept for this machine; use it with: httpdyno bench {subject.id} --concurrency auto")
+    return True

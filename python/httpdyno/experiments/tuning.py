@@ -7,7 +7,18 @@ from httpdyno.model import Outcome, Trial, Validity
 from httpdyno.stats import Conclusion, NotEnoughPoints, Observation, OptimumSearch, ScalabilityLaw, Standing
 from httpdyno.stats import fit_scalability as fit
 
-__all__ = ["HIGHEST", "MOST_TRIALS", "chosen_words", "concluded", "law_of", "law_words", "observed", "search_from"]
+__all__ = [
+    "HIGHEST",
+    "MOST_TRIALS",
+    "chosen_words",
+    "concluded",
+    "contention_begins",
+    "disturbed_words",
+    "law_of",
+    "law_words",
+    "observed",
+    "search_from",
+]
 
 MOST_TRIALS: Final = 12
 HIGHEST: Final = 1024
@@ -64,6 +75,17 @@ def law_of(trials: Sequence[Trial], conclusion: Conclusion) -> ScalabilityLaw | 
     return fit([load for load, _ in values], [value for _, value in values])
 
 
+def contention_begins(law: ScalabilityLaw | NotEnoughPoints, conclusion: Conclusion) -> float | None:
+    """Give the concurrency from which each further request brings less than half of what the first one does.
+
+    None where there is no law, it misses the trials by too much, or the place lies beyond what was tried.
+    """
+    if isinstance(law, NotEnoughPoints) or law.residual > _POOR or law.half_gain is None:
+        return None
+    highest = max(point.load for point in conclusion.points if point.standing in _USED)
+    return law.half_gain if law.half_gain <= highest else None
+
+
 def law_words(law: ScalabilityLaw | NotEnoughPoints, conclusion: Conclusion) -> str:
     """Say in words where contention begins, and what the law rests on.
 
@@ -76,20 +98,26 @@ def law_words(law: ScalabilityLaw | NotEnoughPoints, conclusion: Conclusion) -> 
     """
     if isinstance(law, NotEnoughPoints):
         return f"where contention begins is not known: {law}"
-    highest = max(point.load for point in conclusion.points if point.standing in _USED)
-    begins = law.half_gain
-    if begins is None or begins > highest:
-        said = f"no contention up to {highest}: each further request in flight brings more than half of the first one's"
-    else:
-        said = (
-            f"contention begins at about {begins:.0f}: from there each further request in flight brings less than half"
-            f" of the {law.rate:.3g} a second that the first one does"
-        )
-        if law.peak is not None and law.peak <= highest:
-            said += f"; beyond about {law.peak:.0f} it takes away"
     if law.residual > _POOR:
-        return f"{said} (the law misses the trials by {100 * law.residual:.0f} %: it says little here)"
-    return f"{said} (sigma {law.contention:.2g}, kappa {law.coherency:.2g}; misses by {100 * law.residual:.0f} %)"
+        return f"where contention begins is not known: the law of scalability misses the trials by {_percent(law)}"
+    highest = max(point.load for point in conclusion.points if point.standing in _USED)
+    fit = f"(sigma {law.contention:.2g}, kappa {law.coherency:.2g}; the law misses the trials by {_percent(law)})"
+    begins = contention_begins(law, conclusion)
+    if begins is None:
+        return (
+            f"no contention up to {highest}: each further request in flight brings over half of the first one's {fit}"
+        )
+    less = f"each further request in flight brings less than half of the {law.rate:.3g} a second of the first one"
+    falls = f"; beyond about {law.peak:.0f} it takes away" if law.peak is not None and law.peak <= highest else ""
+    return f"contention begins at about {begins:.0f}: from there {less}{falls} {fit}"
+
+
+def disturbed_words(trials: Sequence[Trial]) -> str | None:
+    """Say that many trials were disturbed; None when it was less than half of them."""
+    disturbed = sum(trial.validity is Validity.UNSTEADY for trial in trials)
+    if 2 * disturbed < len(trials) or not disturbed:
+        return None
+    return f"{disturbed} of {len(trials)} trials are UNSTEADY: search again when the machine is quiet"
 
 
 def chosen_words(subject: str, own: int, conclusion: Conclusion) -> str:
@@ -114,3 +142,7 @@ def chosen_words(subject: str, own: int, conclusion: Conclusion) -> str:
         return f"{subject}: {best.load} in flight is the best; its own is {own}"
     difference = f"{best.value / there.value:.2f} times what its own concurrency brings, {own}"
     return f"{subject}: {best.load} in flight is the best: {difference} ({there.standing.value})"
+
+
+def _percent(law: ScalabilityLaw) -> str:
+    return f"{100 * law.residual:.0f} %"

@@ -17,8 +17,8 @@ from httpdyno.experiments.report.response_charts import percentile_chart, respon
 from httpdyno.experiments.report.tables import comparison_table
 from httpdyno.experiments.report.trust_tables import rule_table, trial_overview
 from httpdyno.experiments.reservation import reservations
-from httpdyno.experiments.tuning import concluded, law_of
-from httpdyno.model import Axis, Chart, ChartKind, Mark, Report, Scale, Series, Trial
+from httpdyno.experiments.tuning import concluded, contention_begins, law_of
+from httpdyno.model import Axis, Chart, ChartKind, Mark, Report, Scale, Series, Trial, Verdict
 from httpdyno.stats import Conclusion, NotEnoughPoints, Point, ScalabilityLaw, Standing
 from httpdyno.store import Manifest, Run
 
@@ -123,7 +123,7 @@ def _charts(
     histograms = response_histograms(of, run.samples())
     drawn = (
         percentile_chart(of, histograms),
-        verdict_chart(of, verdict_counts(run.samples())),
+        verdict_chart(of, _reached(verdict_counts(run.samples()))),
         status_chart(of),
         cost_chart(of, definition.ranking_metric),
     )
@@ -141,7 +141,7 @@ def _headline(conclusion: Conclusion, law: ScalabilityLaw | NotEnoughPoints, man
     there = next((point for point in conclusion.points if point.load == own), None)
     if there is not None and there.load != best.load:
         parts.append(f"its own {own} brings {figure_text(there.value)}")
-    begins = _contention(law, conclusion)
+    begins = contention_begins(law, conclusion)
     if begins is not None:
         parts.append(f"contention begins at about {begins:.0f}")
     return "; ".join(parts)
@@ -161,16 +161,15 @@ def _marks(conclusion: Conclusion, law: ScalabilityLaw | NotEnoughPoints, own: i
         yield Mark(f"chosen: {best.load}{same}", best.load)
     if own is not None and (best is None or best.load != own):
         yield Mark(f"subject.toml: {own}", own, faint=True)
-    begins = _contention(law, conclusion)
+    begins = contention_begins(law, conclusion)
     if begins is not None:
         yield Mark(f"contention begins: {begins:.0f}", begins, faint=True)
 
 
-def _contention(law: ScalabilityLaw | NotEnoughPoints, conclusion: Conclusion) -> float | None:
-    """Give where contention begins, if that lies within what was tried."""
-    begins = law.half_gain if isinstance(law, ScalabilityLaw) else None
-    loads = [point.load for point in conclusion.points]
-    return begins if begins is not None and loads and loads[0] <= begins <= loads[-1] else None
+def _reached(verdicts: Mapping[int, Mapping[str, int]]) -> dict[int, dict[str, int]]:
+    """Leave out what the deadline left over: the list of a search is longer than any trial."""
+    left = Verdict.NOT_REACHED.value
+    return {trial: {name: count for name, count in of.items() if name != left} for trial, of in verdicts.items()}
 
 
 def _points(conclusion: Conclusion, *, used: bool) -> list[Point]:

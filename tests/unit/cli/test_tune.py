@@ -1,0 +1,316 @@
+"""`tune`, with a stand-in for the engine and a client whose throughput is known."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import MakeSubject
+from doubles.command_line import Command
+from httpdyno.store import open_run
+
+SCALES_UP_TO_SIX = """
+import os, sys, time
+from datetime import datetime, timezone
+slots = min(int(os.environ["CONCURRENCY"]), 6)
+pause_s = float(open("pause").read()) if os.path.exists("pause") else 0.012
+lines = [line.strip() for line in sys.stdin]
+for at in range(0, len(lines), slots):
+    started = datetime.now(timezone.utc).isoformat(timespec="microseconds")
+    time.sleep(pause_s)
+    for url in lines[at:at + slots]:
+        print(f"{url},200,{started},{pause_s * 1000},13", flush=True)
+"""
+"""A client in which six requests run side by side, and a seventh waits."""
+
+
+@pytest.fixture
+def given(make_subject: MakeSubject, subject_folders: Path) -> list[str]:
+    make_subject("scales", SCALES_UP_TO_SIX)
+    return ["scales", "--subjects", str(subject_folders), "--limit", "60"]
+
+
+def tuned_file(tmp_path: Path) -> dict[str, Any]:
+    (file,) = (tmp_path / "cache" / "httpdyno" / "tuned").iterdir()
+    return dict(json.loads(file.read_text()))
+
+
+def test_the_best_concurrency_is_found_told_and_kept(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
+    ended = httpdyno("tune", *given, "--format", "json")
+
+    assert ended.code == 0, ended.err
+    (chosen,) = [row for row in ended.rows if row["chosen"]]
+    assert chosen["verdict"] == "chosen"
+    assert chosen["subject"] == "scales"
+    assert [row["concurrency"] for row in ended.rows] == sorted(row["concurrency"] for row in ended.rows)
+    assert sum(row["trials"] for row in ended.rows) <= 12
+    kept = tuned_file(tmp_path)
+    assert kept["found"]["concurrency"] == chosen["concurrency"]
+    assert kept["for"]["subject"] == "scales"
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert folder.name.endswith("-tune")
+    run = open_run(folder)
+    assert run.manifest.state == "complete"
+    assert run.manifest.trials_planned == len(run.trials) <= 12
+    assert (folder / "report.html").exists()
+    assert "kept for this machine; use it with: httpdyno bench scales --concurrency auto" in ended.err
+
+
+def test_it_is_told_what_is_tried_and_why(httpdyno: Command, given: list[str]) -> None:
+    told = httpdyno("tune", *given).err.splitlines()
+
+    assert any(re.match(r"httpdyno: at most 12 trials(: about .*)?$", line) for line in told)
+    tried = [line for line in told if line.startswith("httpdyno: trial ")]
+    assert re.match(
+        r"httpdyno: trial 1 of at most 12: scales, 1 in flight \(far below what is usual, to begin with\): 60 URLs in"
+        r" [0-9.]+ s, [0-9.]+ right a second",
+        tried[0],
+    )
+    assert any("(again, to see how much it varies)" in line for line in tried)
+
+
+def test_people_read_a_table_what_was_found_and_where_contention_begins(httpdyno: Command, given: list[str]) -> None:
+    out = httpdyno("tune", *given).out
+
+    assert re.search(r"│ concurrency │ trials │ rightPerSec │ .* │ errors │ late │ .* │ verdict +│ validity", out)
+    assert out.count("│ chosen ") == 1
+    assert re.search(r"^best with \d+ in flight: [0-9.]+ right answers a second \(95 %: ", out, re.MULTILINE)
+    assert re.search(r"^(contention begins at about|no contention up to|where contention begins is)", out, re.MULTILINE)
+
+
+def test_bench_takes_what_was_found(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
+    httpdyno("tune", *given)
+    found = tuned_file(tmp_path)["found"]
+
+    ended = httpdyno("bench", *given, "--concurrency", "auto", "--repeat", "1", "--format", "json")
+
+    assert ended.code == 0, ended.err
+    assert f"httpdyno: scales: {found['concurrency']} in flight, as found on {found['found_at'][:10]}" in ended.err
+    (row,) = ended.rows
+    assert row["concurrency"] == found["concurrency"]
+
+
+def test_what_was_not_tuned_is_measured_with_its_own_and_that_is_said(
+    httpdyno: Command, given: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONCURRENCY", "auto")
+
+    ended = httpdyno("bench", *given, "--repeat", "1", "--format", "json")
+
+    assert ended.code == 0, ended.err
+    assert ended.rows[0]["concurrency"] == 3
+    assert (
+        "httpdyno: scales: not tuned on this machine for this web: its own concurrency, 3, is used;"
+        " httpdyno tune scales would find the best\n"
+    ) in ended.err
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        (["--memory", "512MiB"], "not tuned on this machine for this web"),
+        (["--web", "plain"], "not tuned on this machine for this web"),
+        (["--cpus", "0"], "not tuned on this machine for this web"),
+        (["--seed", "9"], None),
+    ],
+)
+def test_it_was_found_for_a_machine_and_a_web(
+    httpdyno: Command, given: list[str], changed: list[str], reason: str | None
+) -> None:
+    httpdyno("tune", *given)
+
+    ended = httpdyno("bench", *given, *changed, "--concurrency", "auto", "--repeat", "1")
+
+    assert ended.code == 0, ended.err
+    assert ("its own concurrency" in ended.err) is (reason is not None)
+    assert reason is None or reason in ended.err
+
+
+def test_a_subject_that_has_changed_is_to_be_tuned_again(
+    httpdyno: Command, given: list[str], subject_folders: Path
+) -> None:
+    httpdyno("tune", *given)
+    (subject_folders / "scales" / "more.py").write_text("# more")
+
+    ended = httpdyno("try", *given, "--concurrency", "auto", "--format", "json")
+
+    assert ended.code == 0, ended.err
+    assert "scales: it has changed since it was tuned: its own concurrency, 3, is used" in ended.err
+
+
+def test_what_cannot_be_read_is_as_if_it_were_not_there(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
+    httpdyno("tune", *given)
+    (file,) = (tmp_path / "cache" / "httpdyno" / "tuned").iterdir()
+    file.write_text("{")
+
+    ended = httpdyno("bench", *given, "--concurrency", "auto", "--repeat", "1")
+
+    assert ended.code == 0, ended.err
+    assert "scales: what was found before cannot be read: its own concurrency, 3, is used" in ended.err
+
+
+@pytest.mark.parametrize("value", ["0", "-3", "1.5", "many", "AUTO", "1e3", "٣", "9" * 5000, "1000001"])
+def test_a_concurrency_that_is_none_is_one_clear_line(httpdyno: Command, given: list[str], value: str) -> None:
+    ended = httpdyno("bench", *given, f"--concurrency={value}")
+
+    assert ended.code == 2
+    (line,) = ended.err.splitlines()
+    assert re.fullmatch(
+        r"httpdyno: --concurrency: '.{1,40}' is not understood; give a number of 1 or more, or auto", line
+    )
+
+
+def test_a_bench_goes_on_with_the_concurrency_that_it_was_begun_with(
+    httpdyno: Command, given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    httpdyno("tune", *given)
+    (file,) = (tmp_path / "cache" / "httpdyno" / "tuned").iterdir()
+    kept = json.loads(file.read_text())
+    kept["found"]["concurrency"] = 5
+    file.write_text(json.dumps(kept))
+    stop_after(2, tmp_path, monkeypatch)
+    assert httpdyno("bench", *given, "--concurrency", "auto", "--repeat", "3").code == 3
+    monkeypatch.delenv("FAKE_ENGINE_ROOMS")
+    kept["found"]["concurrency"] = 2
+    file.write_text(json.dumps(kept))
+
+    ended = httpdyno("bench", "--resume", "latest")
+
+    assert ended.code == 0, ended.err
+    (folder,) = (tmp_path / "runs").glob("*-bench")
+    run = open_run(folder)
+    assert [trial.concurrency for trial in run.records()] == [5, 5, 5]
+    assert run.manifest.subjects[0].concurrency == 5
+
+
+def stop_after(rooms: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the engine fail after so many trials."""
+    folder = tmp_path / "rooms"
+    folder.mkdir(exist_ok=True)
+    for number in range(rooms):
+        (folder / str(number)).touch()
+    monkeypatch.setenv("FAKE_ENGINE_ROOMS", str(folder))
+
+
+@pytest.mark.parametrize("trials", [0, 1, 4])
+def test_a_search_goes_on_where_it_stopped(
+    httpdyno: Command, given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trials: int
+) -> None:
+    stop_after(trials, tmp_path, monkeypatch)
+    stopped = httpdyno("tune", *given)
+    assert stopped.code == 3
+    assert "(partial); go on with: httpdyno tune --resume runs/" in stopped.err
+    assert not (tmp_path / "cache" / "httpdyno" / "tuned").exists()
+    (folder,) = (tmp_path / "runs").iterdir()
+    before = open_run(folder).records()
+    assert len(before) == trials
+    monkeypatch.delenv("FAKE_ENGINE_ROOMS")
+
+    ended = httpdyno("tune", "--resume", "latest", "--format", "json")
+
+    assert ended.code == 0, ended.err
+    run = open_run(folder)
+    assert run.records()[:trials] == before
+    assert [trial.trial for trial in run.records()] == list(range(len(run.trials)))
+    assert tuned_file(tmp_path)["found"]["concurrency"] in {row["concurrency"] for row in ended.rows if row["chosen"]}
+
+
+def test_a_search_that_does_not_follow_from_its_trials_is_not_resumed(
+    httpdyno: Command, given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_after(2, tmp_path, monkeypatch)
+    httpdyno("tune", *given)
+    monkeypatch.delenv("FAKE_ENGINE_ROOMS")
+    (folder,) = (tmp_path / "runs").iterdir()
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["settings"]["start"] = 700
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+    ended = httpdyno("tune", "--resume", "latest")
+
+    assert ended.code == 2
+    assert "trial 1 is not what its settings plan; begin a new run" in ended.err
+
+
+def test_a_run_is_resumed_by_its_own_verb(
+    httpdyno: Command, given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_after(2, tmp_path, monkeypatch)
+    httpdyno("tune", *given)
+    (folder,) = (tmp_path / "runs").iterdir()
+
+    ended = httpdyno("bench", "--resume", "latest")
+
+    assert ended.code == 2
+    name = f"runs/{folder.name}"
+    assert ended.err == f"httpdyno: {name} is a run of tune; go on with: httpdyno tune --resume {name}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ([], "tune: name the SUBJECT whose concurrency is to be found, such as go-net-http"),
+        (["nobody"], "no subject 'nobody'"),
+        (["scales", "--web", "live"], "tune: a search sends far too much to the real internet; tune on a web of ours"),
+        (["scales", "--timeout", "soon"], "--timeout: 'soon'"),
+        (["scales", "--duration", "0"], "duration must be more than 0 seconds"),
+        (["scales", "--urls", "nowhere"], "--urls nowhere: cannot be read"),
+        (["scales", "--resume", "latest"], "--resume: a SUBJECT cannot be given beside it"),
+    ],
+)
+def test_what_cannot_be_searched_is_one_clear_line(
+    httpdyno: Command, given: list[str], options: list[str], line: str
+) -> None:
+    ended = httpdyno("tune", *options, *given[1:3])
+
+    assert ended.code == 2
+    assert line in ended.err
+    assert len(ended.err.splitlines()) == 1
+
+
+def test_a_subject_that_is_not_available_has_no_best(
+    httpdyno: Command, given: list[str], make_subject: MakeSubject
+) -> None:
+    make_subject("lacks", needs='no-such-program-here = ">=1"')
+
+    ended = httpdyno("tune", "lacks", *given[1:])
+
+    assert ended.code == 3
+    assert "no-such-program-here" in ended.err
+    assert "no concurrency was found at which it works" in ended.out
+    assert "kept" not in ended.err
+
+
+def test_what_crashes_at_every_concurrency_has_no_best(
+    httpdyno: Command, given: list[str], make_subject: MakeSubject, tmp_path: Path
+) -> None:
+    make_subject("crashes", "raise SystemExit(7)")
+
+    ended = httpdyno("tune", "crashes", *given[1:], "--format", "json")
+
+    assert {row["verdict"] for row in ended.rows} == {"crashed"}
+    assert ended.code == 3
+    assert not (tmp_path / "cache" / "httpdyno" / "tuned").exists()
+
+
+def test_the_list_is_as_long_as_a_fast_client_needs(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
+    (tmp_path / "list").write_text("".join(f"h{number}.example\n" for number in range(70)))
+
+    ended = httpdyno("tune", *given[:3], "--urls", "list", "--timeout", "1")
+
+    assert ended.code == 0, ended.err
+    (folder,) = (tmp_path / "runs").iterdir()
+    trials = open_run(folder).records()
+    assert {trial.urls_given for trial in trials} == {70}
+    assert open_run(folder).manifest.settings["deadline_s"] == 4
+
+
+def test_runs_reports_and_queries_know_searches(httpdyno: Command, given: list[str]) -> None:
+    httpdyno("tune", *given)
+
+    assert " tune " in httpdyno("runs").out
+    assert "│ chosen " in httpdyno("report", "latest").out
+    counted = httpdyno("query", "select count(*) as n from trials where experiment = 'tune'", "--format", "json")
+    assert counted.rows[0]["n"] >= 5
