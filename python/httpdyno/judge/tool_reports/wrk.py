@@ -12,7 +12,7 @@ def parse(text: str) -> ToolReport:
     """Read a report of wrk.
 
     A request counts when its answer came, also after ``--timeout``; such an answer is in the errors too, and its time
-    in no latency.
+    in no latency. To the times it measured wrk adds others that it thinks were left out.
     """
     done = find(r"^ *([0-9]+) requests in ([0-9.]+\w+), ([0-9.]+\w+) read$", text, what="line '... requests in ...'")
     stated = find(r"^Requests/sec: +([0-9.]+)$", text, what="line 'Requests/sec'")
