@@ -9,8 +9,8 @@ __all__ = ["parse"]
 def parse(text: str) -> ToolReport:
     """Read a report of rewrk.
 
-    It says nothing of statuses, errors and percentiles, and states its rate instead of its duration. A request that failed
-    counts among the others.
+    It says nothing of statuses, errors and percentiles, and states its rate instead of its duration. A request that
+    failed counts among the others.
     """
     found = document(text)
     requests, rate = int(number(found, "requests_total")), number(found, "requests_avg")
