@@ -5,14 +5,22 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from httpdyno.judge import Expectations, JudgedTrial, Reference, Remains, expectations_unknown, judge_crawl
+from httpdyno.judge import (
+    Expectations,
+    JudgedTrial,
+    Reference,
+    Remains,
+    expectations_unknown,
+    judge_crawl,
+    judge_validity,
+)
 from httpdyno.lab.executor import STDERR_KEPT_BYTES, command_of, unavailable
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.live_trial import run_live_trial
+from httpdyno.lab.live_trial import LiveEvidence, run_live_trial
 from httpdyno.lab.room import Machine
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial import Observer
-from httpdyno.model import Outcome, TrialPlan
+from httpdyno.model import Outcome, Trial, TrialPlan
 from httpdyno.subjects.builder import BuildOutcome
 
 __all__ = ["LiveExecutor"]
@@ -53,11 +61,7 @@ class LiveExecutor:
             with evidence.stdout.path.open("rb") as output:
                 remains = Remains(evidence.report, output, evidence.stderr.read_text(STDERR_KEPT_BYTES))
                 judged = judge_crawl(plan, remains, Reference(self._known()), version=outcome.build.version)
-            if evidence.withheld and judged.trial.outcome in {Outcome.OK, Outcome.MISSING}:
-                # It was not asked for what it lacks.
-                said = replace(judged.trial, outcome=Outcome.MISSING, reason=evidence.withheld)
-                return replace(judged, trial=replace(said, validity=None, validity_reason=None))
-            return judged
+            return replace(judged, trial=_with_limit(judged.trial, evidence))
 
     def _known(self) -> Expectations:
         """Give all that is known of the list: its URLs."""
@@ -66,3 +70,20 @@ class LiveExecutor:
                 text = [line.decode(errors="replace").strip() for line in lines]
             self._expectations = expectations_unknown(pl.Series([line for line in text if line], dtype=pl.String))
         return self._expectations
+
+
+def _with_limit(trial: Trial, evidence: LiveEvidence) -> Trial:
+    """Judge anew what the limit per host has to do with the end of a trial."""
+    if evidence.withheld and trial.outcome in {Outcome.OK, Outcome.MISSING}:
+        # It was not asked for what it lacks.
+        return _ended(trial, Outcome.MISSING, evidence.withheld)
+    if trial.outcome is Outcome.HUNG and not evidence.owed and evidence.report["outcome"] == "deadline":
+        # It was silent because it had nothing to do: hosts had to be spared.
+        return _ended(trial, Outcome.OK, None)
+    return trial
+
+
+def _ended(trial: Trial, outcome: Outcome, reason: str | None) -> Trial:
+    trial = replace(trial, outcome=outcome, reason=reason)
+    validity, validity_reason = judge_validity(trial)
+    return replace(trial, validity=validity, validity_reason=validity_reason)

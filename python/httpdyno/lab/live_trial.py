@@ -57,6 +57,8 @@ class LiveEvidence:
     stderr: ScratchFile
     withheld: str | None
     """Why the client was not given the whole list; None when it was, or when the trial ended before that."""
+    owed: int
+    """URLs that it was given and did not answer; where there are none, it was not the client that others waited for."""
 
     def close(self) -> None:
         """Free the files."""
@@ -137,7 +139,7 @@ def run_live_trial(
             raise Interrupted("interrupted during a trial")
         if overdue:
             raise EngineFailed("the trial did not come to an end at its deadline; its processes were killed")
-        evidence = LiveEvidence(_read_report(report, stderr), stdout, stderr, trial.withheld)
+        evidence = LiveEvidence(_read_report(report, stderr), stdout, stderr, trial.withheld, limit.in_flight)
         kept.pop_all()
         return evidence
 
@@ -302,8 +304,8 @@ class _Trial:
         elif self._limit.next_at_ns is None and time.monotonic() > self._active + self._silence_s:
             owed, silent_s = self._limit.in_flight, time.monotonic() - self._active
             self.withheld = (
-                f"printed nothing for {silent_s:.0f} s though it was given {owed} more URL{'s' if owed != 1 else ''}:"
-                f" what waits for their hosts was withheld"
+                f"printed nothing for {silent_s:.0f} s while it owed {owed} answer{'' if owed == 1 else 's'};"
+                f" {'its host was' if owed == 1 else 'their hosts were'} asked for nothing more"
             )
             self._close("_feed")
 

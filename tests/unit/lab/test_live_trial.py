@@ -157,7 +157,7 @@ def test_an_answer_that_never_comes_ends_the_list(run: Run, monkeypatch: pytest.
     assert outcome(evidence) == ("exited", 0)
     assert evidence.stderr.read_text() == "bye\n"
     assert evidence.withheld is not None
-    assert "though it was given 2 more URLs" in evidence.withheld
+    assert "while it owed 2 answers; their hosts were asked for nothing more" in evidence.withheld
 
 
 @pytest.mark.parametrize(
