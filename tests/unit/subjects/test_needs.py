@@ -114,16 +114,18 @@ def test_programs_are_found_with_their_version(tmp_path: Path, monkeypatch: pyte
         "mutters": "echo 'nothing to see'",
         "stderr-only": "echo 'openjdk 17.0.15 2025' >&2",
         "fails": "exit 3",
+        "wrk": "echo 'wrk 4.1.0 [epoll]'; exit 1",
     }.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = {name: find_program(name) for name in ("speaks", "mutters", "stderr-only", "fails", "absent")}
+    found = {name: find_program(name) for name in ("speaks", "mutters", "stderr-only", "fails", "wrk", "absent")}
     assert {name: item.version if item else None for name, item in found.items()} == {
         "speaks": "12.3.4",
         "mutters": "",
         "stderr-only": "17.0.15",
         "fails": None,
+        "wrk": "4.1.0",
         "absent": None,
     }
     assert toolchain([Need("speaks"), Need("absent")]) == {"speaks": "12.3.4"}
