@@ -1,0 +1,131 @@
+"""What a run consists of: a list, or a search."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doubles.trials import trial
+from httpdyno.errors import InvalidValue
+from httpdyno.experiments.plan import ListedPlan, NextTrial, SearchPlan, following
+from httpdyno.experiments.schedule import schedule
+from httpdyno.experiments.tune import Tune, restore_tune
+from httpdyno.model import Condition, Outcome, Subject, SubjectKind, Trial, TrialPlan, Workload
+
+SUBJECTS = [
+    Subject(id=name, kind=SubjectKind.CLIENT, language="C", method="m", folder=Path("/nowhere"), run_argv=("x",))
+    for name in ("one", "two")
+]
+LISTED = ListedPlan(schedule(SUBJECTS, [Condition("bench", "plain", Workload(()))], repeat=3, seed=1))
+
+
+def made(plan: TrialPlan, right_per_s: float = 10.0) -> Trial:
+    return trial(
+        plan.subject.id,
+        plan.block,
+        right_per_s,
+        trial=plan.number,
+        position=plan.position,
+        condition=plan.condition.name,
+        concurrency=plan.concurrency,
+    )
+
+
+def carry_out(plan: ListedPlan | SearchPlan, seen: list[Trial]) -> list[Trial]:
+    for next_trial in following(plan, seen):
+        seen.append(made(next_trial, right_per_s=min(next_trial.concurrency, 40)))
+    return seen
+
+
+@given(st.integers(0, 6))
+def test_a_list_goes_on_where_it_was_left(finished: int) -> None:
+    whole = carry_out(LISTED, [])
+
+    assert carry_out(LISTED, whole[:finished]) == whole
+    assert [one.trial for one in whole] == list(range(LISTED.most))
+    assert LISTED.unplanned(whole[:finished]) is None
+    assert len(LISTED.left(whole[:finished])) == 6 - finished
+
+
+def test_a_trial_that_is_not_in_the_list_is_found() -> None:
+    foreign = trial("three", 0, 1.0)
+
+    assert LISTED.unplanned([foreign]) is foreign
+
+
+def counting_up(seen: Sequence[Trial]) -> NextTrial | None:
+    number = len(seen)
+    return NextTrial(Condition("tune", "plain", Workload(()), name=f"{number}"), "because") if number < 4 else None
+
+
+def test_a_search_chooses_by_what_is_there() -> None:
+    plan = SearchPlan(SUBJECTS[0], Condition("tune", "plain", Workload(())), 12, counting_up)
+
+    whole = carry_out(plan, [])
+
+    assert [one.condition for one in whole] == ["0", "1", "2", "3"]
+    assert [(one.trial, one.block, one.position) for one in whole] == [(n, n, 0) for n in range(4)]
+    assert [plan.unplanned(whole[:count]) for count in range(5)] == [None] * 5
+    assert plan.unplanned(whole[1:]) is whole[1]
+    assert len(plan.left(whole)) == 8, "nobody knows that it has come to its end but the search"
+    first = plan.next([])
+    assert first is not None
+    assert first.why == "because"
+
+
+def test_a_search_has_no_more_trials_than_it_may() -> None:
+    plan = SearchPlan(SUBJECTS[0], Condition("tune", "plain", Workload(())), 2, counting_up)
+
+    assert len(carry_out(plan, [])) == 2
+
+
+TUNE = Tune(Workload(Path("/urls")), start=16, web="plain", web_digest="d")
+
+
+def test_a_search_for_a_concurrency_goes_on_as_if_it_had_not_been_stopped() -> None:
+    plan = TUNE.plan(SUBJECTS[:1], available=1)
+    whole = carry_out(plan, [])
+
+    assert plan.most == 12
+    assert plan.open
+    for count in range(len(whole)):
+        assert carry_out(plan, whole[:count]) == whole
+        assert plan.unplanned(whole[:count]) is None
+
+
+def test_all_trials_of_a_search_have_the_same_web_and_list() -> None:
+    plan = TUNE.plan(SUBJECTS[:1], available=1)
+    planned: list[TrialPlan] = []
+    seen: list[Trial] = []
+    for next_trial in following(plan, seen):
+        planned.append(next_trial)
+        seen.append(made(next_trial))
+
+    assert len({(one.condition.web, one.condition.seed, one.condition.workload) for one in planned}) == 1
+    assert {one.condition.name for one in planned} == {f"{one.concurrency} in flight" for one in planned}
+
+
+def test_a_subject_that_is_not_available_is_tried_once() -> None:
+    plan = TUNE.plan(SUBJECTS[:1], available=0)
+    first = plan.next([])
+    assert first is not None
+
+    assert plan.most == 1
+    assert TUNE.plan(SUBJECTS[:1], available=1).next([trial("one", 0, outcome=Outcome.UNAVAILABLE)]) is None
+
+
+def test_each_subject_has_a_search_of_its_own() -> None:
+    with pytest.raises(InvalidValue, match="one subject at a time, not for 2"):
+        TUNE.plan(SUBJECTS, available=2)
+
+
+def test_a_search_is_made_again_from_what_its_manifest_says() -> None:
+    assert restore_tune({**TUNE.settings(), "more": 1}, TUNE.webs(), Path("/urls")) == TUNE
+
+
+@pytest.mark.parametrize("deadline_s", [0, -1.0])
+def test_a_search_that_no_trial_can_belong_to_is_refused(deadline_s: float) -> None:
+    with pytest.raises(InvalidValue, match="duration"):
+        Tune(Workload(Path("/urls")), start=16, deadline_s=deadline_s)
