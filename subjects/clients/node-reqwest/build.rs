@@ -1,0 +1,16 @@
+//! Links the module as Node.js loads it, and hands it the locked version of reqwest.
+
+use std::fs;
+
+fn main() {
+    napi_build::setup();
+    println!("cargo:rerun-if-changed=Cargo.lock");
+    let lock = fs::read_to_string("Cargo.lock").expect("cargo build --locked has a lock file");
+    let version = lock
+        .split("[[package]]")
+        .find(|package| package.contains("\nname = \"reqwest\"\n"))
+        .and_then(|package| package.split("version = \"").nth(1))
+        .and_then(|rest| rest.split('"').next())
+        .expect("Cargo.lock names reqwest");
+    println!("cargo:rustc-env=REQWEST_VERSION={version}");
+}
