@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from httpdyno.experiments.earlier import earlier_durations
-from httpdyno.experiments.estimate import Forecast, Key, guess_s
+from httpdyno.experiments.estimate import OVERHEAD_S, Forecast, Key, guess_s
 from httpdyno.experiments.pending import PendingRun
 from httpdyno.experiments.place import Place
 from httpdyno.experiments.plan import following
@@ -120,7 +120,7 @@ def measure(
     seen = list(run.finished)
     pending = plan.left(seen)
     executor = _executor(run, place, builds, audience, stop)
-    forecast = Forecast(pending, _earlier(run), lambda plan: _guess(plan, executor, builds), clock)
+    forecast = Forecast(pending, _earlier(run), lambda one: _guess(one, executor, builds, search=plan.open), clock)
     audience.planned(plan.most, finished=len(seen), left_s=forecast.left_s(), at_most=plan.open)
 
     def keep(judged: JudgedTrial) -> None:
@@ -161,9 +161,14 @@ def _executor(
     return RoomExecutor(place.engine, builds, run.urls, place.machine, stop, audience)
 
 
-def _guess(plan: TrialPlan, executor: RoomExecutor | LiveExecutor, builds: Mapping[str, BuildOutcome]) -> float | None:
+def _guess(
+    plan: TrialPlan, executor: RoomExecutor | LiveExecutor, builds: Mapping[str, BuildOutcome], *, search: bool
+) -> float | None:
     if builds[plan.subject.id].build is None:
         return 0.0
+    if search:
+        # Its list is longer than any of its trials.
+        return plan.condition.deadline_s + OVERHEAD_S
     if isinstance(executor, LiveExecutor):
         return None
     planned = executor.planned_time(plan.condition)
