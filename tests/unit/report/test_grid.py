@@ -17,6 +17,10 @@ def test_decimals_stand_below_each_other() -> None:
     assert [cell.value for cell in cells] == ["1.6", "1.31", "2", ""]
 
 
+def test_a_ratio_among_decimals_stays_as_it_is() -> None:
+    assert [cell.text for cell in of(ColumnKind.DECIMAL, 0.8, "1.25x", 1)] == ["0.8", "1.25x", "1.0"]
+
+
 def test_a_size_is_sorted_by_its_bytes() -> None:
     (cell,) = of(ColumnKind.SIZE, 20 * 2**20)
     assert (cell.text, cell.value, cell.layout) == ("20.0 MiB", "20971520", "right")

@@ -103,17 +103,22 @@ def _unit(column: Column) -> str:
 def _cells(cells: Sequence[Cell], column: Column) -> list[GridCell]:
     texts = [cell_text(cell, column) for cell in cells]
     if column.kind is ColumnKind.DECIMAL:
-        texts = _aligned(texts)
+        texts = _aligned(cells, texts)
     return [
         GridCell(text, "" if cell is None else str(cell), _layout(text, column), _tone(cell, column))
         for cell, text in zip(cells, texts, strict=True)
     ]
 
 
-def _aligned(texts: Sequence[str]) -> list[str]:
-    """Give all numbers as many decimals as the one with most: the points then stand below each other."""
-    decimals = max((len(text.partition(".")[2]) for text in texts), default=0)
-    return [f"{float(text):.{decimals}f}" if text else text for text in texts]
+def _aligned(cells: Sequence[Cell], texts: Sequence[str]) -> list[str]:
+    """Give all numbers as many decimals as the one with most: the points then stand below each other.
+
+    A ratio to what was published (``1.25x``) is text among them, and stays as it is.
+    """
+    numbers = [isinstance(cell, (int, float)) for cell in cells]
+    shown = (text for number, text in zip(numbers, texts, strict=True) if number)
+    decimals = max((len(text.partition(".")[2]) for text in shown), default=0)
+    return [f"{float(text):.{decimals}f}" if number else text for number, text in zip(numbers, texts, strict=True)]
 
 
 def _layout(text: str, column: Column) -> str:
