@@ -23,6 +23,9 @@ _LONGEST_NAME: Final = 253
 _NO_SITES: Final = frozenset({"alt", "arpa", "internal", "invalid", "local", "localhost", "onion"})
 """Last labels under which the public name system has no sites (RFC 6761, 6762, 7686, 9476)."""
 
+_ADVERTISING: Final = "doubleclick"
+"""What the crawl that this one grew out of leaves out of its list: servers of advertisements, which are no sites."""
+
 
 @dataclass(slots=True)
 class LeftOut:
@@ -103,7 +106,7 @@ def read_domains(
     """Make URLs of a table of domains, in its order, each once.
 
     Left out is what no client can fetch as a site: addresses instead of names, what is no name of a host, names under
-    which there are no public sites (``.onion``, ``.local``, ...), and what came before.
+    which there are no public sites (``.onion``, ``.local``, ...), servers of advertisements, and what came before.
 
     Parameters
     ----------
@@ -152,7 +155,9 @@ def _reason(domain: str, name: str | None) -> str | None:
         return "addresses instead of names"
     if name is None:
         return "no names of hosts"
-    return "names without public sites" if name.rpartition(".")[2] in _NO_SITES else None
+    if name.rpartition(".")[2] in _NO_SITES:
+        return "names without public sites"
+    return "servers of advertisements" if _ADVERTISING in name else None
 
 
 def _origin(text: str) -> tuple[str, str]:

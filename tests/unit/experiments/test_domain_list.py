@@ -78,12 +78,12 @@ def test_a_table_as_it_is_published() -> None:
     urls, left_out = read(
         '"Rank","Domain","Open Page Rank"\r\n"1","www.example.org","10.00"\r\n"2","Bücher.example","9.98"\r\n'
         '"3","192.0.2.7","9.9"\r\n\r\n"4","WWW.example.org","9.8"\r\n"5","under_score.example","9.7"\r\n'
-        '"6","hidden.onion","9.6"\r\n"7"\r\n"8","printer.local","9.5"\r\n"9","2001:db8::1","9.4"\r\n'
+        '"6","hidden.onion","9.6"\r\n"7"\r\n"8","printer.local","9.5"\r\n"9","2001:db8::1","9.4"\r\n"10","ad.DoubleClick.net","9.3"\r\n'
     )
     assert urls == ["https://www.example.org/", "https://xn--bcher-kva.example/"]
     assert left_out.text == (
-        "left out 7 of 9 (addresses instead of names: 2, no names of hosts: 2, names without public sites: 2, "
-        "duplicates: 1)"
+        "left out 8 of 10 (addresses instead of names: 2, no names of hosts: 2, names without public sites: 2, "
+        "duplicates: 1, servers of advertisements: 1)"
     )
 
 
