@@ -1,0 +1,83 @@
+"""`tune` with the real engine: a client's concurrency is found, kept and used; a search that is stopped says so."""
+
+import json
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import ANSWERS_ALL, MakeSubject
+from doubles.command_line import CORRECT, Command, Ended
+from httpdyno.store import open_run
+
+SLEEPS_ABOVE_ONE = """
+import os, time
+if os.environ["CONCURRENCY"] != "1":
+    open("asleep", "w").close()
+    time.sleep(1000)
+"""
+
+
+@pytest.mark.timeout(400)
+def test_a_real_client_is_tuned_and_measured_with_what_was_found(httpdyno: Command, tmp_path: Path) -> None:
+    given = ["rust-reqwest", "--web", "plain", "--limit", "400", "--timeout", "1"]
+
+    ended = httpdyno("tune", *given, "--format", "json")
+
+    assert ended.code == 0, ended.err
+    (chosen,) = [row for row in ended.rows if row["chosen"]]
+    assert chosen["rightPerSec"] > 0
+    assert chosen["rightPerSecLow"] < chosen["rightPerSec"] < chosen["rightPerSecHigh"]
+    assert 5 <= sum(row["trials"] for row in ended.rows) <= 12
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = open_run(folder)
+    assert run.manifest.state == "complete"
+    trials = run.records()
+    assert {trial.urls_given for trial in trials} == {400}
+    assert {trial.condition for trial in trials} == {f"{trial.concurrency} in flight" for trial in trials}
+    (kept,) = (tmp_path / "cache" / "httpdyno" / "tuned").iterdir()
+    assert json.loads(kept.read_text())["found"]["concurrency"] == chosen["concurrency"]
+    page = (folder / "report.html").read_text()
+    assert 'id="chart-tune"' in page
+    assert f"chosen: {chosen['concurrency']}" in page
+
+    bench = httpdyno("bench", *given, "--concurrency", "auto", "--repeat", "1", "--format", "json")
+
+    assert bench.code == 0, bench.err
+    assert bench.rows[0]["concurrency"] == chosen["concurrency"]
+    assert bench.rows[0]["verdict"] in CORRECT
+
+
+def test_a_search_that_is_stopped_keeps_its_trials_and_says_so(
+    start: Callable[..., "subprocess.Popen[str]"],
+    wait_for_end: Callable[[object], Ended],
+    make_subject: MakeSubject,
+    subject_folders: Path,
+    tmp_path: Path,
+) -> None:
+    make_subject("sleeps", SLEEPS_ABOVE_ONE + ANSWERS_ALL)
+    builds = tmp_path / "cache" / "httpdyno" / "builds"
+    process = start(
+        "tune", "sleeps", "--subjects", str(subject_folders), "--web", "plain", "--limit", "5", "--duration", "100"
+    )
+    deadline = time.monotonic() + 60
+    while not any(builds.glob("sleeps-*/folder/asleep")):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+    process.send_signal(signal.SIGINT)
+    ended = wait_for_end(process)
+
+    assert ended.code == 130
+    assert "the search was stopped before its end: what it has found so far is not kept" in ended.err
+    assert re.search(r"run: runs/\S+-tune \(partial\); go on with: httpdyno tune --resume runs/", ended.err)
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = open_run(folder)
+    assert run.manifest.state == "partial"
+    assert [trial.concurrency for trial in run.records()] == [1]
+    assert not (tmp_path / "cache" / "httpdyno" / "tuned").exists()
