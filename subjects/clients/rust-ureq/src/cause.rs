@@ -26,7 +26,11 @@ fn io_name(error: &io::Error) -> String {
     }
     match carried.downcast_ref::<rustls::Error>() {
         Some(inner) => identifiers(&format!("{inner:?}")),
-        None => format!("{:?}", error.kind()),
+        // What has no kind, such as a failed lookup, has a text.
+        None => match format!("{:?}", error.kind()) {
+            kind if kind == "Uncategorized" => words(last_part(&error.to_string())),
+            kind => kind,
+        },
     }
 }
 
@@ -42,6 +46,11 @@ fn identifiers(debug: &str) -> String {
     } else {
         words(debug)
     }
+}
+
+/// "failed to lookup address information: Name or service not known" ends with the cause.
+fn last_part(message: &str) -> &str {
+    message.rsplit(": ").next().unwrap_or(message)
 }
 
 /// A message as one word: "invalid dns name" is `InvalidDnsName`.
