@@ -6,7 +6,7 @@ from typing import Final
 
 from httpdyno.errors import UsageError
 from httpdyno.experiments.registry import definition_of
-from httpdyno.experiments.reservation import reservations
+from httpdyno.experiments.reservation import table_reservations
 from httpdyno.model import LIVE, Table, Trial, format_size
 from httpdyno.published import Circumstances, PublishedTable, Workload, beside, find_preset, stacked
 from httpdyno.store import Machine, Manifest, Run, WebIdentity
@@ -69,7 +69,7 @@ def run_beside(run: Run, published: PublishedTable, *, for_programs: bool = Fals
     measured = definition_of(experiment).table(trials)
     put = beside if for_programs else stacked
     table = put(measured, published, circumstances_of(run.manifest, trials))
-    return replace(table, notes=(*reservations(run.manifest, finished=len(run.trials)), *table.notes))
+    return replace(table, notes=(*table_reservations(run.manifest, finished=len(run.trials)), *table.notes))
 
 
 def published_beside(run: Run) -> Table | None:

@@ -7,7 +7,7 @@ from httpdyno.experiments.registry import definition_of
 from httpdyno.model import LIVE, Note, Table, Trial
 from httpdyno.store import Manifest
 
-__all__ = ["reservations", "reserved_table"]
+__all__ = ["reservations", "reserved_table", "table_reservations"]
 
 
 def reservations(manifest: Manifest, *, finished: int) -> tuple[Note, ...]:
@@ -27,11 +27,11 @@ def reservations(manifest: Manifest, *, finished: int) -> tuple[Note, ...]:
     """
     live = any(web.name == LIVE for web in manifest.webs)
     unverified = "UNVERIFIED: made on the real internet, where nobody knows which answers are right; nobody is ranked"
-    return (*([Note(unverified)] if live else []), *_beside_verdicts(manifest, finished=finished))
+    return (*([Note(unverified)] if live else []), *table_reservations(manifest, finished=finished))
 
 
-def _beside_verdicts(manifest: Manifest, *, finished: int) -> tuple[Note, ...]:
-    """Give the reservations that no verdict in the table tells of."""
+def table_reservations(manifest: Manifest, *, finished: int) -> tuple[Note, ...]:
+    """Give those of the reservations that no verdict of a table tells of already."""
     texts = []
     if manifest.settings.get("quick"):
         texts.append(f"a first look (--quick): {_times(manifest)}; differences may be chance")
@@ -49,7 +49,7 @@ def reserved_table(manifest: Manifest, trials: Sequence[Trial]) -> Table:
         If this version does not know the experiment.
     """
     table = definition_of(manifest.experiment).table(trials)
-    return replace(table, notes=(*table.notes, *_beside_verdicts(manifest, finished=len(trials))))
+    return replace(table, notes=(*table.notes, *table_reservations(manifest, finished=len(trials))))
 
 
 def _times(manifest: Manifest) -> str:
