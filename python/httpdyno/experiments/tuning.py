@@ -1,5 +1,6 @@
 """What trials of one subject at several concurrencies say: which is the best, and where contention begins."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -27,6 +28,8 @@ _DISTURBED: Final = 0.25
 """What a trial counts that the machine has disturbed: it says something, but four of them no more than a quiet one."""
 _POOR: Final = 0.15
 """A law that misses the values by more than this says little about them."""
+_NOT_ITS_OWN: Final = frozenset({Validity.UNSTEADY, Validity.ORIGIN_LIMITED})
+"""What a trial is in which other programs, or the engine, had a share in its figures."""
 _USED: Final = frozenset({Standing.CHOSEN, Standing.TIE, Standing.WORSE})
 
 
@@ -113,11 +116,15 @@ def law_words(law: ScalabilityLaw | NotEnoughPoints, conclusion: Conclusion) -> 
 
 
 def disturbed_words(trials: Sequence[Trial]) -> str | None:
-    """Say that many trials were disturbed; None when it was less than half of them."""
-    disturbed = sum(trial.validity is Validity.UNSTEADY for trial in trials)
-    if 2 * disturbed < len(trials) or not disturbed:
+    """Say that in half of the trials or more something else than the subject decided; None when in fewer."""
+    found = Counter(trial.validity.value for trial in trials if trial.validity in _NOT_ITS_OWN)
+    if not found or 2 * found.total() < len(trials):
         return None
-    return f"{disturbed} of {len(trials)} trials are UNSTEADY: search again when the machine is quiet"
+    counted = ", ".join(f"{count} {validity}" for validity, count in found.most_common())
+    return (
+        f"in {found.total()} of {len(trials)} trials the machine decided, not the subject ({counted}): search again when"
+        " the machine is quiet"
+    )
 
 
 def chosen_words(subject: str, own: int, conclusion: Conclusion) -> str:

@@ -133,7 +133,11 @@ def test_a_restless_machine_is_told(disturbed: int, of: int, told: bool) -> None
 
     words = disturbed_words([at(1, 1.0, number, validity=kind) for number, kind in enumerate(kinds)])
 
-    assert words == ("2 of 3 trials are UNSTEADY: search again when the machine is quiet" if told else None)
+    assert words == (
+        "in 2 of 3 trials the machine decided, not the subject (2 UNSTEADY): search again when the machine is quiet"
+        if told
+        else None
+    )
 
 
 def test_a_table_has_a_row_for_each_concurrency_and_marks_the_chosen_one() -> None:
