@@ -1,17 +1,8 @@
-// The name of an error: what its innermost cause is called by Bun.
+// The name of an error: what it is called by Bun, which does not wrap the errors of its sockets.
 
-// A code (`ECONNREFUSED`, `CERT_HAS_EXPIRED`, `UND_ERR_SOCKET`) where there is one, else the name of an error class
-// (`TimeoutError`), else the message as one word (`RedirectCountExceeded`).
+// A code (`ECONNREFUSED`, `CERT_HAS_EXPIRED`, `TooManyRedirects`) where there is one, else the name of an error class
+// (`TimeoutError`).
 export function causeName(error) {
-  // Both addresses of a host failed: the last one is as good a cause as the first.
-  const inner = error.cause ?? error.errors?.at(-1);
-  if (inner instanceof Error && (inner.code || inner.message)) return causeName(inner);
-  if (typeof error.code === "string") return word(error.code);
-  if (!["Error", "TypeError"].includes(error.name)) return word(error.name);
-  return word(error.message.replace(/[^A-Za-z0-9]+(.)?/g, (_, letter) => (letter ?? "").toUpperCase()));
-}
-
-function word(text) {
-  const name = text.replace(/[^A-Za-z0-9_.-]/g, "");
-  return /^[A-Za-z]/.test(name) ? name[0].toUpperCase() + name.slice(1) : `Error${name}`;
+  const name = (typeof error.code === "string" ? error.code : error.name).replace(/[^A-Za-z0-9_.-]/g, "");
+  return /^[A-Za-z]/.test(name) ? name : `Error${name}`;
 }

@@ -7,6 +7,7 @@ export function readSettings(environment) {
   const keepalive = environment.KEEPALIVE || "1";
   const check = environment.CHECK ?? "";
   const httpVersion = environment.HTTP_VERSION ?? "";
+  const userAgent = environment.USER_AGENT ?? "";
 
   if (!/^\d+$/.test(concurrency) || Number(concurrency) < 1) {
     return refusal("CONCURRENCY", "a whole number from 1", concurrency);
@@ -16,13 +17,14 @@ export function readSettings(environment) {
   if (!isSeconds || !(Number(requestTimeout) > 0) || Number(requestTimeout) > 2147483) {
     return refusal("REQUEST_TIMEOUT", "a number of seconds above 0, up to 2147483", requestTimeout);
   }
+  if (/[^\t\x20-\x7e\x80-\xff]/.test(userAgent)) return refusal("USER_AGENT", "what a header can carry", userAgent);
   if (!["0", "1"].includes(keepalive)) return refusal("KEEPALIVE", "0 or 1", keepalive);
   if (!["", "json"].includes(check)) return refusal("CHECK", "empty or json", check);
   if (!["", "1.1", "2"].includes(httpVersion)) return refusal("HTTP_VERSION", "empty, 1.1 or 2", httpVersion);
   return {
     concurrency: Number(concurrency),
     requestTimeout: Number(requestTimeout),
-    userAgent: environment.USER_AGENT ?? "",
+    userAgent,
     keepalive: keepalive === "1",
     checkJSON: check === "json",
     httpVersion,
