@@ -121,10 +121,8 @@ def disturbed_words(trials: Sequence[Trial]) -> str | None:
     if not found or 2 * found.total() < len(trials):
         return None
     counted = ", ".join(f"{count} {validity}" for validity, count in found.most_common())
-    return (
-        f"in {found.total()} of {len(trials)} trials the machine decided, not the subject ({counted}): search again when"
-        " the machine is quiet"
-    )
+    said = f"in {found.total()} of {len(trials)} trials the machine decided, not the subject ({counted})"
+    return f"{said}: search again when the machine is quiet"
 
 
 def chosen_words(subject: str, own: int, conclusion: Conclusion) -> str:
