@@ -90,9 +90,9 @@ class Observed:
     by_load: dict[int, tuple[Observation, ...]]
     """In the order of the loads."""
     working: tuple[int, ...]
-    """Loads that neither break nor raise faults: those below the first that does."""
+    """Loads that neither break nor raise faults over those below."""
     ceiling: int | None
-    """The lowest load that does, above one that does not."""
+    """The lowest load that does, above all that do not."""
     least_tie: float
     """The share of the best by which a load may always fall short and be as good."""
 
@@ -103,18 +103,19 @@ class Observed:
         for observation in sorted(seen, key=lambda one: one.load):
             groups.setdefault(observation.load, []).append(observation)
         working: list[int] = []
+        ruled_out: list[int] = []
         faults = answers = 0
-        ceiling = None
         for load, here in groups.items():
             more, of = sum(one.faults for one in here), sum(one.answers for one in here)
             if any(one.broken for one in here) or faults_raised(more, of, faults, answers):
-                if not working:
-                    continue  # a client may need more than a single request in flight
-                ceiling = load
-                break
+                ruled_out.append(load)
+                continue
             working.append(load)
             faults, answers = faults + more, answers + of
-        return cls({load: tuple(here) for load, here in groups.items()}, tuple(working), ceiling, least_tie)
+        # What fails while higher loads do not was disturbed: it cannot be had, but it is no bound for the others.
+        above = [load for load in ruled_out if working and load > working[-1]]
+        by_load = {load: tuple(here) for load, here in groups.items()}
+        return cls(by_load, tuple(working), min(above, default=None), least_tie)
 
     @property
     def loads(self) -> tuple[int, ...]:

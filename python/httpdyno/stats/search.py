@@ -237,10 +237,8 @@ def _point(known: Observed, load: int) -> Point:
 def _standing(known: Observed, load: int, *, broken: bool) -> Standing:
     if broken:
         return Standing.FAILED
-    if load == known.ceiling:
-        return Standing.RAISES_FAULTS
     if load not in known.working:
-        return Standing.WORSE  # above one that raises faults, whatever it has itself
+        return Standing.RAISES_FAULTS
     if load == known.chosen:
         return Standing.CHOSEN
     return Standing.TIE if known.as_good(load) else Standing.WORSE

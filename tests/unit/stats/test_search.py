@@ -145,6 +145,19 @@ def test_a_trial_that_breaks_is_a_ceiling_whatever_it_brought() -> None:
     assert step == Step(40, Reason.BETWEEN)
 
 
+def test_what_fails_below_loads_that_do_not_was_disturbed_and_is_no_ceiling() -> None:
+    rates = [Observation(load, min(load, 100), 3000, 60 if load == 75 else 0) for load in (9, 38, 75, 150, 300)]
+    search = OptimumSearch(150)
+
+    conclusion = search.conclude([*rates, Observation(19, 19, failed=True)])
+
+    assert conclusion.chosen == 150
+    standings = {point.load: point.standing for point in conclusion.points}
+    assert standings[75] is Standing.RAISES_FAULTS
+    assert standings[19] is Standing.FAILED
+    assert search.next(rates) == Step(212, Reason.BETWEEN)
+
+
 def test_a_trial_that_brought_nothing_is_broken() -> None:
     conclusion = OptimumSearch(10).conclude([Observation(1, 10), Observation(4, 0)])
 
