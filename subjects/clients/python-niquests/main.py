@@ -1,0 +1,104 @@
+"""Fetches the URLs of stdin with Niquests in threads and prints one CSV line a URL."""
+
+import json
+import math
+import os
+import re
+import resource
+import sys
+import threading
+import time
+from functools import partial
+
+from cause import cause_name
+from niquests import Session
+from settings import SettingError, Settings, read_settings
+from slots import Slots
+
+SHORTEST_TIMEOUT = 0.001
+"""Seconds; Niquests takes 0 for a mistake."""
+MAX_REDIRECTS = 10
+
+URL = re.compile(r"https?://[^\s/?#]\S*", re.IGNORECASE)
+
+
+def main() -> int:
+    """Crawl; return the exit status."""
+    try:
+        settings = read_settings(os.environ)
+    except SettingError as error:
+        print(f"python-niquests: {error}", file=sys.stderr)
+        return 127
+    # An open connection is a descriptor, and the usual soft limit is 1024.
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
+    # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
+    # See resolv.conf(5); its own default is five seconds for each.
+    os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
+    fetch = partial(outcome, Sessions(settings), settings.check_json)
+    Slots(settings.concurrency, settings.request_timeout, fetch).run()
+    # Returning would shut down what the threads that were given up still use.
+    os._exit(0)
+
+
+class Sessions(threading.local):
+    """The session of each thread: its pool keeps the host visited last, as a crawl rarely returns to one.
+
+    Not an AsyncSession: beside hosts that hang, its pool lets honest ones wait until they are late.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.session = session = Session(
+            # HTTP/2 and HTTP/3 are Niquests' own choice, unless one version is asked for.
+            disable_http1=settings.http_version == "2",
+            disable_http2=settings.http_version == "1.1",
+            disable_http3=settings.http_version != "",
+            pool_connections=1,
+            pool_maxsize=1,
+            allow_incoming_cookies=False,
+        )
+        session.max_redirects = MAX_REDIRECTS
+        if settings.user_agent:
+            session.headers["User-Agent"] = settings.user_agent
+        if not settings.keepalive:
+            session.headers["Connection"] = "close"
+
+
+def outcome(sessions: Sessions, check_json: bool, url: str, deadline: float) -> tuple[int | str, int]:
+    """Give the code of a URL's row and the bytes of its content."""
+    if not URL.fullmatch(url):  # Niquests would mend a blank in the path
+        return "InvalidURL", 0
+    try:
+        return fetch(sessions.session, url, deadline, check_json=check_json)
+    except Exception as error:  # whatever a server provokes is this URL's row, and no other's
+        return cause_name(error), 0
+
+
+def fetch(session: Session, url: str, deadline: float, *, check_json: bool) -> tuple[int | str, int]:
+    """Give the final status and the bytes of content after decoding."""
+    # Bounds each read of a thread that was given up, so that it ends.
+    timeout = max(deadline - time.perf_counter(), SHORTEST_TIMEOUT)
+    with session.get(url, timeout=timeout, stream=True) as response:
+        content: list[bytes] = []
+        body_length = 0
+        for chunk in response.iter_content():  # pieces as they come
+            body_length += len(chunk)
+            if check_json:
+                content.append(chunk)
+            if time.perf_counter() > deadline:
+                raise TimeoutError
+        if check_json and not is_expected(b"".join(content)):
+            return "CheckFailed", body_length
+        return response.status_code, body_length
+
+
+def is_expected(content: bytes) -> bool:
+    """Whether the content is a JSON list whose first document has the number that is looked for."""
+    try:
+        return bool(json.loads(content)[0]["numbers"] == 123123)
+    except (ValueError, LookupError, TypeError):
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""The threads that fetch, one for each slot; one that overruns its time is left to itself, and another takes its place.
+
+Neither a name lookup nor a read of drips can be interrupted, and a timeout of a socket bounds one read alone.
+"""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from queue import SimpleQueue
+
+Fetch = Callable[[str, float], tuple[int | str, int]]
+"""Fetches a URL before a moment of ``time.perf_counter``; gives the code of its row and the bytes of its content."""
+
+
+@dataclass(eq=False, slots=True)
+class Attempt:
+    """A line of the list in its slot."""
+
+    line: str
+    timeout: float
+    start_time: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="microseconds"))
+    start: float = field(default_factory=time.perf_counter)
+
+    @property
+    def deadline(self) -> float:
+        """When its time is up."""
+        return self.start + self.timeout
+
+    def row(self, code: int | str, body_length: int) -> bytes:
+        """Give ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was given."""
+        duration_ms = (time.perf_counter() - self.start) * 1e3
+        return os.fsencode(f"{self.line},{code},{self.start_time},{duration_ms:.3f},{body_length}\n")
+
+
+class Slots:
+    """Fetches the lines of stdin, as many at a time as there are slots."""
+
+    def __init__(self, count: int, timeout: float, fetch: Fetch) -> None:
+        self.count = count
+        self.timeout = timeout
+        self.fetch = fetch
+        self.lines = read_lines()
+        self.running: set[Attempt] = set()
+        self.reading, self.changing, self.writing = threading.Lock(), threading.Lock(), threading.Lock()
+        self.left: SimpleQueue[bool] = SimpleQueue()
+        """For each slot that a thread left: whether there may be more lines for it."""
+
+    def run(self) -> None:
+        """Return when every row is printed."""
+        threading.Thread(target=self.watch, daemon=True).start()
+        for _ in range(self.count):
+            self.occupy()
+        occupied = self.count
+        while occupied:
+            if self.left.get():
+                self.occupy()
+            else:
+                occupied -= 1
+
+    def occupy(self) -> None:
+        """Start the thread of a slot; as a daemon, it is not waited for at the end."""
+        threading.Thread(target=self.work, daemon=True).start()
+
+    def work(self) -> None:
+        """Fetch one line after the other, until there is none or the slot is another thread's."""
+        while True:
+            with self.reading:
+                line = next(self.lines, None)
+            if line is None:
+                self.left.put(False)
+                return
+            attempt = Attempt(line, self.timeout)
+            with self.changing:
+                self.running.add(attempt)
+            code, body_length = self.fetch(line.strip(), attempt.deadline)
+            row = attempt.row(code, body_length)
+            with self.changing:
+                if attempt not in self.running:
+                    return
+                self.running.remove(attempt)
+            self.write(row)
+
+    def watch(self) -> None:
+        """Give up what overruns its time."""
+        while True:
+            now = time.perf_counter()
+            with self.changing:
+                late = [attempt for attempt in self.running if attempt.deadline <= now]
+                self.running.difference_update(late)
+                # The time of what starts from now on is up later than that of all these.
+                nearest = min((attempt.deadline for attempt in self.running), default=now + self.timeout)
+            if late:
+                self.write(b"".join(attempt.row("TimeoutError", 0) for attempt in late))
+            for _ in late:
+                self.left.put(True)
+            time.sleep(max(0.0, nearest - time.perf_counter()))
+
+    def write(self, rows: bytes) -> None:
+        """Print rows that are never mixed with those of another thread."""
+        try:
+            with self.writing:
+                sys.stdout.buffer.write(rows)
+                sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            os._exit(1)  # the reader went away
+
+
+def read_lines() -> Iterator[str]:
+    """Yield the lines of stdin that are not empty; reads on only when they are taken."""
+    for line in sys.stdin.buffer:
+        if line := line.removesuffix(b"\n").removesuffix(b"\r"):
+            yield os.fsdecode(line)
