@@ -30,7 +30,6 @@ _POOR: Final = 0.15
 """A law that misses the values by more than this says little about them."""
 _NOT_ITS_OWN: Final = frozenset({Validity.UNSTEADY, Validity.ORIGIN_LIMITED})
 """What a trial is in which other programs, or the engine, had a share in its figures."""
-_USED: Final = frozenset({Standing.CHOSEN, Standing.TIE, Standing.WORSE})
 
 
 def search_from(start: int, highest: int = HIGHEST, budget: int = MOST_TRIALS) -> OptimumSearch:
@@ -72,8 +71,8 @@ def concluded(trials: Sequence[Trial]) -> Conclusion:
 
 
 def law_of(trials: Sequence[Trial], conclusion: Conclusion) -> ScalabilityLaw | NotEnoughPoints:
-    """Fit the law of scalability to the trials of those concurrencies that neither failed nor raised faults."""
-    used = {point.load for point in conclusion.points if point.standing in _USED}
+    """Fit the law of scalability to right answers a second, of all concurrencies at which no trial failed."""
+    used = {point.load for point in conclusion.points if point.standing is not Standing.FAILED}
     values = [(trial.concurrency, observed(trial).value) for trial in trials if trial.concurrency in used]
     return fit([load for load, _ in values], [value for _, value in values])
 
@@ -85,7 +84,7 @@ def contention_begins(law: ScalabilityLaw | NotEnoughPoints, conclusion: Conclus
     """
     if isinstance(law, NotEnoughPoints) or law.residual > _POOR or law.half_gain is None:
         return None
-    highest = max(point.load for point in conclusion.points if point.standing in _USED)
+    highest = max(point.load for point in conclusion.points if point.standing is not Standing.FAILED)
     return law.half_gain if law.half_gain <= highest else None
 
 
@@ -103,7 +102,7 @@ def law_words(law: ScalabilityLaw | NotEnoughPoints, conclusion: Conclusion) -> 
         return f"where contention begins is not known: {law}"
     if law.residual > _POOR:
         return f"where contention begins is not known: the law of scalability misses the trials by {_percent(law)}"
-    highest = max(point.load for point in conclusion.points if point.standing in _USED)
+    highest = max(point.load for point in conclusion.points if point.standing is not Standing.FAILED)
     fit = f"(sigma {law.contention:.2g}, kappa {law.coherency:.2g}; the law misses the trials by {_percent(law)})"
     begins = contention_begins(law, conclusion)
     if begins is None:

@@ -188,7 +188,7 @@ def _with_intervals(name: str, points: Sequence[Point]) -> Series:
 
 
 def _curve(law: ScalabilityLaw, conclusion: Conclusion) -> Series:
-    loads = [point.load for point in conclusion.points]
+    loads = [point.load for point in conclusion.points if point.standing is not Standing.FAILED]
     across = [float(load) for load in np.geomspace(min(loads), max(loads), _CURVE_POINTS)]
     return Series(_LAW, tuple(map(_short, across)), tuple(_short(law.throughput(load)) for load in across))
 

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import altair as alt
 
-from httpdyno.model import Chart, Series
+from httpdyno.model import Chart, Mark, Series
 from httpdyno.report.charts.canvas import (
     FACE,
     LABEL_SIZE,
@@ -85,16 +85,11 @@ def _rows(many: list[Series], chart: Chart) -> list[dict[str, Any]]:
 
 
 def _marked(chart: Chart, canvas: Canvas, across: tuple[float, float], width: int) -> list[Any]:
-    """Draw a line down from each mark's name, which stands on the side where there is room for it.
-
-    From the left, each name stands lower than the one before, so that no line runs through a name.
-    """
+    """Draw a line down from each mark's name, which stands where there is room for it."""
     layers: list[Any] = []
     pixels_x, pixels_y = {"domain": [0, width]}, {"domain": [_HEIGHT, 0]}
     marks = [(share(chart.x, across, mark.x) * width, mark) for mark in chart.marks if fits(chart.x, mark.x)]
-    sided = [(at + text_width(mark.name, LABEL_SIZE) + 6 > width and at > width / 2, at, mark) for at, mark in marks]
-    ordered = sorted(sided, key=lambda one: (not one[0], -one[1] if one[0] else one[1]))
-    for line, (leftwards, at, mark) in enumerate(ordered):
+    for line, (leftwards, at, mark) in enumerate(_sided(marks, width)):
         row = {"x": at, "top": line * _LABEL_LINE, "middle": (line + 0.5) * _LABEL_LINE, "bottom": _HEIGHT}
         down = {
             "x": number("x", scale=pixels_x, axis=None),
@@ -119,3 +114,20 @@ def _marked(chart: Chart, canvas: Canvas, across: tuple[float, float], width: in
         layers.append(canvas.marks("rule", [row], down, color=canvas.theme.quiet, strokeWidth=1.5, **dashes))
         layers.append(canvas.marks("text", [row | {"name": mark.name}], text, **looks))
     return layers
+
+
+def _sided(marks: list[tuple[float, Mark]], width: int) -> list[tuple[bool, float, Mark]]:
+    """Say of each mark whether its name stands to the left of its line, and put them in order from the top.
+
+    Names to the left come first, from the right; then names to the right, from the left. As each line begins beside its
+    own name, none runs through the name of another.
+    """
+    left: list[float] = []
+    sided = []
+    for at, mark in sorted(marks, key=lambda one: -one[0]):
+        end = at + text_width(mark.name, LABEL_SIZE) + 6
+        leftwards = at > width / 2 and (end > width or any(at <= other < end for other in left))
+        if leftwards:
+            left.append(at)
+        sided.append((leftwards, at, mark))
+    return sorted(sided, key=lambda one: (not one[0], -one[1] if one[0] else one[1]))
