@@ -299,12 +299,12 @@ def test_the_deadline_ends_a_stalled_crawl(
     (tmp_path / "stalls.txt").write_text("\n".join(site.urls(2, "stall")), encoding="utf-8")
     began = time.monotonic()
     ended = httpdyno(
-        "bench", "one", *clients[2:], "--urls", "stalls.txt", "--repeat", "1", "--yes", "--duration", "2",
+        "bench", "one", *clients[2:], "--urls", "stalls.txt", "--repeat", "1", "--yes", "--duration", "12",
         "--timeout", "60", "--format", "json",
     )  # fmt: skip
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 55
     assert sum(site.paths.values()) == 3, "the others wait for hosts that never answer"
-    assert "printed nothing in 2." in ended.err
+    assert re.search(r"one: hung: printed nothing in 1\d\.\d s", ended.err)
     assert [row["verdict"] for row in json.loads(ended.out)] == ["hung"]
     nothing_left()
 
