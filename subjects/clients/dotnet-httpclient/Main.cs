@@ -11,7 +11,6 @@ using System.Text.Json;
 using System.Text.RegularExpressions;
 using System.Threading;
 using System.Threading.Tasks;
-using Microsoft.Win32.SafeHandles;
 
 internal static class Program
 {
@@ -56,23 +55,14 @@ internal static class Program
         using HttpClient client = NewClient(settings);
         using var slots = new SemaphoreSlim(settings.Concurrency);
         using var input = new StreamReader(Console.OpenStandardInput(), Bytes);
-        // Not the console's stream, which does not tell when its reader went away. Without a buffer.
-        using var output = new FileStream(new SafeFileHandle((IntPtr)1, ownsHandle: false), FileAccess.Write, bufferSize: 1);
+        using Stream output = Console.OpenStandardOutput();
 
         async Task Work(string line)
         {
             byte[] row = Bytes.GetBytes(await Row(client, settings, line));
-            try
+            lock (output)
             {
-                lock (output)
-                {
-                    output.Write(row);
-                    output.Flush();
-                }
-            }
-            catch (IOException)
-            {
-                Environment.Exit(1); // the reader went away
+                output.Write(row); // has no buffer
             }
             slots.Release();
         }
