@@ -316,7 +316,7 @@ def open_urls(
 
 def _lasting(web: str) -> str:
     """Give the path of a web's model such that it is found from everywhere, as a run may be resumed there."""
-    return str(Path(web).absolute()) if web not in WEBS and Path(web).is_file() else web
+    return str(Path(web).absolute()) if web not in {*WEBS, LIVE} and Path(web).is_file() else web
 
 
 def _is_piped() -> bool:

@@ -112,6 +112,17 @@ def test_a_piped_list_is_asked_of_the_live_web(
     assert [(row["totalUrls"], row["verdict"], row["wrong"]) for row in ended.rows] == [(2, "UNVERIFIED", None)]
 
 
+def test_a_file_of_that_name_is_not_the_live_web(
+    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path, tmp_path: Path
+) -> None:
+    make_subject("one")
+    (tmp_path / "live").write_text("https://a.example/\n", encoding="utf-8")
+    ended = httpdyno(
+        "try", "one", "--subjects", str(subject_folders), "--web", "live", "--urls", "live", "--yes", "--format", "json"
+    )
+    assert [row["verdict"] for row in ended.rows] == ["UNVERIFIED"]
+
+
 def test_a_contact_of_the_environment_belongs_to_the_command(
     httpdyno: Command,
     make_subject: MakeSubject,
