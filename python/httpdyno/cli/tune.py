@@ -188,13 +188,16 @@ def _keep(run: "PendingRun", place: "Place", measured: "Measured") -> bool:
     """Keep what was found, and say where it is used; or why nothing is kept. Tell whether something was."""
     from httpdyno.cli.terminal import tell
     from httpdyno.experiments.tuned import keep_found
-    from httpdyno.experiments.tuning import chosen_words, concluded, disturbed_words
+    from httpdyno.experiments.tuning import chosen_words, concluded, disturbed_words, uncertain_words
 
     (subject,) = run.subjects
     if disturbed := disturbed_words(measured.trials):
         tell(disturbed)
     if not measured.whole:
         tell("the search was stopped before its end: what it has found so far is not kept for --concurrency auto")
+        return False
+    if uncertain := uncertain_words(concluded(measured.trials)):
+        tell(uncertain)
         return False
     if keep_found(run, place, measured.trials) is None:
         return False

@@ -19,6 +19,7 @@ __all__ = [
     "law_words",
     "observed",
     "search_from",
+    "uncertain_words",
 ]
 
 MOST_TRIALS: Final = 12
@@ -28,6 +29,8 @@ _DISTURBED: Final = 0.25
 """What a trial counts that the machine has disturbed: it says something, but four of them no more than a quiet one."""
 _POOR: Final = 0.15
 """A law that misses the values by more than this says little about them."""
+_UNCERTAIN: Final = 3.0
+"""A figure that may be so many times as large says nothing of what was found beside what was not."""
 _NOT_ITS_OWN: Final = frozenset({Validity.UNSTEADY, Validity.ORIGIN_LIMITED})
 """What a trial is in which other programs, or the engine, had a share in its figures."""
 
@@ -122,6 +125,18 @@ def disturbed_words(trials: Sequence[Trial]) -> str | None:
     counted = ", ".join(f"{count} {validity}" for validity, count in found.most_common())
     said = f"in {found.total()} of {len(trials)} trials the machine decided, not the subject ({counted})"
     return f"{said}: search again when the machine is quiet"
+
+
+def uncertain_words(conclusion: Conclusion) -> str | None:
+    """Say that what was found is too uncertain to be relied on; None when it is not, or nothing was found."""
+    best = conclusion.best
+    if best is None or best.interval is None or best.interval.high <= _UNCERTAIN * best.interval.estimate:
+        return None
+    interval = best.interval
+    return (
+        f"what was found is too uncertain to be kept: {interval.estimate:.1f} right answers a second may be"
+        f" {interval.low:.1f} or {interval.high:.1f}"
+    )
 
 
 def chosen_words(subject: str, own: int, conclusion: Conclusion) -> str:

@@ -74,7 +74,7 @@ def test_it_is_told_what_is_tried_and_why(httpdyno: Command, given: list[str]) -
 def test_people_read_a_table_what_was_found_and_where_contention_begins(httpdyno: Command, given: list[str]) -> None:
     out = httpdyno("tune", *given).out
 
-    assert re.search(r"│ concurrency │ trials │ rightPerSec │ .* │ errors │ late │ .* │ verdict +│ validity", out)
+    assert re.search(r"│ concurrency │ verdict +│ rightPerSec │ .* │ errors │ late │ trials │ .* │ validity", out)
     assert out.count("│ chosen ") == 1
     assert re.search(r"^best with \d+ in flight: [0-9.]+ right answers a second \(95 %: ", out, re.MULTILINE)
     assert re.search(r"^(contention begins at about|no contention up to|where contention begins is)", out, re.MULTILINE)

@@ -14,6 +14,7 @@ from httpdyno.experiments.tuning import (
     law_of,
     law_words,
     observed,
+    uncertain_words,
 )
 from httpdyno.model import CrawlSummary, Outcome, Tally, Trial, Validity
 from httpdyno.stats import NotEnoughPoints, ScalabilityLaw
@@ -126,6 +127,22 @@ def test_what_was_found_is_told_beside_its_own(own: int, words: str) -> None:
     conclusion = concluded([at(4, 40.0), at(16, 160.0, 1), at(64, 160.0, 2)])
 
     assert chosen_words("one", own, conclusion) == words
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([100.0, 104.0, 97.0], None),
+        ([100.0], None),
+        ([], None),
+        (
+            [100.0, 20.0, 300.0],
+            "what was found is too uncertain to be kept: 84.3 right answers a second may be 2.9 or 2485.8",
+        ),
+    ],
+)
+def test_what_is_too_uncertain_is_not_relied_on(values: list[float], words: str | None) -> None:
+    assert uncertain_words(concluded([at(4, value, number) for number, value in enumerate(values)])) == words
 
 
 @pytest.mark.parametrize(("disturbed", "of", "told"), [(0, 0, False), (0, 3, False), (1, 3, False), (2, 3, True)])

@@ -71,11 +71,12 @@ def _style(column: Column, text: Cell) -> str:
 
 
 def _groups(columns: Sequence[Column], widths: Sequence[int], limit: int | None) -> list[list[int]]:
-    """Cut the columns into groups that fit; each begins with the texts that name the row."""
+    """Cut the columns into groups that fit; each begins with what names the row: its first texts, else its first."""
     everything = list(range(len(columns)))
     if limit is None or sum(widths) + _BORDER * len(widths) + 1 <= limit:
         return [everything]
     names = [place for place in everything if all(column.kind is ColumnKind.TEXT for column in columns[: place + 1])]
+    names = names or everything[:1]
     room = limit - 1 - sum(widths[place] + _BORDER for place in names)
     groups: list[list[int]] = []
     left = 0
