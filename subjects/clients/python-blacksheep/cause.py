@@ -1,0 +1,44 @@
+"""The name of an error: what its innermost cause is called by BlackSheep, OpenSSL or the system."""
+
+import errno
+import re
+import socket
+import ssl
+
+LOOKUP_ERRORS = {value: name for name, value in vars(socket).items() if name.startswith("EAI_")}
+
+
+def cause_name(error: BaseException) -> str:
+    """Name the innermost cause.
+
+    Returns
+    -------
+    str
+        ``CERTIFICATE_HAS_EXPIRED`` of OpenSSL, ``EAI_NONAME`` or ``ECONNREFUSED`` of the system, else the
+        class of the error, such as ``TimeoutError`` or ``ConnectionClosedError``.
+    """
+    inner = innermost(error)
+    if isinstance(inner, TimeoutError) and inner.errno is None:
+        return "TimeoutError"
+    if isinstance(inner, socket.gaierror):
+        return LOOKUP_ERRORS.get(inner.errno, "gaierror")
+    if isinstance(inner, ssl.SSLCertVerificationError):
+        return word(inner.verify_message)
+    if isinstance(inner, ssl.SSLError):
+        return inner.reason or "SSLError"
+    if isinstance(inner, OSError) and inner.errno in errno.errorcode:
+        return errno.errorcode[inner.errno]
+    return type(inner).__name__
+
+
+def innermost(error: BaseException) -> BaseException:
+    """Follow the causes inwards, but not below a timeout (the cancellation it is made of)."""
+    while error.__cause__ is not None and not isinstance(error, TimeoutError):
+        error = error.__cause__
+    return error
+
+
+def word(message: str) -> str:
+    """Give a message of OpenSSL in the style of a name: ``certificate has expired``, ``Hostname mismatch, ...``."""
+    head = message.split(",")[0]
+    return re.sub(r"[^A-Z0-9]+", "_", head.upper()).strip("_") or "CERTIFICATE_VERIFY_FAILED"

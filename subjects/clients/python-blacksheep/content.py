@@ -1,0 +1,25 @@
+"""Reads the content of an answer of BlackSheep's: to its end, whole, and decoded."""
+
+import gzip
+
+from blacksheep import Response
+from blacksheep.client.connection import ConnectionClosedError
+
+
+async def read_content(response: Response) -> bytes:
+    """Read all of it, and take notice of the error that BlackSheep notes but does not raise.
+
+    Raises
+    ------
+    ConnectionClosedError
+        If the content is cut short.
+    """
+    content = b"".join([piece async for piece in response.stream()])
+    error = response.content.exc
+    # Content that has neither ends with its connection.
+    is_framed = response.headers.contains(b"content-length") or response.headers.contains(b"transfer-encoding")
+    if error is not None and (is_framed or not isinstance(error, ConnectionClosedError)):
+        raise error
+    # BlackSheep asks for no coding and decodes none; some servers send this one unasked.
+    is_coded = (response.get_first_header(b"content-encoding") or b"").lower() == b"gzip"
+    return gzip.decompress(content) if is_coded else content

@@ -1,0 +1,148 @@
+"""Fetches the URLs of stdin with BlackSheep and prints one CSV line a URL."""
+
+import asyncio
+import json
+import math
+import os
+import re
+import resource
+import sys
+import time
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+from blacksheep.client import ClientSession
+from blacksheep.client.session import RedirectsCache
+from cause import cause_name
+from content import read_content
+from pools import RecentPools, close_what_is_not_reusable, opened
+from settings import SettingError, Settings, read_settings
+
+READ_BYTES = 65536
+IDLE_SECONDS = 1.0
+"""How long an idle connection waits for the next URL of its host: a crawl rarely returns to one."""
+MAX_URLS = 11
+"""What BlackSheep counts as redirects has the URL that was asked for among them."""
+
+URL = re.compile(r"https?://[^\s/?#]\S*", re.IGNORECASE)
+
+
+def main() -> int:
+    """Crawl; return the exit status."""
+    try:
+        settings = read_settings(os.environ)
+    except SettingError as error:
+        print(f"python-blacksheep: {error}", file=sys.stderr)
+        return 127
+    # An open connection is a descriptor, and the usual soft limit is 1024.
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
+    # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
+    # See resolv.conf(5); its own default is five seconds for each.
+    os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
+    asyncio.run(crawl(settings))
+    return 0
+
+
+async def crawl(settings: Settings) -> None:
+    """Fetch every line of stdin, at most ``concurrency`` at a time."""
+    slots = asyncio.Semaphore(settings.concurrency)
+    # A thread for each name looked up, and one to read stdin; asyncio's own few would be the crawl's limit.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(settings.concurrency + 1))
+
+    async def work(session: ClientSession, line: str) -> None:
+        try:
+            sys.stdout.buffer.write(await row(session, line, settings))
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            os._exit(1)  # the reader went away
+        finally:
+            slots.release()
+
+    async with new_session(settings) as session, asyncio.TaskGroup() as tasks:
+        async for line in read_lines():
+            await slots.acquire()
+            tasks.create_task(work(session, line))
+    # Returning would wait for the lookups that were given up.
+    os._exit(0)
+
+
+class NoCache(RedirectsCache):
+    """Remembers no redirect: BlackSheep's own cache has no bounds."""
+
+    def __setitem__(self, key: bytes, value: object) -> None:
+        pass
+
+
+def new_session(settings: Settings) -> ClientSession:
+    """One session for all requests: no cookies."""
+    headers = {}
+    if settings.user_agent:
+        headers["User-Agent"] = settings.user_agent
+    if not settings.keepalive:
+        headers["Connection"] = "close"
+    return ClientSession(
+        pools=RecentPools(settings.concurrency, http2=settings.http2, idle_timeout=IDLE_SECONDS),
+        default_headers=headers,
+        # They bound one connection and one head; BlackSheep's own could come before ours.
+        connection_timeout=settings.request_timeout,
+        request_timeout=settings.request_timeout,
+        maximum_redirects=MAX_URLS,
+        redirects_cache_type=NoCache,
+        cookie_jar=False,
+    )
+
+
+async def read_lines() -> AsyncIterator[str]:
+    """Yield the lines of stdin that are not empty; reads on only when they are taken."""
+    rest = b""
+    # A thread, because stdin may be a file, which the event loop cannot wait for.
+    while chunk := await asyncio.to_thread(os.read, sys.stdin.fileno(), READ_BYTES):
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            if line := line.removesuffix(b"\r"):
+                yield os.fsdecode(line)
+    if rest := rest.removesuffix(b"\r"):
+        yield os.fsdecode(rest)
+
+
+async def row(session: ClientSession, line: str, settings: Settings) -> bytes:
+    """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was given."""
+    start_time = datetime.now(UTC).isoformat(timespec="microseconds")
+    start = time.perf_counter()
+    connections = []
+    opened.set(connections)
+    try:
+        async with asyncio.timeout(settings.request_timeout):
+            code, body_length = await fetch(session, line.strip(), check_json=settings.check_json)
+    except Exception as error:  # whatever a server provokes is this URL's row, and no other's
+        code, body_length = cause_name(error), 0
+    finally:
+        close_what_is_not_reusable(connections)
+    duration_ms = (time.perf_counter() - start) * 1e3
+    return os.fsencode(f"{line},{code},{start_time},{duration_ms:.3f},{body_length}\n")
+
+
+async def fetch(session: ClientSession, url: str, *, check_json: bool) -> tuple[int | str, int]:
+    """Give the final status and the bytes of content after decoding."""
+    if not URL.fullmatch(url):  # BlackSheep would mend a blank in the path
+        return "InvalidURL", 0
+    # As bytes: BlackSheep would quote what is quoted once more.
+    response = await session.get(os.fsencode(url))
+    content = await read_content(response)
+    if check_json and not is_expected(content):
+        return "CheckFailed", len(content)
+    return response.status, len(content)
+
+
+def is_expected(content: bytes) -> bool:
+    """Whether the content is a JSON list whose first document has the number that is looked for."""
+    try:
+        return bool(json.loads(content)[0]["numbers"] == 123123)
+    except (ValueError, LookupError, TypeError):
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())
