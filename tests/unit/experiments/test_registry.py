@@ -11,7 +11,7 @@ from httpdyno.model import Direction, Trial
 
 
 def test_every_name_leads_to_its_definition() -> None:
-    assert experiment_names() == ("bench",)
+    assert experiment_names() == ("bench", "tune")
     assert [definition_of(name).name for name in experiment_names()] == list(experiment_names())
 
 
