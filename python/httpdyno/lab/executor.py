@@ -32,6 +32,9 @@ __all__ = ["STDERR_KEPT_BYTES", "Executor", "RoomExecutor", "command_of", "unava
 
 STDERR_KEPT_BYTES: Final = 8192
 
+_Question = tuple[str, int, float]
+"""What the engine is asked for a list: the web, its seed, the timeout of a client."""
+
 
 class Executor(Protocol):
     """Whoever can run a trial: the rooms of this machine, or a test double that makes results up."""
@@ -58,8 +61,8 @@ class RoomExecutor:
     machine: Machine
     interruption: Interruption
     observer: Observer | None = None
-    _expectations: dict[Condition, Expectations] = field(default_factory=dict)
-    _planned: dict[Condition, PlannedTime] = field(default_factory=dict)
+    _expectations: dict[_Question, Expectations] = field(default_factory=dict)
+    _planned: dict[_Question, PlannedTime] = field(default_factory=dict)
 
     def run(self, plan: TrialPlan) -> JudgedTrial:
         """Run one trial and judge it; a subject without a build gives a trial that says why.
@@ -96,11 +99,12 @@ class RoomExecutor:
             If there is no room for its answer.
         """
         self._expected(condition)
-        return self._planned[condition]
+        return self._planned[_question(condition)]
 
     def _expected(self, condition: Condition) -> Expectations:
-        """Ask the engine once for each condition what the web serves, and keep the answer."""
-        if condition not in self._expectations:
+        """Ask the engine what the web serves, once for all conditions of which it says the same, and keep the answer."""
+        question = _question(condition)
+        if question not in self._expectations:
             with ScratchFile() as file:
                 # Of millions of URLs that takes a minute, which nobody who wants to stop should have to wait.
                 with self.interruption.at_once("the web was being asked what each URL answers"):
@@ -111,9 +115,13 @@ class RoomExecutor:
                         urls=self.urls.path,
                         into=file.file,
                     )
-                self._expectations[condition] = read_expectations(file.path)
-                self._planned[condition] = read_planned_time(file.path, timeout_s=condition.workload.timeout_s)
-        return self._expectations[condition]
+                self._expectations[question] = read_expectations(file.path)
+                self._planned[question] = read_planned_time(file.path, timeout_s=condition.workload.timeout_s)
+        return self._expectations[question]
+
+
+def _question(condition: Condition) -> _Question:
+    return condition.web, condition.seed, condition.workload.timeout_s
 
 
 def unavailable(plan: TrialPlan, outcome: BuildOutcome) -> JudgedTrial:
