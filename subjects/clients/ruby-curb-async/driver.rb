@@ -1,0 +1,36 @@
+# Performs the transfers of all fibers by one Curl::Multi.
+
+# Curl::Easy#perform holds up the thread, and all fibers with it: curb knows nothing of the scheduler of fibers.
+class Driver
+  # How long, in milliseconds, curb listens to its connections before the other fibers have their turn.
+  LISTEN_MILLISECONDS = 5
+
+  def initialize
+    Curl::Multi.default_timeout = LISTEN_MILLISECONDS
+    @multi = Curl::Multi.new
+    @work = Async::Notification.new
+    Async(transient: true) { |task| drive(task) }
+  end
+
+  # Lets the calling fiber wait for a transfer. Raises what Curl::Easy#perform would.
+  def perform(easy)
+    done = Async::Notification.new
+    easy.on_complete { done.signal }
+    @multi.add(easy)
+    @work.signal
+    done.wait
+    return if easy.last_result.zero?
+
+    error, message = Curl::Easy.error(easy.last_result)
+    raise error, message
+  end
+
+  private
+
+  def drive(task)
+    loop do
+      @work.wait if @multi.idle?
+      @multi.perform { task.yield }
+    end
+  end
+end

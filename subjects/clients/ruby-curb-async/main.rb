@@ -1,0 +1,108 @@
+# Fetches the URLs of stdin with curb in fibers of async and prints one CSV line a URL.
+
+require "async"
+require "async/notification"
+require "async/semaphore"
+require "curb"
+require "json"
+require "time"
+
+require_relative "cause"
+require_relative "content"
+require_relative "driver"
+require_relative "settings"
+
+URL = %r{\Ahttps?://[^\s/?#]\S*\z}i
+MAX_REDIRECTS = 10
+
+def main
+  settings = read_settings(ENV)
+  # libcurl waits for a lookup that it gave up: the system resolver's two attempts share the time of a request. See
+  # resolv.conf(5); its own default is five seconds for each.
+  ENV["RES_OPTIONS"] = "timeout:#{[5, (settings.request_timeout / 2).ceil].min} attempts:2"
+  # An open connection is a descriptor, and the usual soft limit is 1024.
+  Process.setrlimit(:NOFILE, Process.getrlimit(:NOFILE).last)
+  Async { crawl(settings) }
+  exit!(0) # nothing is left to wait for
+rescue SettingError => e
+  warn "ruby-curb-async: #{e.message}"
+  exit!(127)
+end
+
+def crawl(settings)
+  driver = Driver.new
+  handles = [] # those that are free: a handle is used again
+  lines = read_lines
+  slots = Async::Semaphore.new(settings.concurrency)
+  while (line = lines.pop)
+    slots.async(line) do |_, url|
+      easy = handles.pop || new_easy(settings)
+      print_row(row(driver, easy, url, settings))
+      handles << easy
+    end
+  end
+end
+
+# libcurl follows redirects, and its timeout bounds all of a fetch.
+def new_easy(settings)
+  Curl::Easy.new do |easy|
+    easy.timeout_ms = (settings.request_timeout * 1000).ceil
+    easy.follow_location = true
+    easy.max_redirects = MAX_REDIRECTS
+    easy.encoding = "" # all that this libcurl decodes
+    easy.useragent = settings.user_agent unless settings.user_agent.empty?
+    easy.version = Curl::HTTP_1_1 if settings.http_version == "1.1"
+    easy.set(:forbid_reuse, 1) unless settings.keepalive
+  end
+end
+
+# A queue of the lines that are not empty. A thread fills it, because stdin may be a file, which no fiber can wait for;
+# it reads on only when a line is taken.
+def read_lines
+  lines = Thread::SizedQueue.new(1)
+  Thread.new do
+    # Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+    $stdin.binmode.each_line("\n") do |line|
+      line = line.chomp
+      lines << line unless line.empty?
+    end
+    lines.close
+  end
+  lines
+end
+
+def print_row(row)
+  $stdout.syswrite(row)
+rescue Errno::EPIPE
+  exit!(1) # the reader went away
+end
+
+# Fetches one URL: `url,code,start_time,duration,body_length` and a line feed.
+def row(driver, easy, line, settings)
+  start_time = Time.now
+  start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  begin
+    code, body_length = fetch(driver, easy, line.strip, settings)
+  rescue StandardError => e # whatever a server provokes is this URL's row, and no other's
+    code = cause_name(e)
+    body_length = 0
+  end
+  duration = (Process.clock_gettime(Process::CLOCK_MONOTONIC) - start) * 1000
+  format("%s,%s,%s,%.3f,%d\n", line, code, start_time.iso8601(6), duration, body_length)
+end
+
+# The final status and the bytes of content after decoding.
+def fetch(driver, easy, url, settings)
+  return ["InvalidURL", 0] unless URL.match?(url)
+
+  content = Content.new(kept: settings.check_json)
+  easy.on_body do |piece|
+    content << piece
+    piece.bytesize
+  end
+  easy.url = url
+  driver.perform(easy)
+  content.judged(easy.response_code)
+end
+
+main
