@@ -102,7 +102,7 @@ class RoomExecutor:
         return self._planned[_question(condition)]
 
     def _expected(self, condition: Condition) -> Expectations:
-        """Ask the engine what the web serves, once for all conditions of which it says the same, and keep the answer."""
+        """Ask the engine what the web serves, once for all conditions that differ in nothing it knows of."""
         question = _question(condition)
         if question not in self._expectations:
             with ScratchFile() as file:
