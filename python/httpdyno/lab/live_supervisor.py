@@ -14,7 +14,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -110,7 +109,7 @@ class _Machine:
 class _Client:
     """The client's process from its exec to its end."""
 
-    def __init__(self, argv: list[str], settings: dict[str, Any], home: str) -> None:
+    def __init__(self, argv: list[str], settings: dict[str, Any]) -> None:
         library = ctypes.CDLL(None, use_errno=True)
         # Whoever loses its parent in the tree below comes here, to be counted and to be killed.
         library.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -124,7 +123,7 @@ class _Client:
         self.process = subprocess.Popen(
             argv,
             cwd=settings["folder"],
-            env={**settings["environment"], "HOME": home, "TMPDIR": home},
+            env=settings["environment"],
             process_group=0,
             preexec_fn=prepare,
         )
@@ -196,12 +195,11 @@ class _Client:
 def main(settings: dict[str, Any], argv: list[str]) -> None:
     """Run a client, and leave the report of its trial as the engine leaves one of a room."""
     roles = _roles(settings["engine_cpus"], settings["subject_cpus"])
-    home = tempfile.mkdtemp(prefix="httpdyno-live-")
     os.sched_setaffinity(0, settings["engine_cpus"])
     before, tree = _Machine(roles), _Tree()
     try:
         try:
-            client = _Client(argv, settings, home)
+            client = _Client(argv, settings)
         except (OSError, subprocess.SubprocessError) as error:
             _report(settings, {"outcome": "failed_to_start", "reason": f"{argv[0]}: {error}"})
             return
@@ -213,7 +211,8 @@ def main(settings: dict[str, Any], argv: list[str]) -> None:
         _report(settings, {"outcome": outcome, "reason": None, "subject": subject, **before.until(later)})
     finally:
         tree.end()
-        shutil.rmtree(home, ignore_errors=True)
+        # httpdyno, which has made it, may be gone.
+        shutil.rmtree(settings["home"], ignore_errors=True)
 
 
 def _report(settings: dict[str, Any], values: dict[str, Any]) -> None:

@@ -5,11 +5,15 @@ import fcntl
 import json
 import os
 import select
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
@@ -125,6 +129,7 @@ def run_live_trial(
             interval_ns=round(condition.per_host_interval_s * 1e9),
         )
         dropped.enter_context(_own_cpus(engine_cpus))
+        home = dropped.enter_context(_home())
         trial = _Trial(limit, stdout.file, observer, expected=_count(urls), timeout_s=condition.workload.timeout_s)
         settings = {
             "report": report.descriptor,
@@ -132,7 +137,8 @@ def run_live_trial(
             "subject_cpus": sorted(subject_cpus),
             "deadline_s": condition.deadline_s,
             "folder": str(command.folder),
-            "environment": {**_ENVIRONMENT, **command.environment},
+            "home": home,
+            "environment": {**_ENVIRONMENT, **command.environment, "HOME": home, "TMPDIR": home},
         }
         dropped.callback(trial.close)
         trial.start(settings, command.argv, stderr)
@@ -173,6 +179,25 @@ def _own_cpus(cpus: frozenset[int]) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, before)
+
+
+@contextlib.contextmanager
+def _home() -> Iterator[str]:
+    """Make a home folder for the client; at its end, end whoever lives there still, and remove it.
+
+    That is the supervisor's work, and somebody else's only when the supervisor was killed.
+    """
+    with storage_errors("making a home folder for the client: cannot write"):
+        home = tempfile.mkdtemp(prefix="httpdyno-live-")
+    try:
+        yield home
+    finally:
+        if Path(home).exists():
+            for process in Path("/proc").glob("[0-9]*"):
+                with contextlib.suppress(OSError):
+                    if f"HOME={home}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                        os.kill(int(process.name), signal.SIGKILL)
+            shutil.rmtree(home, ignore_errors=True)
 
 
 def _count(urls: ScratchFile) -> int:
@@ -241,7 +266,8 @@ class _Trial:
         assert self._process is not None
         assert self._leash is not None
         kill_at, stopping = self._began + longest_s, False
-        while self._process.poll() is None or self._results is not None:
+        # What a supervisor leaves that was killed may hold the pipe for ever.
+        while (status := self._process.poll()) is None or (status == 0 and self._results is not None):
             if interruption.requested and not stopping:
                 stopping = True
                 kill_at = min(kill_at, time.monotonic() + _GRACE_S)

@@ -228,8 +228,18 @@ def test_an_interruption_ends_everything(run: Run, tmp_path: Path, interruption:
     assert processes_of(tmp_path) == []
 
 
-def test_a_supervisor_that_dies_is_one_line(run: Run, tmp_path: Path) -> None:
-    kills_its_parent = "import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(1000)"
+def test_a_supervisor_that_dies_is_one_line(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    kills_its_parent = """
+import os, subprocess, time
+subprocess.Popen(["sleep", "1000"], start_new_session=True)
+os.kill(os.getppid(), 9)
+time.sleep(1000)
+"""
     with pytest.raises(EngineFailed, match="the trial left no report"):
         run(kills_its_parent, [])
-    assert processes_of(tmp_path) == []
+    deadline = time.monotonic() + 10
+    while processes_of(tmp_path):
+        assert time.monotonic() < deadline, processes_of(tmp_path)
+    assert list((tmp_path / "tmp").iterdir()) == []
