@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import select
 import subprocess
 import sys
 import threading
@@ -79,12 +80,23 @@ def fetch(url: bytes, settings: Settings) -> tuple[str, int]:
     """Give the final status and the bytes of content after decoding."""
     if not URL.fullmatch(url):  # curl would guess the scheme
         return "InvalidURL", 0
+    deadline = time.monotonic() + settings.request_timeout
     argv = [*curl_argv(settings), b"--url", url]
     pipe = subprocess.PIPE
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe) as curl:
         # curl itself counts content before it is decoded: the pipe is where its length can be known.
         chunks, body_length = [], 0
-        while chunk := os.read(curl.stdout.fileno(), READ_BYTES):
+        output = select.poll()
+        output.register(curl.stdout, select.POLLIN)
+        while True:
+            # curl's own limit begins when curl has started, which on a busy machine is late.
+            left = deadline - time.monotonic()
+            if left <= 0 or not output.poll(left * 1000):
+                curl.kill()
+                return "TimeoutExpired", 0
+            chunk = os.read(curl.stdout.fileno(), READ_BYTES)
+            if not chunk:
+                break
             body_length += len(chunk)
             if settings.check_json:
                 chunks.append(chunk)
@@ -106,7 +118,8 @@ def curl_argv(settings: Settings) -> list[str]:
     # Brackets and braces are part of the URL. A redirect to what is not HTTP is an error.
     argv += ["--globoff", "--proto", "=http,https", "--proto-redir", "=http,https"]
     argv += ["--location", "--max-redirs", "10", "--compressed"]
-    argv += ["--max-time", f"{max(settings.request_timeout, 0.001):.3f}", *HTTP_VERSIONS[settings.http_version]]
+    argv += ["--max-time", f"{max(settings.request_timeout, 0.001):.3f}"]  # 0 would be no limit
+    argv += HTTP_VERSIONS[settings.http_version]
     if settings.user_agent:
         argv += ["--user-agent", settings.user_agent]
     if not settings.keepalive:
