@@ -9,7 +9,7 @@ import pytest
 from conftest import ANSWERS_ALL, MakeSubject
 from httpdyno.errors import SubjectUnavailable
 from httpdyno.judge import JudgedTrial
-from httpdyno.lab import live_trial
+from httpdyno.lab import live_client
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.live_executor import LiveExecutor
 from httpdyno.lab.room import Machine
@@ -58,7 +58,7 @@ def test_answers_are_counted_and_not_judged(make_subject: MakeSubject, tmp_path:
 def test_a_client_that_forgets_a_url_is_missing_it(
     make_subject: MakeSubject, tmp_path: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_trial, "_SILENCE_S", 2.9)
+    monkeypatch.setattr(live_client, "_SILENCE_S", 2.9)
     trial = run(FORGETS_THE_FIRST, make_subject, tmp_path, urls, timeout_s=0.05).trial
     assert (trial.outcome, trial.validity) == (Outcome.MISSING, None)
     assert trial.reason is not None

@@ -12,7 +12,7 @@ import pytest
 
 from doubles.traces import processes_of
 from httpdyno.errors import EngineFailed, Interrupted
-from httpdyno.lab import live_trial
+from httpdyno.lab import live_client
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.live_trial import LiveEvidence, run_live_trial
 from httpdyno.lab.progress import Progress
@@ -151,7 +151,7 @@ def test_an_interval_is_kept(run: Run) -> None:
 
 
 def test_an_answer_that_never_comes_ends_the_list(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_trial, "_START_S", 0.3)
+    monkeypatch.setattr(live_client, "_START_S", 0.3)
     forgets = "import sys\nfor line in sys.stdin: pass\nprint('bye', file=sys.stderr)"
     evidence = run(forgets, [b"http://a/1", b"http://a/2", b"http://b/1"], timeout_s=0.05)
     assert outcome(evidence) == ("exited", 0)
