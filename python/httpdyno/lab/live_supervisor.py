@@ -1,8 +1,8 @@
 """Runs one client on this machine itself, without a room; pins it, counts what it costs, ends all that it started.
 
 Started as a script of its own by ``live_client``, with a pipe that it listens to: a byte asks the client to end, the
-end of the pipe kills it, so that nothing is left when httpdyno is gone, also of SIGKILL. Imports nothing of httpdyno, so
-that it starts at once.
+end of the pipe kills it, so that nothing is left when httpdyno is gone, also of SIGKILL. Imports nothing of httpdyno,
+so that it starts at once.
 """
 
 import ctypes
