@@ -19,6 +19,7 @@ from httpdyno.errors import EmptyList, InvalidValue, UsageError
 from httpdyno.experiments.crawl import Crawl
 from httpdyno.experiments.pending import PendingRun, begin_run
 from httpdyno.experiments.place import Place
+from httpdyno.experiments.registry import definition_of
 from httpdyno.experiments.resume import Resumed, resume_run
 from httpdyno.experiments.schedule import usual_repeat
 from httpdyno.experiments.url_source import QUICK_LIMIT, STANDARD_INPUT, UrlFile, urls_of_list, urls_of_web
@@ -165,7 +166,7 @@ def resume_named(
         At a signal while its list is read.
     """
     folder = find_run(name, runs)
-    if (experiment := read_manifest(folder).experiment) != verb:
+    if (experiment := definition_of(read_manifest(folder).experiment).name) != verb:
         again = f"httpdyno {experiment} --resume {shlex.quote(str(folder))}"
         raise UsageError(f"{folder} is a run of {experiment}; go on with: {again}")
     with interruption.at_once("the run was being reopened"):
