@@ -13,14 +13,17 @@ NAMES = {
 }
 
 
-def cause_name(error: pycurl.error, curl: pycurl.Curl) -> str:
+def cause_name(error: Exception, curl: pycurl.Curl) -> str:
     """Name why a transfer failed.
 
     Returns
     -------
     str
-        ``ECONNREFUSED`` of the system when it refused to connect, else libcurl's name, such as ``OPERATION_TIMEDOUT``.
+        ``ECONNREFUSED`` of the system when it refused to connect, else libcurl's name, such as ``OPERATION_TIMEDOUT``,
+        or the class of an error that is none of libcurl's.
     """
+    if not isinstance(error, pycurl.error):
+        return type(error).__name__
     code = error.args[0]
     if code == pycurl.E_COULDNT_CONNECT:
         number = curl.getinfo(pycurl.OS_ERRNO)

@@ -112,7 +112,7 @@ async def row(multi: pycurl.AsyncCurlMulti, curl: pycurl.Curl, line: str, settin
     start = time.perf_counter()
     try:
         code, body_length = await fetch(multi, curl, line.strip(), check_json=settings.check_json)
-    except pycurl.error as error:
+    except Exception as error:  # whatever a server provokes is this URL's row, and no other's
         code, body_length = cause_name(error, curl), 0
     duration_ms = (time.perf_counter() - start) * 1e3
     return os.fsencode(f"{line},{code},{start_time},{duration_ms:.3f},{body_length}\n")
