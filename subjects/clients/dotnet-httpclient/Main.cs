@@ -60,9 +60,16 @@ internal static class Program
         async Task Work(string line)
         {
             byte[] row = Bytes.GetBytes(await Row(client, settings, line));
-            lock (output)
+            try
             {
-                output.Write(row); // has no buffer
+                lock (output)
+                {
+                    output.Write(row); // has no buffer
+                }
+            }
+            catch (IOException)
+            {
+                Environment.Exit(1); // no row can be printed any more
             }
             slots.Release();
         }
