@@ -9,6 +9,9 @@ import pytest
 
 from conftest import MakeSubject
 from doubles.command_line import Command
+from guide_pages import first_cells, text_of
+from httpdyno.experiments.tune_table import tune_table
+from httpdyno.stats import Standing
 from httpdyno.store import open_run
 
 SCALES_UP_TO_SIX = """
@@ -314,3 +317,23 @@ def test_runs_reports_and_queries_know_searches(httpdyno: Command, given: list[s
     assert "│ chosen " in httpdyno("report", "latest").out
     counted = httpdyno("query", "select count(*) as n from trials where experiment = 'tune'", "--format", "json")
     assert counted.rows[0]["n"] >= 5
+
+
+def test_a_subject_that_is_not_available_can_stand_beside_tuned_ones(
+    httpdyno: Command, given: list[str], make_subject: MakeSubject
+) -> None:
+    make_subject("lacks", needs='no-such-program-here = ">=1"')
+
+    ended = httpdyno("bench", "lacks", *given, "--concurrency", "auto", "--repeat", "1", "--format", "json")
+
+    assert ended.code == 0, ended.err
+    assert {row["subject"]: row["concurrency"] for row in ended.rows} == {"lacks": 3, "scales": 3}
+
+
+def test_the_guide_names_columns_and_verdicts_as_the_table_does() -> None:
+    named = {name for row in first_cells("tune.md") for name in row}
+
+    assert named >= {"rightPerSec", "verdict", "validity"}
+    assert named <= {column.name for column in tune_table([]).columns}
+    for standing in set(Standing) - {Standing.FAILED}:
+        assert f"\n| {standing.value} | " in text_of("tune.md")
