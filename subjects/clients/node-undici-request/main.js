@@ -1,6 +1,7 @@
 // Fetches the URLs of stdin with undici's request and prints one CSV line a URL.
 import process from "node:process";
 import readline from "node:readline";
+import { promisify } from "node:util";
 import zlib from "node:zlib";
 
 import { Agent, DecoratorHandler, interceptors, request } from "undici";
@@ -30,15 +31,20 @@ class FinalAnswer extends DecoratorHandler {
     if (statusCode >= 200) super.onResponseStart(controller, statusCode, ...rest);
   }
 }
-// Neither redirects nor codings are request's own matter: undici documents an interceptor for each. The last one is the
-// farthest from the network: only what is no redirect is decoded, an error's content too.
+// Redirects are not request's own matter: undici documents an interceptor for them.
 const dispatcher = agent.compose(
   (dispatch) => (options, handler) => dispatch(options, new FinalAnswer(handler)),
   interceptors.redirect({ maxRedirections }),
-  interceptors.decompress({ skipErrorResponses: false }),
 );
-const codings = zlib.createZstdDecompress ? "gzip, deflate, br, zstd" : "gzip, deflate, br";
-const requestHeaders = { "accept-encoding": codings };
+// Nor are codings: Node's zlib decodes them. undici's interceptor for that, which is experimental, lets content wait; and
+// undici 7 ends the process when a server closes a connection whose content waits (nodejs/undici#5360).
+const decoders = {
+  gzip: promisify(zlib.gunzip),
+  deflate: promisify(zlib.inflate),
+  br: promisify(zlib.brotliDecompress),
+  ...(zlib.zstdDecompress && { zstd: promisify(zlib.zstdDecompress) }),
+};
+const requestHeaders = { "accept-encoding": Object.keys(decoders).join(", ") };
 if (settings.userAgent) requestHeaders["user-agent"] = settings.userAgent;
 
 // libuv looks names up in threads that cannot be interrupted, and the process cannot end before them: the resolver's two
@@ -108,13 +114,15 @@ async function fetchURL(url, signal) {
     await body.dump();
     return { code: "TooManyRedirects", bodyLength: 0 };
   }
-  if (settings.checkJSON) {
-    const content = await body.arrayBuffer();
-    return { code: isExpected(content) ? statusCode : "CheckFailed", bodyLength: content.byteLength };
-  }
-  let bodyLength = 0;
-  for await (const chunk of body) bodyLength += chunk.byteLength;
-  return { code: statusCode, bodyLength };
+  // Taken as a whole, content never waits.
+  const content = await decoded(await body.bytes(), headers["content-encoding"]);
+  if (settings.checkJSON && !isExpected(content)) return { code: "CheckFailed", bodyLength: content.byteLength };
+  return { code: statusCode, bodyLength: content.byteLength };
+}
+
+async function decoded(content, coding) {
+  const decode = decoders[coding];
+  return decode && content.byteLength ? decode(content) : content;
 }
 
 function isExpected(content) {
