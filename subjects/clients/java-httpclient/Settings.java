@@ -24,7 +24,8 @@ record Settings(
         boolean keepAlive = oneOf(environment, "KEEPALIVE", "1", "0 or 1", "1", "0").equals("1");
         String httpVersion = oneOf(environment, "HTTP_VERSION", "", "empty, 1.1 or 2", "", "1.1", "2");
         if (httpVersion.equals("2") && !keepAlive) {
-            throw new SettingException("KEEPALIVE", "1 where HTTP_VERSION is 2 (HttpClient cannot be told to close such connections)", "0");
+            String wanted = "1 where HTTP_VERSION is 2 (HttpClient cannot be told to close such connections)";
+            throw new SettingException("KEEPALIVE", wanted, "0");
         }
         return new Settings(
                 concurrency(environment),
