@@ -98,4 +98,9 @@ def require_chromium() -> Path:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the contract test be run for other subjects: `pytest tests/contract --subject ID`."""
-    parser.addoption("--subject", action="append", default=[], help="client to hold against the contract, or all; default: contract/subjects.txt")
+    parser.addoption(
+        "--subject",
+        action="append",
+        default=[],
+        help="client to hold against the contract, or all; default: contract/subjects.txt",
+    )
