@@ -29,6 +29,8 @@ _ABOVE: Final = 28
 """A legend stands above the title of the vertical axis."""
 _LABEL_LINE: Final = 17
 _LEGEND_LABEL: Final = 260
+_APART: Final = 36
+"""Between the names of a legend: long ones come out wider in the face of a page than they are drawn for."""
 
 
 def draw(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
@@ -41,7 +43,12 @@ def draw(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many 
     # The names of the marked places stand above everything that is drawn.
     room = 1 + _LABEL_LINE * (len(chart.marks) + 0.5) / _HEIGHT if chart.marks else 1.0
     up = (highest[0], highest[1] * room)
-    legend = {"columns": 1 if canvas.narrow else 4, "offset": _ABOVE, "labelLimit": _LEGEND_LABEL}
+    legend = {
+        "columns": 1 if canvas.narrow else 4,
+        "offset": _ABOVE,
+        "labelLimit": _LEGEND_LABEL,
+        "columnPadding": _APART,
+    }
     x = number("x", scale=scale(chart.x, across), axis=canvas.axis(chart.x, across, width))
     y = number("y", scale=scale(chart.y, up), axis=canvas.above(chart.y, up, _HEIGHT))
     colour = canvas.colour(chart, names, legend=legend)
