@@ -9,10 +9,14 @@ import pytest
 
 from conftest import MakeSubject
 from doubles.command_line import Command
+from doubles.runs import NOON
 from guide_pages import first_cells, text_of
 from httpdyno.experiments.tune_table import tune_table
+from httpdyno.experiments.tuned import tuned_for
+from httpdyno.lab.room import Machine
 from httpdyno.stats import Standing
-from httpdyno.store import open_run
+from httpdyno.store import Tuned, WebIdentity, keep_tuned, open_run
+from httpdyno.subjects.definition import read_subject
 
 SCALES_UP_TO_SIX = """
 import os, sys, time
@@ -33,6 +37,16 @@ for at in range(0, len(lines), slots):
 def given(make_subject: MakeSubject, subject_folders: Path) -> list[str]:
     make_subject("scales", SCALES_UP_TO_SIX)
     return ["scales", "--subjects", str(subject_folders), "--limit", "60"]
+
+
+@pytest.fixture
+def found(given: list[str], subject_folders: Path, tmp_path: Path) -> Path:
+    """Keep a concurrency for the client, as if it had been searched for; give the file."""
+    del given
+    cache = tmp_path / "cache" / "httpdyno"
+    web = WebIdentity("top-sites", 1, "0" * 32)
+    of = tuned_for(read_subject(subject_folders / "scales"), cache, Machine(), memory_bytes=None, web=web)
+    return keep_tuned(cache, of, Tuned(5, 400.0, NOON, None))
 
 
 def tuned_file(tmp_path: Path) -> dict[str, Any]:
@@ -85,14 +99,14 @@ def test_people_read_a_table_what_was_found_and_where_contention_begins(httpdyno
 
 def test_bench_takes_what_was_found(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
     httpdyno("tune", *given)
-    found = tuned_file(tmp_path)["found"]
+    kept = tuned_file(tmp_path)["found"]
 
     ended = httpdyno("bench", *given, "--concurrency", "auto", "--repeat", "1", "--format", "json")
 
     assert ended.code == 0, ended.err
-    assert f"httpdyno: scales: {found['concurrency']} in flight, as found on {found['found_at'][:10]}" in ended.err
+    assert f"httpdyno: scales: {kept['concurrency']} in flight, as found on {kept['found_at'][:10]}" in ended.err
     (row,) = ended.rows
-    assert row["concurrency"] == found["concurrency"]
+    assert row["concurrency"] == kept["concurrency"]
 
 
 def test_what_was_not_tuned_is_measured_with_its_own_and_that_is_said(
@@ -119,11 +133,10 @@ def test_what_was_not_tuned_is_measured_with_its_own_and_that_is_said(
         (["--seed", "9"], None),
     ],
 )
+@pytest.mark.usefixtures("found")
 def test_it_was_found_for_a_machine_and_a_web(
     httpdyno: Command, given: list[str], changed: list[str], reason: str | None
 ) -> None:
-    httpdyno("tune", *given)
-
     ended = httpdyno("bench", *given, *changed, "--concurrency", "auto", "--repeat", "1")
 
     assert ended.code == 0, ended.err
@@ -131,10 +144,10 @@ def test_it_was_found_for_a_machine_and_a_web(
     assert reason is None or reason in ended.err
 
 
+@pytest.mark.usefixtures("found")
 def test_a_subject_that_has_changed_is_to_be_tuned_again(
     httpdyno: Command, given: list[str], subject_folders: Path
 ) -> None:
-    httpdyno("tune", *given)
     (subject_folders / "scales" / "more.py").write_text("# more")
 
     ended = httpdyno("try", *given, "--concurrency", "auto", "--format", "json")
@@ -143,10 +156,8 @@ def test_a_subject_that_has_changed_is_to_be_tuned_again(
     assert "scales: it has changed since it was tuned: its own concurrency, 3, is used" in ended.err
 
 
-def test_what_cannot_be_read_is_as_if_it_were_not_there(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
-    httpdyno("tune", *given)
-    (file,) = (tmp_path / "cache" / "httpdyno" / "tuned").iterdir()
-    file.write_text("{")
+def test_what_cannot_be_read_is_as_if_it_were_not_there(httpdyno: Command, given: list[str], found: Path) -> None:
+    found.write_text("{")
 
     ended = httpdyno("bench", *given, "--concurrency", "auto", "--repeat", "1")
 
@@ -166,18 +177,14 @@ def test_a_concurrency_that_is_none_is_one_clear_line(httpdyno: Command, given: 
 
 
 def test_a_bench_goes_on_with_the_concurrency_that_it_was_begun_with(
-    httpdyno: Command, given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    httpdyno: Command, given: list[str], found: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    httpdyno("tune", *given)
-    (file,) = (tmp_path / "cache" / "httpdyno" / "tuned").iterdir()
-    kept = json.loads(file.read_text())
-    kept["found"]["concurrency"] = 5
-    file.write_text(json.dumps(kept))
     stop_after(2, tmp_path, monkeypatch)
     assert httpdyno("bench", *given, "--concurrency", "auto", "--repeat", "3").code == 3
     monkeypatch.delenv("FAKE_ENGINE_ROOMS")
+    kept = json.loads(found.read_text())
     kept["found"]["concurrency"] = 2
-    file.write_text(json.dumps(kept))
+    found.write_text(json.dumps(kept))
 
     ended = httpdyno("bench", "--resume", "latest")
 
