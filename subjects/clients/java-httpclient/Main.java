@@ -25,9 +25,6 @@ import java.time.format.DateTimeFormatter;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -61,7 +58,6 @@ public final class Main {
     private final HttpClient client;
     private final Semaphore slots;
     private final FileOutputStream output = new FileOutputStream(FileDescriptor.out);
-    private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(Main::daemon);
 
     public static void main(String[] arguments) throws Exception {
         if (arguments.length > 0 && arguments[0].equals("--version")) {
@@ -120,14 +116,13 @@ public final class Main {
         Content content = new Content(settings.checkJson());
         CompletableFuture<HttpResponse<Void>> answer = send(line, content);
         // HttpRequest's own timeout ends with the head of an answer.
-        Future<?> timeout = timer.schedule(
-                () -> answer.cancel(true), settings.requestTimeout().toNanos(), TimeUnit.NANOSECONDS);
-        answer.whenComplete((response, error) -> {
+        long timeout = settings.requestTimeout().toNanos();
+        answer.copy().orTimeout(timeout, TimeUnit.NANOSECONDS).whenComplete((response, error) -> {
             long duration = System.nanoTime() - start;
-            timeout.cancel(false);
-            // Cancelling shows as an error of the connection, too.
-            boolean isLate = error != null && duration >= settings.requestTimeout().toNanos();
-            String code = isLate ? "HttpTimeoutException" : code(response, error, content);
+            if (error != null) {
+                answer.cancel(true);
+            }
+            String code = code(response, error, content);
             long bodyLength = error == null && !NO_ANSWERS.contains(code) ? content.length : 0;
             print("%s,%s,%s,%.3f,%d\n".formatted(line, code, TIMESTAMP.format(startTime), duration / 1e6, bodyLength));
             slots.release();
@@ -183,12 +178,6 @@ public final class Main {
         } catch (IOException error) {
             Runtime.getRuntime().halt(1); // the reader went away
         }
-    }
-
-    private static Thread daemon(Runnable task) {
-        Thread thread = new Thread(task, "timer");
-        thread.setDaemon(true);
-        return thread;
     }
 
     /** Takes the content of an answer: counts its bytes, and keeps them when they are to be checked. */
