@@ -24,6 +24,7 @@ end
 # What OpenSSL says of a certificate, or of the alert that came: it stands at the end of a message such as
 # `SSL_connect returned=1 errno=0 state=error: certificate verify failed (certificate has expired)`.
 def tls_name(message)
+  message = message.gsub(/"[^"]*"/, "") # a name of the server's
   reason = message[/\(([^()]+)\)\z/, 1] || message[/: ([^:]+)\z/, 1] || message
   name = reason.upcase.gsub(/[^A-Z0-9]+/, "_").gsub(/\A[^A-Z]+|_+\z/, "")
   name.empty? ? "OpenSSL.SSL.SSLError" : name

@@ -7,14 +7,13 @@ require "time"
 require "timeout"
 
 require_relative "cause"
+require_relative "clients"
 require_relative "content"
 require_relative "settings"
 
 URL = %r{\Ahttps?://[^\s/?#]\S*\z}i
 REDIRECTS = [301, 302, 303, 307, 308].freeze
 MAX_REDIRECTS = 10
-# A crawl rarely returns to a host.
-IDLE_SECONDS = 1
 
 class TooManyRedirects < StandardError
 end
@@ -37,12 +36,12 @@ rescue SettingError => e
 end
 
 def crawl(settings)
-  client = new_client
+  clients = Clients.new
   lines = read_lines
   workers = Array.new(settings.concurrency) do
     Thread.new do
       while (line = lines.pop)
-        print_row(row(client, line, settings))
+        print_row(row(clients, line, settings))
       end
     end
   end
@@ -70,11 +69,11 @@ rescue Errno::EPIPE
 end
 
 # Fetches one URL: `url,code,start_time,duration,body_length` and a line feed.
-def row(client, line, settings)
+def row(clients, line, settings)
   start_time = Time.now
   start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
   begin
-    code, body_length = fetch_in_time(client, line.strip, settings)
+    code, body_length = fetch_in_time(clients, line.strip, settings)
   rescue StandardError => e # whatever a server provokes is this URL's row, and no other's
     code = cause_name(e)
     body_length = 0
@@ -85,8 +84,8 @@ end
 
 # Bounds a whole fetch: HTTPClient's own timeouts are for each step. It has a thread of its own, as
 # nothing interrupts one that looks a name up, Timeout.timeout neither; the thread that was given up ends by itself.
-def fetch_in_time(client, url, settings)
-  thread = Thread.new { fetch(client, url, settings) }
+def fetch_in_time(clients, url, settings)
+  thread = Thread.new { fetch(clients, url, settings) }
   return thread.value if thread.join(settings.request_timeout)
 
   thread.kill
@@ -95,12 +94,12 @@ end
 
 # The final status and the bytes of content after decoding. Redirects by hand: HTTPClient refuses those
 # from https to http.
-def fetch(client, url, settings)
+def fetch(clients, url, settings)
   return ["InvalidURL", 0] unless URL.match?(url)
 
   uri = URI.parse(url)
   (0..MAX_REDIRECTS).each do
-    status, location, content = get(client, uri, settings)
+    status, location, content = get(clients, uri, settings)
     return content.judged(status) unless REDIRECTS.include?(status) && location
 
     uri = URI.join(uri, location)
@@ -108,13 +107,13 @@ def fetch(client, url, settings)
   raise TooManyRedirects
 end
 
-def get(client, uri, settings)
+def get(clients, uri, settings)
   content = Content.new(kept: settings.check_json)
   headers = {}
   headers["Connection"] = "close" unless settings.keepalive
   # As the client's agent_name it would have versions behind it.
   headers["User-Agent"] = settings.user_agent unless settings.user_agent.empty?
-  message = client.request(:get, uri, nil, nil, headers) { |_, piece| content << piece }
+  message = clients.current.request(:get, uri, nil, nil, headers) { |_, piece| content << piece }
   # What does not begin as HTTP does is an answer without a status to HTTPClient.
   raise HTTPClient::BadResponseError, "no status" unless message.status.is_a?(Integer)
 
@@ -123,15 +122,6 @@ def get(client, uri, settings)
   raise EOFError, "content cut short" if expected && content.length < expected.to_i
 
   [message.status, message.headers["Location"], content]
-end
-
-# One client for all threads, as its documentation says.
-def new_client
-  client = HTTPClient.new
-  client.transparent_gzip_decompression = true # offers gzip and deflate
-  client.keep_alive_timeout = IDLE_SECONDS
-  client.cookie_manager = nil # a crawl returns no cookies, and need not keep them
-  client
 end
 
 main

@@ -1,0 +1,38 @@
+# The client of the moment.
+
+# One HTTPClient serves all threads, as its documentation says, but it keeps a list of connections for every host it
+# ever met, if only an empty one: after so many requests another client takes over.
+class Clients
+  REQUESTS_PER_CLIENT = 1000
+  # A crawl rarely returns to a host.
+  IDLE_SECONDS = 1
+
+  def initialize
+    @client = new_client
+    @requests = 0
+    @mutex = Mutex.new
+  end
+
+  def current
+    @mutex.synchronize do
+      @requests += 1
+      replace if (@requests % REQUESTS_PER_CLIENT).zero?
+      @client
+    end
+  end
+
+  private
+
+  def replace
+    @client.reset_all # closes what is idle; what is not ends its request
+    @client = new_client
+  end
+
+  def new_client
+    client = HTTPClient.new
+    client.transparent_gzip_decompression = true # offers gzip and deflate
+    client.keep_alive_timeout = IDLE_SECONDS
+    client.cookie_manager = nil # a crawl returns no cookies, and need not keep them
+    client
+  end
+end
