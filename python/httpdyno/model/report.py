@@ -38,3 +38,5 @@ class Report:
     charts: tuple[Chart, ...]
     published: Table | None = None
     """Published figures beside what was measured, with what differs in its notes."""
+    figures: str = "Medians over the trials of each subject."
+    """What the figures of the table are."""

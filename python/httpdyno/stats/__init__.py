@@ -14,13 +14,27 @@ from httpdyno.stats.ratio import (
     unpaired_ratio_p,
 )
 from httpdyno.stats.scalability import NotEnoughPoints, ScalabilityLaw, fit_scalability
-from httpdyno.stats.search import Conclusion, Observation, OptimumSearch, Point, Reason, Standing, Step
+from httpdyno.stats.search import (
+    Boundary,
+    BoundarySearch,
+    Check,
+    Conclusion,
+    Observation,
+    OptimumSearch,
+    Point,
+    Reason,
+    Standing,
+    Step,
+)
 from httpdyno.stats.student import FloatArray
 from httpdyno.stats.summary import DurationSummary, median, percentile, summarise_durations
 
 __all__ = [
     "FEWEST_BLOCKS",
     "RELATIVE_ERROR",
+    "Boundary",
+    "BoundarySearch",
+    "Check",
     "Conclusion",
     "DurationSummary",
     "Effect",

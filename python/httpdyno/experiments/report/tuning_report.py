@@ -58,7 +58,7 @@ def tuning_report(run: Run, definition: Definition) -> Report:
         question=definition.question,
         headline=_headline(conclusion, law, run.manifest),
         reservations=tuple(note.text for note in reservations(run.manifest, finished=len(trials))),
-        facts=run_facts(run.manifest, trials),
+        facts=tuple(_fact(name, text) for name, text in run_facts(run.manifest, trials)),
         command=shlex.join(run.manifest.command),
         subjects=(),
         table=definition.table(trials),
@@ -67,6 +67,7 @@ def tuning_report(run: Run, definition: Definition) -> Report:
         validity=trial_overview(by_load, names),
         errors=error_table(by_load, names, run.samples()),
         charts=tuple(_charts(run, of, trials, conclusion, law, definition)),
+        figures="Of all trials at each concurrency: geometric means, sums of errors and of late answers, else medians.",
     )
 
 
@@ -164,6 +165,11 @@ def _marks(conclusion: Conclusion, law: ScalabilityLaw | NotEnoughPoints, own: i
     begins = contention_begins(law, conclusion)
     if begins is not None:
         yield Mark(f"contention begins: {begins:.0f}", begins, faint=True)
+
+
+def _fact(name: str, text: str) -> tuple[str, str]:
+    """Leave out that trials shared blocks: those of a search follow from each other."""
+    return name, text.partition(", in ")[0] if name == "Trials" else text
 
 
 def _reached(verdicts: Mapping[int, Mapping[str, int]]) -> dict[int, dict[str, int]]:

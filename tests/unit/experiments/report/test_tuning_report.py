@@ -107,6 +107,8 @@ def test_other_charts_and_tables_are_told_of_concurrencies(tmp_path: Path) -> No
     assert set(report.errors.values("subject")) == set(names)
     assert set(report.validity.values("subject")) == set(names)
     assert report.subjects == ()
+    assert dict(report.facts)["Trials"] == "7 of 7"
+    assert "geometric means" in page(report)
 
 
 def test_the_own_concurrency_is_marked_once_when_it_is_chosen(tmp_path: Path) -> None:
