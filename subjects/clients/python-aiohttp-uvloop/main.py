@@ -21,7 +21,7 @@ READ_BYTES = 65536
 IDLE_SECONDS = 0.2
 """How long an idle connection waits for the next URL of its host: a crawl rarely returns to one.
 
-After a second, as many wait as uvloop fetches in it, and the heap grows by 9 KB a URL, in holes alone: uvloop keeps none.
+With a second, several hundred wait, and the heap grows by 9 KB a URL: in holes, for nothing of them is kept.
 """
 HEADER_BYTES = 65536
 """What one header field may measure: on the open web aiohttp's 8190 bytes are too few."""
