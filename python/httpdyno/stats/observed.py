@@ -92,7 +92,7 @@ class Observed:
     working: tuple[int, ...]
     """Loads that neither break nor raise faults over those below."""
     ceiling: int | None
-    """The lowest load that does, above all that do not."""
+    """The lowest load that does in each of its trials, above all that do not."""
     least_tie: float
     """The share of the best by which a load may always fall short and be as good."""
 
@@ -103,17 +103,18 @@ class Observed:
         for observation in sorted(seen, key=lambda one: one.load):
             groups.setdefault(observation.load, []).append(observation)
         working: list[int] = []
-        ruled_out: list[int] = []
+        bounds: list[int] = []
         faults = answers = 0
         for load, here in groups.items():
             more, of = sum(one.faults for one in here), sum(one.answers for one in here)
             if any(one.broken for one in here) or faults_raised(more, of, faults, answers):
-                ruled_out.append(load)
+                if all(one.broken or faults_raised(one.faults, one.answers, faults, answers) for one in here):
+                    bounds.append(load)
                 continue
             working.append(load)
             faults, answers = faults + more, answers + of
         # What fails while higher loads do not was disturbed: it cannot be had, but it is no bound for the others.
-        above = [load for load in ruled_out if working and load > working[-1]]
+        above = [load for load in bounds if working and load > working[-1]]
         by_load = {load: tuple(here) for load, here in groups.items()}
         return cls(by_load, tuple(working), min(above, default=None), least_tie)
 

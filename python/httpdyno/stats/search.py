@@ -60,6 +60,7 @@ class Reason(StrEnum):
     LOWER = "less may do"
     BETWEEN = "the best may lie between"
     AGAIN = "again, to see how much it varies"
+    CHANCE = "again, to see whether it was chance that it failed"
 
 
 class Standing(StrEnum):
@@ -174,11 +175,14 @@ class OptimumSearch:
         lowest, top = known.working[0], known.working[-1]
         if len(known.loads) > 1 and known.chosen == lowest == known.loads[0] and lowest > self.low:
             return Step(self._below(lowest), Reason.LOWER)
-        if known.ceiling is not None or top >= self.high:
-            return None
         if len(known.working) > 1 and known.slope(known.working[-2], top) * math.log(_LADDER) <= _LITTLE_GAIN:
             return None
-        return Step(self._above(top), Reason.HIGHER)
+        highest = known.loads[-1]
+        if known.ceiling is not None:
+            # One trial that failed by chance would hide everything above it.
+            once = known.ceiling == highest and known.trials(highest) == 1
+            return Step(highest, Reason.CHANCE) if once else None
+        return Step(self._above(highest), Reason.HIGHER) if highest < self.high else None
 
     def _narrow(self, known: Observed) -> Step | None:
         below, above = known.neighbours(known.chosen)

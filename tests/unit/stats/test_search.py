@@ -137,12 +137,19 @@ def test_what_breaks_everywhere_is_looked_for_below_and_up_to_the_start_only() -
     assert {point.standing for point in conclusion.points} == {Standing.FAILED}
 
 
-def test_a_trial_that_breaks_is_a_ceiling_whatever_it_brought() -> None:
+def test_what_breaks_twice_is_a_ceiling_whatever_it_brought() -> None:
     seen = [Observation(5, 5), Observation(20, 20), Observation(80, 400, failed=True)]
 
-    step = OptimumSearch(80).next(seen)
+    assert OptimumSearch(80).next(seen) == Step(80, Reason.CHANCE)
+    assert OptimumSearch(80).next([*seen, seen[-1]]) == Step(40, Reason.BETWEEN)
 
-    assert step == Step(40, Reason.BETWEEN)
+
+def test_what_breaks_once_is_no_ceiling_but_not_chosen() -> None:
+    seen = [Observation(5, 5), Observation(20, 20), Observation(80, 80, failed=True), Observation(80, 80)]
+    search = OptimumSearch(80)
+
+    assert search.next(seen) == Step(320, Reason.HIGHER)
+    assert search.conclude(seen).chosen == 20
 
 
 def test_what_fails_below_loads_that_do_not_was_disturbed_and_is_no_ceiling() -> None:
