@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from httpdyno.model import Outcome, Trial, Validity
-from httpdyno.stats import Conclusion, NotEnoughPoints, Observation, OptimumSearch, ScalabilityLaw, Standing
+from httpdyno.stats import Conclusion, NotEnoughPoints, Observation, OptimumSearch, Point, ScalabilityLaw, Standing
 from httpdyno.stats import fit_scalability as fit
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "disturbed_words",
     "law_of",
     "law_words",
+    "lawful",
     "observed",
     "search_from",
     "uncertain_words",
@@ -27,8 +28,9 @@ HIGHEST: Final = 1024
 """Requests in flight: as many as a client opens connections for without asking the system for more descriptors."""
 _DISTURBED: Final = 0.25
 """What a trial counts that the machine has disturbed: it says something, but four of them no more than a quiet one."""
-_POOR: Final = 0.15
+_POOR: Final = 0.20
 """A law that misses the values by more than this says little about them."""
+_MANY_FAULTS: Final = 0.1
 _UNCERTAIN: Final = 3.0
 """A figure that may be so many times as large says nothing of what was found beside what was not."""
 _NOT_ITS_OWN: Final = frozenset({Validity.UNSTEADY, Validity.ORIGIN_LIMITED})
@@ -73,9 +75,17 @@ def concluded(trials: Sequence[Trial]) -> Conclusion:
     return search_from(1).conclude([observed(trial) for trial in trials])
 
 
+def lawful(point: Point) -> bool:
+    """Tell whether the law of scalability can speak of a concurrency.
+
+    Not where a trial failed, nor where so many answers are errors or late that timeouts decide, and not contention.
+    """
+    return point.standing is not Standing.FAILED and point.faults <= _MANY_FAULTS * point.answers
+
+
 def law_of(trials: Sequence[Trial], conclusion: Conclusion) -> ScalabilityLaw | NotEnoughPoints:
-    """Fit the law of scalability to right answers a second, of all concurrencies at which no trial failed."""
-    used = {point.load for point in conclusion.points if point.standing is not Standing.FAILED}
+    """Fit the law of scalability to right answers a second, of all concurrencies that it can speak of."""
+    used = {point.load for point in conclusion.points if lawful(point)}
     values = [(trial.concurrency, observed(trial).value) for trial in trials if trial.concurrency in used]
     return fit([load for load, _ in values], [value for _, value in values])
 
@@ -87,7 +97,7 @@ def contention_begins(law: ScalabilityLaw | NotEnoughPoints, conclusion: Conclus
     """
     if isinstance(law, NotEnoughPoints) or law.residual > _POOR or law.half_gain is None:
         return None
-    highest = max(point.load for point in conclusion.points if point.standing is not Standing.FAILED)
+    highest = max(point.load for point in conclusion.points if lawful(point))
     return law.half_gain if law.half_gain <= highest else None
 
 
@@ -105,7 +115,7 @@ def law_words(law: ScalabilityLaw | NotEnoughPoints, conclusion: Conclusion) -> 
         return f"where contention begins is not known: {law}"
     if law.residual > _POOR:
         return f"where contention begins is not known: the law of scalability misses the trials by {_percent(law)}"
-    highest = max(point.load for point in conclusion.points if point.standing is not Standing.FAILED)
+    highest = max(point.load for point in conclusion.points if lawful(point))
     fit = f"(sigma {law.contention:.2g}, kappa {law.coherency:.2g}; the law misses the trials by {_percent(law)})"
     begins = contention_begins(law, conclusion)
     if begins is None:

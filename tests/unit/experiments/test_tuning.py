@@ -106,8 +106,9 @@ def test_too_few_concurrencies_have_no_law() -> None:
 
 
 def test_what_failed_is_not_fitted_what_raises_faults_is() -> None:
-    trials = [*amdahl(1, 4, 16), at(64, 10 * 64 / (1 + 0.02 * 63), 3, errors=200)]
-    trials.append(at(256, 5000.0, 4, outcome=Outcome.CRASHED, validity=None))
+    trials = [*amdahl(1, 4, 16), at(64, 10 * 64 / (1 + 0.02 * 63), 3, errors=90)]
+    trials.append(at(256, 5000.0, 4, errors=500))
+    trials.append(at(512, 5000.0, 5, outcome=Outcome.CRASHED, validity=None))
 
     law = law_of(trials, concluded(trials))
 

@@ -17,7 +17,7 @@ from httpdyno.experiments.report.response_charts import percentile_chart, respon
 from httpdyno.experiments.report.tables import comparison_table
 from httpdyno.experiments.report.trust_tables import rule_table, trial_overview
 from httpdyno.experiments.reservation import reservations
-from httpdyno.experiments.tuning import concluded, contention_begins, law_of
+from httpdyno.experiments.tuning import concluded, contention_begins, law_of, lawful
 from httpdyno.model import Axis, Chart, ChartKind, Mark, Report, Scale, Series, Trial, Verdict
 from httpdyno.stats import Conclusion, NotEnoughPoints, Point, ScalabilityLaw, Standing
 from httpdyno.store import Manifest, Run
@@ -194,7 +194,7 @@ def _with_intervals(name: str, points: Sequence[Point]) -> Series:
 
 
 def _curve(law: ScalabilityLaw, conclusion: Conclusion) -> Series:
-    loads = [point.load for point in conclusion.points if point.standing is not Standing.FAILED]
+    loads = [point.load for point in conclusion.points if lawful(point)]
     across = [float(load) for load in np.geomspace(min(loads), max(loads), _CURVE_POINTS)]
     return Series(_LAW, tuple(map(_short, across)), tuple(_short(law.throughput(load)) for load in across))
 
