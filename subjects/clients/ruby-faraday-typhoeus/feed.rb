@@ -22,9 +22,9 @@ class Feed
     end
   end
 
-  # Takes the lines that are there, as far as there are slots.
+  # Takes a line if there is one, and a slot. One each time round: many new ones would hold up the news of others.
   def refill
-    @start.call(@lines.pop(true)) while @multi.easy_handles.size < @slots && !@lines.empty?
+    @start.call(@lines.pop(true)) if @multi.easy_handles.size < @slots && !@lines.empty?
   end
 
   # For the multi of a Hydra: Hydra#run asks it, each time round, whether anything is under way, and how long to listen.
