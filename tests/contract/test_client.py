@@ -34,6 +34,7 @@ NO_URLS = [
 ]
 CODINGS = [f"https://codings.test/{name}?n={number}" for name in ("gzip", "brotli", "zstd") for number in range(3)]
 FEW, MANY = 5_000, 20_000
+ATTEMPTS = 5
 
 
 def urls_of(engine: Engine, web: str, limit: int) -> list[str]:
@@ -43,7 +44,11 @@ def urls_of(engine: Engine, web: str, limit: int) -> list[str]:
 
 
 def test_every_fault_is_told_apart(crawl: Crawl, engine: Engine) -> None:
-    crawled = crawl(urls_of(engine, "contract", 10_000), web="contract", timeout_s=1.0, concurrency=20)
+    # A second is little for what has to start first: it is tried again, but only where others had the CPU meanwhile.
+    for _ in range(ATTEMPTS):
+        crawled = crawl(urls_of(engine, "contract", 10_000), web="contract", timeout_s=1.0, concurrency=20)
+        if not (crawled.wrong and crawled.disturbed):
+            break
     assert crawled.judged.trial.outcome is Outcome.OK, crawled.judged.trial.reason
     assert crawled.wrong == []
 
