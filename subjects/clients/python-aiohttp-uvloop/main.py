@@ -9,7 +9,6 @@ import resource
 import sys
 import time
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import uvloop
@@ -44,6 +43,8 @@ def main() -> int:
     # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
     # See resolv.conf(5); its own default is five seconds for each.
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
+    # uvloop looks names up in libuv's threads, not in an executor; its own four would be the crawl's limit.
+    os.environ["UV_THREADPOOL_SIZE"] = str(settings.concurrency)
     uvloop.run(crawl(settings))
     return 0
 
@@ -51,8 +52,6 @@ def main() -> int:
 async def crawl(settings: Settings) -> None:
     """Fetch every line of stdin, at most ``concurrency`` at a time."""
     slots = asyncio.Semaphore(settings.concurrency)
-    # A thread for each name looked up, and one to read stdin; asyncio's own few would be the crawl's limit.
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(settings.concurrency + 1))
 
     async def work(session: ClientSession, line: str) -> None:
         try:
