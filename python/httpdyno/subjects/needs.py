@@ -48,7 +48,7 @@ _VERSION_ARGUMENTS: Final[Mapping[str, str]] = {
     "wrk": "-v",
 }
 """How a program is asked for its version, where it is not ``--version``."""
-_FAILING_WHEN_ASKED: Final = frozenset({"hey", "wrk"})
+_FAILING_WHEN_ASKED: Final = frozenset({"certutil", "hey", "wrk"})
 """Programs that end with an error whichever way they are asked for their version; wrk says it all the same."""
 
 

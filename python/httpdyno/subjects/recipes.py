@@ -57,6 +57,7 @@ _RUST: Final = ManualRecipe("curl -sSf https://sh.rustup.rs | sh")
 _BY_NAME: Final[Mapping[str, Recipe]] = {
     "ab": AptRecipe(("apache2-utils",)),
     "cargo": _RUST,
+    "certutil": AptRecipe(("libnss3-tools",)),
     "cc": AptRecipe(("build-essential",)),
     "dotnet": ManualRecipe("the SDK of https://dotnet.microsoft.com/download"),
     "go": _GO,
