@@ -1,0 +1,50 @@
+"""The page that lists every subject: whole, and what the folders say now."""
+
+import re
+from pathlib import Path
+
+from httpdyno.model import KnownFailure, Subject, SubjectKind
+from httpdyno.subjects.catalogue import read_catalogue
+from httpdyno.subjects.documentation import subjects_page
+from httpdyno.subjects.probe import ProbeResult, probe_cases
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "subjects.md"
+
+
+def row(page: str, name: str) -> list[str]:
+    (line,) = re.findall(rf"^\| `{name}` \| .*$", page.partition("## Known failures")[0], re.MULTILINE)
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_the_page_in_the_reference_has_every_subject_with_its_claims() -> None:
+    page, catalogue = PAGE.read_text(encoding="utf-8"), read_catalogue()
+    for subject in catalogue.subjects.values():
+        assert f"| `{subject.id}` |" in page, "write it anew with `make docs-subjects`"
+        for failure in subject.known_failures:
+            assert f"| `{subject.id}` | `{failure.case}` |" in page, subject.id
+    for subject in catalogue.of_kind(SubjectKind.CLIENT):
+        if not subject.unavailable:
+            found = row(page, subject.id)[4:8]
+            claimed = ["yes" if case.claimed else "no" for case in probe_cases(subject)]
+            known = {failure.case for failure in subject.known_failures}
+            for case, cell, claim in zip(probe_cases(subject), found, claimed, strict=True):
+                assert cell == ("known failure" if case.claim in known else claim), (subject.id, case.claim)
+
+
+def test_what_a_probe_found_is_said_in_words() -> None:
+    subject = Subject(
+        "a-client", SubjectKind.CLIENT, "C", "a | b", Path("x"), ("x",),
+        known_failures=(KnownFailure("keepalive off", "keeps\nthem", "https://issues.example/1"),),
+    )  # fmt: skip
+    gone = Subject("gone", SubjectKind.CLIENT, "Ruby", "gone", Path("x"), (), unavailable="nowhere to be had")
+    results = [
+        ProbeResult("http 1.1", claimed=True, works=True),
+        ProbeResult("keepalive on", claimed=True, works=False),
+        ProbeResult("keepalive off", claimed=True, works=False, known="keeps them"),
+        ProbeResult("check json", claimed=False, works=True),
+    ]
+    page = subjects_page([gone, subject], {"a-client": ("1.0", results)})
+    cells = r"`a-client` | C | a \| b | 1.0 | yes | **claimed, fails** | known failure | **works, not claimed** | no"
+    assert f"| {cells} |\n" in page
+    assert "| `a-client` | `keepalive off` | keeps them ([issue](https://issues.example/1)) |\n" in page
+    assert "| `gone` | Ruby | gone | nowhere to be had |\n" in page
