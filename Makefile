@@ -20,9 +20,9 @@ build: setup ## Install what subjects need and build every one that can be had h
 	@scripts/setup-dotnet
 	@$(BIN)/httpdyno subjects install $(ARGS)
 
-bench: setup ## Crawl 2,000 URLs with each of eleven clients, three times, and print the table; a first look with ARGS=--quick
+bench: setup ## Crawl 1,000 URLs with each of eleven clients, three times, and print the table; a first look with ARGS=--quick
 	@scripts/setup-dotnet
-	@$(BIN)/httpdyno bench --install $(if $(ARGS),$(ARGS),--repeat 3)
+	@$(BIN)/httpdyno bench --install $(if $(ARGS),$(ARGS),--repeat 3 --limit 1000)
 
 test: test-rust test-python ## Run every test
 
