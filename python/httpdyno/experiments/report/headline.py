@@ -44,8 +44,7 @@ def headline(
     if not ranking.standings:
         return f"Nobody is ranked: {left_out}" if unranked else "Nothing was measured"
     first = _first(ranking, metric, medians, names)
-    ties = [f"{listed([names[subject] for subject in run])} cannot be told apart" for run in _ties(ranking)]
-    return "; ".join([first, *ties, *([f"not ranked: {left_out}"] if unranked else [])])
+    return "; ".join([first, *_told_of_ties(ranking, names), *([f"not ranked: {left_out}"] if unranked else [])])
 
 
 def figure_text(value: float) -> str:
@@ -92,8 +91,12 @@ def _shared_lead(
     medians: Mapping[str, float],
     names: Mapping[str, str],
 ) -> str:
-    who = listed([names[standing.subject] for standing in leaders])
-    what = listed([figure_text(medians[standing.subject]) for standing in leaders])
+    who = _some([names[standing.subject] for standing in leaders])
+    values = [medians[standing.subject] for standing in leaders]
+    if len(values) <= _NAMED_AT_MOST:
+        what = listed([figure_text(value) for value in values])
+    else:
+        what = f"{figure_text(min(values))} to {figure_text(max(values))}"
     pairs = [_comparison(ranking, one.subject, other.subject).ratio for one, other in combinations(leaders, 2)]
     # A large difference that is called a tie needs its reason.
     why = ", for too few of their trials count" if None in pairs else ""
@@ -157,6 +160,17 @@ def _ties(ranking: Ranking) -> list[list[str]]:
         if len(run) > 1 and not any(set(run) <= set(longer) for longer in runs):
             runs.append(run)
     return runs
+
+
+def _told_of_ties(ranking: Ranking, names: Mapping[str, str]) -> list[str]:
+    """Name those below the lead that cannot be told apart, if they are few; many of them are the table's matter."""
+    runs = _ties(ranking)
+    if not runs:
+        return []
+    if len(runs) == 1 and len(runs[0]) <= _NAMED_AT_MOST:
+        return [f"{listed([names[subject] for subject in runs[0]])} cannot be told apart"]
+    below = sum(standing.best > 1 for standing in ranking.standings)
+    return [f"of the {below} below, not all can be told apart"]
 
 
 def _left_out(unranked: Mapping[str, str], names: Mapping[str, str]) -> str:

@@ -46,6 +46,20 @@ def test_those_below_that_cannot_be_told_apart_are_named() -> None:
     assert text.endswith("; B and C cannot be told apart")
 
 
+def test_many_ties_are_the_tables_matter() -> None:
+    noisy = [[1.0, 1.1, 0.9, 1.05, 0.95], [1.0, 0.92, 1.1, 0.97, 1.04], [1.05, 0.96, 0.98, 1.1, 0.9]]
+    below = [trials_of(name, values(100 - place, noisy[place % 3])) for place, name in enumerate("bcdef")]
+    text = said(trials_of("a", values(200, [1.0, 1.01, 0.99, 1.0, 1.02])), *below)
+    assert text.startswith("A is first: 200 right answers a second, ")
+    assert text.endswith("; of the 5 below, not all can be told apart")
+
+
+def test_many_that_share_the_lead_are_counted_and_their_figures_spanned() -> None:
+    noisy = [[1.2, 0.8, 1.0, 1.3, 0.7], [0.8, 1.2, 1.0, 0.7, 1.3], [1.0, 1.3, 0.7, 0.8, 1.2]]
+    text = said(*(trials_of(name, values(100 - place, noisy[place % 3])) for place, name in enumerate("abcde")))
+    assert text == "A, B, C and 2 more share the lead and cannot be told apart: 96 to 100 right answers a second"
+
+
 def test_a_shared_lead_is_no_lead() -> None:
     text = said(
         trials_of("a", values(100, [1.0, 1.1, 0.9, 1.05, 0.95])),
