@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -94,6 +95,12 @@ def require_chromium() -> Path:
     if (os.geteuid() == 0 and shutil.which("apt-get")) or os.environ.get("CI"):
         pytest.fail(f"no chromium, though this machine can have it: run scripts/setup-chromium, or {cure}")
     pytest.skip(f"no chromium on this machine; {cure}")
+
+
+def pytest_configure() -> None:
+    """Let signals do what they do in a terminal: whoever starts the tests in the background has them ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
