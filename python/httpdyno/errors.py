@@ -5,7 +5,11 @@ The message of an error is one line that says what was wrong, where, and what to
 
 # ruff: noqa: N818  # an error is named for what happened; the root of the tree says that it is one
 
-from typing import ClassVar
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = [
     "BuildFailed",

@@ -20,7 +20,9 @@ _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @contextmanager
-def storage_errors(what: str, *, folder: Path | None = None, cure: str | None = None) -> Iterator[None]:
+def storage_errors(
+    what: str, *, folder: Path | None = None, cure: str | None = None, when_full: str | None = None
+) -> Iterator[None]:
     """Turn whatever goes wrong while something is written into one clear line.
 
     Parameters
@@ -31,6 +33,8 @@ def storage_errors(what: str, *, folder: Path | None = None, cure: str | None = 
         What is written to, when ``what`` names it already; else the message names the file.
     cure : str, optional
         What to do; default: what the kind of the error suggests.
+    when_full : str, optional
+        What to do when there is no room; default: ``cure``.
 
     Raises
     ------
@@ -42,7 +46,8 @@ def storage_errors(what: str, *, folder: Path | None = None, cure: str | None = 
     except _failures() as error:
         place = f" {error.filename}" if folder is None and getattr(error, "filename", None) else ""
         full = getattr(error, "errno", None) in _FULL
-        advice = cure or ("free some space" if full else "make it writable or name another")
+        advice = (when_full if full else None) or cure
+        advice = advice or ("free some space" if full else "make it writable or name another")
         raise StorageFailed(f"{what}{place}: {_reason(folder, error)}; {advice}") from error
 
 

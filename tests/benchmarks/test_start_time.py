@@ -1,4 +1,4 @@
-"""How soon `httpdyno room` and `httpdyno origin` have started.
+"""How soon `httpdyno room`, `httpdyno origin`, `httpdyno load` and `httpdyno fetch` have started.
 
 The bound is the promise: 0.1 s. The lowest of the readings stands for it, since other programs run beside; the median
 is printed.
@@ -43,7 +43,7 @@ def room_ms(environment: dict[str, str], web: str) -> float:
 
 def origin_ms(environment: dict[str, str], web: str) -> float:
     """Measure from the spawn of the command to the line that says where the origin listens."""
-    argv = [COMMAND, "origin", "--web", web, "--port", "0"]
+    argv = [COMMAND, "origin", "--web", web, "--listen", "127.0.0.1:0"]
     spawned = time.monotonic_ns()
     with subprocess.Popen(argv, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
@@ -57,8 +57,50 @@ def origin_ms(environment: dict[str, str], web: str) -> float:
     return elapsed / 1e6
 
 
+def load_ms(environment: dict[str, str], web: str) -> float:
+    """Measure from the spawn of the command to its first connection."""
+    del web
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(60)
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        argv = [COMMAND, "load", url, "-n", "1", "-c", "1", "--no-store"]
+        spawned = time.monotonic_ns()
+        with subprocess.Popen(
+            argv, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process:
+            connection, _ = server.accept()
+            elapsed = time.monotonic_ns() - spawned
+            connection.close()
+            process.terminate()
+    return elapsed / 1e6
+
+
+def fetch_ms(environment: dict[str, str], web: str) -> float:
+    """Measure from the spawn of the command to its first connection; its list waits for it."""
+    del web
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(60)
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        spawned = time.monotonic_ns()
+        with subprocess.Popen(
+            [COMMAND, "fetch"],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            assert process.stdin
+            process.stdin.write(f"{url}\n".encode())
+            process.stdin.close()
+            connection, _ = server.accept()
+            elapsed = time.monotonic_ns() - spawned
+            connection.close()
+            process.terminate()
+    return elapsed / 1e6
+
+
 @pytest.mark.parametrize("web", ["plain", "top-sites"])
-@pytest.mark.parametrize("start", [room_ms, origin_ms], ids=["room", "origin"])
+@pytest.mark.parametrize("start", [room_ms, origin_ms, load_ms, fetch_ms], ids=["room", "origin", "load", "fetch"])
 def test_it_starts_within_a_tenth_of_a_second(
     start: Callable[[dict[str, str], str], float], web: str, environment: dict[str, str]
 ) -> None:

@@ -24,7 +24,7 @@ RUN = """
 import json, resource, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from httpdyno.cli.report import write_report
+from httpdyno.cli.page import write_report
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import Reference, Remains, judge_crawl, read_arrivals, read_expectations
 from httpdyno.model import Condition, KnownFailure, Subject, SubjectKind, TrialPlan, Workload

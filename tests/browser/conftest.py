@@ -1,7 +1,9 @@
 """Pages of runs without a measurement, and a real browser that opens them without a network."""
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,14 @@ import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from conftest import require_chromium
-from doubles.runs import NOON, manifest_of
+from conftest import TESTS, require_chromium
+from doubles.capacity import Simulated, capacity_trials
+from doubles.runs import NOON, make_run, manifest_of
 from doubles.trials import trial
-from httpdyno.cli.report import write_report
+from httpdyno.cli.page import write_report
+from httpdyno.experiments.capacity.axes import Axes
+from httpdyno.experiments.capacity.presets import find_capacity_preset
+from httpdyno.judge import judge_load
 from httpdyno.model import (
     Counters,
     CpuTime,
@@ -26,6 +32,7 @@ from httpdyno.model import (
     Validity,
 )
 from httpdyno.store import Machine, RunWriter, SubjectVersion, polars_schema
+from httpdyno.store.load_reports import keep_load_report
 
 SECOND = 10**9
 HOSTILE = "</script></style></svg>\"'><img src=x onerror='window.broken=1'><script>window.broken=1</script>{{7*7}}"
@@ -139,6 +146,61 @@ def crowded_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def empty_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """No trial was finished."""
     return write_page(tmp_path_factory.mktemp("empty"), [], trials_planned=4)
+
+
+def write_load_page(root: Path, *names: str, target: str) -> Path:
+    """Write the page of a load with a trial for each of these reports of the generator."""
+    reports = [json.loads((TESTS / "fixtures" / "load-reports" / f"{name}.json").read_text()) for name in names]
+    trials = [judge_load(number, report, target=target) for number, report in enumerate(reports)]
+    folder = make_run(root, trials, experiment="load", command=("httpdyno", "load", target), webs=())
+    for number, report in enumerate(reports):
+        keep_load_report(folder, number, report)
+    return write_report(folder)
+
+
+@pytest.fixture(scope="session")
+def load_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two trials at a rate: the generator's own reports draw the charts."""
+    return write_load_page(tmp_path_factory.mktemp("load"), "open", "open", target="http://a.example/")
+
+
+@pytest.fixture(scope="session")
+def failed_load_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Nobody answered, and the address is an attack."""
+    return write_load_page(tmp_path_factory.mktemp("failed"), "refused", target=f"http://a.example/{HOSTILE}{LONG}")
+
+
+def write_capacity_page(root: Path, axes: Axes, subjects: Sequence[Simulated], **settings: Any) -> Path:
+    """Write the page of a capacity run that tried every point of a grid."""
+    trials = list(capacity_trials(axes.points(), subjects))
+    settings = {**axes.settings(), "slo": "p99 < rtt + delay + 500ms", **settings}
+    folder = make_run(root, trials, experiment="capacity", command=("httpdyno", "capacity"), settings=settings)
+    return write_report(folder)
+
+
+@pytest.fixture(scope="session")
+def capacity_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three clients over six sizes and four distances; what one of them calls itself is an attack."""
+    axes = Axes(
+        sizes_bytes=tuple(1024 * size for size in range(0, 501, 100)),
+        round_trips_ns=tuple(1_000_000 * rtt for rtt in (0, 20, 40, 400)),
+        rates_bits_per_s=(10_000_000_000,),
+        concurrencies=(600,),
+    )
+    subjects = [
+        Simulated(bytes_per_s=9e8),
+        Simulated("rust-reqwest", "reqwest", 30_000, 1.1e9),
+        Simulated("python-aiohttp", HOSTILE, 2_400, 3e8),
+    ]
+    return write_capacity_page(tmp_path_factory.mktemp("capacity"), axes, subjects)
+
+
+@pytest.fixture(scope="session")
+def published_grid_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The 250 points of a published grid, beside what was published."""
+    axes = find_capacity_preset("published-batch-4").axes(Fraction(1, 10))
+    settings = {"preset": "published-batch-4", "scale": "1/10"}
+    return write_capacity_page(tmp_path_factory.mktemp("published-grid"), axes, [Simulated()], **settings)
 
 
 @pytest.fixture(scope="module")

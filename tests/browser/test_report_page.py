@@ -6,7 +6,7 @@ import pytest
 
 from browser.conftest import HOSTILE, LONG, PAPER, PHONE, Open
 
-PAGES = ("plain_page", "hostile_page", "crowded_page", "empty_page")
+PAGES = ("plain_page", "hostile_page", "crowded_page", "empty_page", "load_page", "failed_load_page")
 MEGABYTE = 1_000_000
 
 

@@ -13,16 +13,11 @@ from doubles.trials import trials_of
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import rank
 from httpdyno.model import Interval, Trial
-from httpdyno.stats import (
-    FloatArray,
-    holm,
-    median_interval,
-    paired_effect,
-    ratio_p,
-    relative_power,
-    unpaired_effect,
-    unpaired_ratio_p,
-)
+from httpdyno.stats import FloatArray, holm, median_interval, paired_effect, unpaired_effect
+from httpdyno.stats.power import relative_power
+from httpdyno.stats.ratio import ratio_p, unpaired_ratio_p
+
+pytestmark = pytest.mark.beside
 
 RUNS = 2000
 NOISE = 0.03

@@ -9,8 +9,8 @@ from httpdyno.errors import ProbeFailed
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.prober import probe_subject
-from httpdyno.lab.room import Machine
-from httpdyno.model import Count
+from httpdyno.lab.room import Pinning
+from httpdyno.model import Count, Outcome
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.builder import BuildOutcome, build_subjects
 from httpdyno.subjects.definition import read_subject
@@ -32,7 +32,8 @@ NONE = ""
 @pytest.fixture
 def build(request: pytest.FixtureRequest, make_subject: MakeSubject, tmp_path: Path) -> Build:
     """The client with one mistake."""
-    more = f'environment = {{ MISTAKE = "{request.param}" }}\n[capabilities]\nhttp = ["1.1"]\nkeepalive = [true, false]'
+    claims = 'http = ["1.1"]\nkeepalive = [true, false]\ncheck = ["json"]'
+    more = f'environment = {{ MISTAKE = "{request.param}" }}\n[capabilities]\n{claims}'
     subject = read_subject(make_subject("mistaken", CLIENT, more))
     built = build_subjects([subject], tmp_path / "cache")[subject.id].build
     assert built is not None
@@ -68,6 +69,19 @@ def test_a_timeout_that_is_a_constant_is_late(crawl: Crawl) -> None:
     assert wrong(crawl) == [(URLS[3], "late")]
 
 
+@pytest.mark.parametrize("build", ["check that cannot fail", NONE], indirect=True)
+def test_a_check_that_cannot_fail_misses_every_wrong_document(crawl: Crawl, build: Build, tmp_path: Path) -> None:
+    (tmp_path / "wrong.toml").write_text(
+        'name = "wrong"\nseed = 1\n[urls]\nscheme = "http"\n[json]\nwrong_share = 0.2\n', encoding="utf-8"
+    )
+    urls = [f"http://documents.test/json?n={number}" for number in range(50)]
+    crawled = crawl(urls, web=str(tmp_path / "wrong.toml"), check="json")
+    found = {url for url, code in crawled.codes.items() if code == "CheckFailed"}
+    missed = {row[0] for row in crawled.wrong if row[-1] == "missed_error"}
+    mistaken = bool(build.subject.environment["MISTAKE"])
+    assert (len(missed) > 0, len(found) > 0) == (mistaken, not mistaken)
+
+
 @pytest.mark.parametrize("build", ["no user agent", NONE], indirect=True)
 def test_a_user_agent_that_is_not_sent_is_missed(crawl: Crawl, build: Build) -> None:
     crawled = crawl(["https://a.test/plain"], user_agent="asked for/1.0")
@@ -75,14 +89,22 @@ def test_a_user_agent_that_is_not_sent_is_missed(crawl: Crawl, build: Build) -> 
     assert sent is not bool(build.subject.environment["MISTAKE"])
 
 
+@pytest.mark.parametrize("build", ["reads all of stdin first", NONE], indirect=True)
+def test_who_reads_all_of_the_list_first_never_gets_its_second_line(crawl: Crawl, build: Build) -> None:
+    mistaken = bool(build.subject.environment["MISTAKE"])
+    urls = ["https://a.test/plain", "https://b.test/plain"]
+    crawled = crawl(urls, batch=1, deadline_s=3 if mistaken else 60)
+    assert (crawled.judged.trial.outcome, len(crawled.lines)) == ((Outcome.HUNG, 0) if mistaken else (Outcome.OK, 2))
+
+
 @pytest.mark.parametrize("build", ["session per request"], indirect=True)
 def test_a_session_for_each_request_breaks_its_claim(engine: Engine, build: Build) -> None:
-    results = probe_subject(engine, build.subject, BuildOutcome(build.subject, build), Machine(), Interruption())
+    results = probe_subject(engine, build.subject, BuildOutcome(build.subject, build), Pinning(), Interruption())
     with pytest.raises(ProbeFailed, match=r"keepalive on: claimed, does not work; correct"):
         require_claims(build.subject, results)
 
 
 @pytest.mark.parametrize("build", [NONE], indirect=True)
 def test_one_session_for_all_keeps_it(engine: Engine, build: Build) -> None:
-    results = probe_subject(engine, build.subject, BuildOutcome(build.subject, build), Machine(), Interruption())
+    results = probe_subject(engine, build.subject, BuildOutcome(build.subject, build), Pinning(), Interruption())
     require_claims(build.subject, results)

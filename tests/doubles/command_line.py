@@ -1,9 +1,16 @@
-"""What a command left, for tests that run one."""
+"""The verbs of the command line, and what a command left: for tests that run them."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Final
+
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from httpdyno.cli.app import app
+from httpdyno.cli.reference import ENGINE_VERBS
 
 CORRECT: Final = frozenset({"VALID", "ORIGIN_LIMITED", "UNSTEADY"})
 """What the trial of a correct client may be: nobody keeps the machine of the tests from having other work."""
@@ -22,6 +29,28 @@ class Ended:
         """What it printed with `--format json`."""
         return list(json.loads(self.out))
 
+    def table(self, title: str) -> list[dict[str, str]]:
+        """Give the rows of the table below a line that begins so, as people see them: cells by their column."""
+        below = f"\n{self.out}".partition(f"\n{title}")[2].splitlines()[1:]
+        lines = list(takewhile(lambda line: line[:1] in set("┌│├└"), below))
+        cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines if line.startswith("│")]
+        return [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
+
 
 Command = Callable[..., Ended]
 """Runs `httpdyno` with the given arguments; `stdin=` pipes bytes in."""
+
+
+def all_commands() -> dict[str, Any]:
+    """Give Typer's command for each verb but the engine's, by its name: `subjects list`."""
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    return dict(_commands(group))
+
+
+def _commands(group: TyperGroup, path: str = "") -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from _commands(command, f"{name} ")
+        elif name not in ENGINE_VERBS:
+            yield f"{path}{name}", command

@@ -2,9 +2,10 @@
 
 `FAKE_ENGINE` names what goes wrong: `refuse`, `no-namespaces` (as `refuse`, and the doctor says why), `no-report`,
 `garbage-report`, `hang`, `deaf` (as `hang`, but without heeding SIGTERM), `prepare` (hangs before the subject starts),
-`slow` (takes two seconds to prepare), `silent` (never comes to an end of what to expect). `FAKE_ENGINE_ROOMS` names a
-folder: each file in it is a room that can be made, after the last one it is as with `refuse`. Every URL is expected to
-answer 200 with 13 bytes; `FAKE_ENGINE_LOG` gets one line a start.
+`slow` (takes four seconds to prepare), `silent` (never comes to an end of what to expect). `FAKE_ENGINE_ROOMS` names a
+folder: each file in it is a room that can be made for a subject, after the last one it is as with `refuse`. Every URL
+is expected to answer 200 with 13 bytes; `FAKE_ENGINE_LOG` gets one line a start. With `FAKE_ENGINE_PROMPT` a subject
+starts when it begins its first URL: how long its interpreter took is in no figure.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 
@@ -25,7 +27,8 @@ def main() -> int:
     if verb == "--version":
         print("httpdyno-engine 0.0.0")
         return 0
-    return {"web": web, "urls": urls, "expect": expect, "doctor": doctor, "room": room}[verb](sys.argv[2:])
+    verbs = {"web": web, "urls": urls, "expect": expect, "doctor": doctor, "room": room, "fetch": fetch}
+    return verbs[verb](sys.argv[2:])
 
 
 def web_missing(options: argparse.Namespace) -> int:
@@ -84,10 +87,16 @@ def doctor(_: list[str]) -> int:
     return 0
 
 
+def fetch(_: list[str]) -> int:
+    for line in sys.stdin:
+        print(f"{line.strip()},200,2026-11-21T10:00:00.000000+00:00,1.5,13", flush=True)
+    return 0
+
+
 def room(arguments: list[str]) -> int:
     options = parse(arguments)
     wrong = os.environ.get("FAKE_ENGINE", "")
-    if rooms := os.environ.get("FAKE_ENGINE_ROOMS"):
+    if (rooms := os.environ.get("FAKE_ENGINE_ROOMS")) and options.argv[-1:] != ["fetch"]:
         left = sorted(Path(rooms).iterdir())
         if left:
             left[0].unlink()
@@ -110,7 +119,7 @@ def room(arguments: list[str]) -> int:
     while wrong == "prepare" and not stopped:
         time.sleep(0.01)
     if wrong == "slow":
-        time.sleep(2)
+        time.sleep(4)
     tell(options.progress, "running", 0)
     while wrong in {"hang", "deaf"} and not stopped:
         time.sleep(0.01)
@@ -139,6 +148,8 @@ def report(options: argparse.Namespace, stopped: list[int]) -> None:
                 check=False,
             ).returncode
     Path(options.arrivals).write_text("at_ns,done_ns,connection,url,status\n", encoding="utf-8")
+    if os.environ.get("FAKE_ENGINE_PROMPT"):
+        began = first_start_ns(Path(options.stdout)) or began
     ended = time.time_ns()
     signaled = status is not None and status < 0
     values = {
@@ -151,11 +162,23 @@ def report(options: argparse.Namespace, stopped: list[int]) -> None:
             "started_at_ns": began,
             "ended_at_ns": ended,
             "wall_ns": ended - began,
+            "memory_limit_bytes": options.memory,
+            "memory_limit_reason": "the stand-in has no control groups" if options.memory else None,
         },
         "engine": {"version": "0.0.0"},
         "origin": {"requests": 10, "reused": 0, "http_versions": {"1.1": 10}},
     }
     Path(options.report).write_text(json.dumps(values), encoding="utf-8")
+
+
+def first_start_ns(stdout: Path) -> int | None:
+    """Give when the first line of a subject's output says that its URL was begun."""
+    with stdout.open(encoding="utf-8") as lines:
+        fields = lines.readline().split(",")
+    if len(fields) < 3:
+        return None
+    since = datetime.fromisoformat(fields[2]) - datetime.fromtimestamp(0, UTC)
+    return since // timedelta(microseconds=1) * 1000
 
 
 def tell(descriptor: int, phase: str, requests: int) -> None:
@@ -165,11 +188,13 @@ def tell(descriptor: int, phase: str, requests: int) -> None:
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    for name in ("web", "stdin", "stdout", "stderr", "report", "arrivals", "directory", "memory", "deadline"):
+    for name in ("web", "stdin", "stdout", "stderr", "report", "arrivals", "directory", "deadline", "link"):
         parser.add_argument(f"--{name}")
-    for name in ("seed", "limit", "progress"):
+    for name in ("seed", "limit", "progress", "link-seed", "memory"):
         parser.add_argument(f"--{name}", type=int)
     parser.add_argument("--timeout", type=float)
+    for name in ("check", "http-version"):
+        parser.add_argument(f"--{name}")
     for name in ("subject-cpus", "engine-cpus"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--clean-environment", action="store_true")

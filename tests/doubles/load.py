@@ -57,7 +57,7 @@ def _limit(folder: Path, quota_us: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """The CPU time that others than this process's children have used, up to one moment."""
+    """The time of this process's CPUs that others than its children have used, up to one moment."""
 
     busy_s: float
     children_s: float
@@ -65,9 +65,12 @@ class Others:
     @classmethod
     def now(cls) -> "Others":
         """Take the moment; children count once they have been waited for."""
-        user, nice, system, _, _, *interrupts = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:8])
+        own = {f"cpu{cpu}" for cpu in os.sched_getaffinity(0)}
+        lines = [line.split() for line in Path("/proc/stat").read_text().splitlines()]
+        # user, nice, system, idle, waiting for a disk, interrupts of both kinds, stolen
+        busy = sum(int(line[field]) for line in lines if line[0] in own for field in (1, 2, 3, 6, 7))
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return cls((user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK"), usage.ru_utime + usage.ru_stime)
+        return cls(busy / os.sysconf("SC_CLK_TCK"), usage.ru_utime + usage.ru_stime)
 
     def since(self, earlier: "Others") -> float:
         """Give the seconds that others used since an earlier moment."""

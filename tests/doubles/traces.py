@@ -10,7 +10,9 @@ from pathlib import Path
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
 # What crates/dyno-room gives its groups: namespace of process ids, process id and start time of the engine.
 GROUP_NAME = re.compile(r"httpdyno-(?P<namespace>\d+)-(?P<engine>\d+)-(?P<start>\d+)")
-NAMED_NAMESPACE = re.compile(r" (net:\[\d+\]) .* - nsfs ")
+NAMED_NAMESPACE = re.compile(r" (?P<namespace>net:\[\d+\]) (?P<mount>\S+) .* - nsfs ")
+# As doubles/two_machines.py names them: by the process of the tests.
+OF_TESTS = re.compile(r"/hd-(?:here|there)-(?P<tests>\d+)$")
 ENGINE = "httpdyno-engine"
 
 
@@ -42,18 +44,20 @@ def traces_of(folder: Path, temporary: Path, before: Before) -> Traces:
     """List what there is now.
 
     Processes belong to the folder by their working folder, their command line or their environment; mounts by their
-    path; `temporary` is the `$TMPDIR` of the commands that ran. Rooms of others may come and go meanwhile: a namespace
-    counts when no living engine is above a process in it, a control group when the engine that made it is gone.
+    path; `temporary` is the `$TMPDIR` of the commands that ran. Rooms of others may come and go meanwhile, and machines
+    that other tests play: a namespace counts when no other tests that live have named it and no living engine is above
+    a process in it, a control group when the engine that made it is gone.
     """
     ours = set(processes_of(folder))
     namespaces = network_namespaces()
+    of_other_tests = namespaces_of_other_tests()
     return Traces(
         processes=tuple(describe(process) for process in ours),
         mounts=tuple(line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(folder) in line),
         files=tuple(str(path) for path in sorted(temporary.rglob("*"))),
         network_namespaces=tuple(
             f"{name} of {[describe(process) for process in namespaces[name]]}"
-            for name in sorted(namespaces.keys() - before.network_namespaces)
+            for name in sorted(namespaces.keys() - before.network_namespaces - of_other_tests)
             if not any(_is_in_a_room_of_others(process, ours) for process in namespaces[name])
         ),
         control_groups=tuple(sorted(control_groups() - before.control_groups)),
@@ -73,9 +77,23 @@ def network_namespaces() -> dict[str, list[int]]:
             found[str(Path(f"/proc/{number}/ns/net").readlink())].append(number)
         except OSError:
             continue
-    for name in NAMED_NAMESPACE.findall(Path("/proc/self/mountinfo").read_text(encoding="utf-8")):
+    for name, _ in named_namespaces():
         found.setdefault(name, [])
     return dict(found)
+
+
+def namespaces_of_other_tests() -> set[str]:
+    """Find the network namespaces that play machines for other tests, which run now."""
+    return {
+        name
+        for name, mount in named_namespaces()
+        if (match := OF_TESTS.search(mount)) and int(match["tests"]) != os.getpid() and _stat(int(match["tests"]))
+    }
+
+
+def named_namespaces() -> list[tuple[str, str]]:
+    """Find the network namespaces that are kept by a mount, and where each is mounted."""
+    return NAMED_NAMESPACE.findall(Path("/proc/self/mountinfo").read_text(encoding="utf-8"))
 
 
 def control_groups() -> set[str]:

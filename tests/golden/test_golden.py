@@ -7,14 +7,19 @@ never written anew: a change that it does not survive needs a new record version
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from doubles.capacity import Simulated, capacity_trials
+from doubles.cost import cost_trial, tool_trial
+from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.registry import definition_of, experiment_names
 from httpdyno.experiments.report import build_report
-from httpdyno.model import Outcome, Table, Verdict
+from httpdyno.judge import judge_load
+from httpdyno.model import Outcome, Table, Trial, Verdict
 from httpdyno.model.documentation import records_page
 from httpdyno.published import Circumstances, Workload, beside, published_table
 from httpdyno.report import Surface, format_names, render
@@ -94,6 +99,68 @@ def test_the_records_page_says_what_the_records_are() -> None:
     check(RECORDS_PAGE, records_page())
 
 
+@pytest.fixture(scope="module")
+def loads() -> tuple[Trial, ...]:
+    reports = HERE.parent / "fixtures" / "load-reports"
+    names = ("closed", "open")
+    return tuple(
+        judge_load(
+            number, json.loads((reports / f"{name}.json").read_text(encoding="utf-8")), target="http://a.example/"
+        )
+        for number, name in enumerate(names)
+    )
+
+
+@pytest.mark.parametrize("name", format_names())
+def test_a_load_in_the_format_is_as_it_was(name: str, loads: tuple[Trial, ...]) -> None:
+    definition = definition_of("load")
+    assert definition.views is not None
+    people = name not in {"csv", "json"}
+    tables = definition.views(loads[1:], {}) if people else (definition.table(loads),)
+    check(HERE / f"load.{name}.txt", "\n".join(render(table, name) for table in tables))
+
+
+def test_the_json_of_a_load_is_as_the_published_schema_says(loads: tuple[Trial, ...]) -> None:
+    schema = json.loads((REFERENCE / "load.schema.json").read_text(encoding="utf-8"))
+    rows = json.loads(render(definition_of("load").table(loads), "json"))
+    Draft202012Validator(schema).validate(rows)
+    assert [(row["requests"], row["rps"], row["cpu_s"]) for row in rows] == [
+        (2000, 1398.3, 0.023112),
+        (874, 291.3, 0.062317),
+    ]
+    assert not Draft202012Validator(schema).is_valid([rows[0] | {"rps": "fast"}])
+
+
+@pytest.fixture(scope="module")
+def grid() -> Axes:
+    return Axes(
+        sizes_bytes=(0, 100 * 1024, 200 * 1024),
+        round_trips_ns=(0, 40_000_000, 400_000_000),
+        rates_bits_per_s=(2_000_000_000,),
+        concurrencies=(600,),
+    )
+
+
+@pytest.mark.parametrize("name", format_names())
+def test_a_grid_of_two_clients_in_the_format_is_as_it_was(name: str, grid: Axes) -> None:
+    definition = definition_of("capacity")
+    assert definition.views is not None
+    trials = list(capacity_trials(grid.points(), [Simulated(), Simulated("python-aiohttp", "aiohttp", 1_900)]))
+    people = name not in {"csv", "json"}
+    tables = definition.views(trials, grid.settings()) if people else (definition.table(trials),)
+    # What stands below the tables are sentences of a model; they have tests of their own.
+    texts = (render(replace(table, notes=()), name, Surface(width=80)) for table in tables)
+    check(HERE / f"capacity.{name}.txt", "\n".join(texts))
+
+
+def test_the_json_of_a_grid_is_as_the_published_schema_says(grid: Axes) -> None:
+    schema = json.loads((REFERENCE / "capacity.schema.json").read_text(encoding="utf-8"))
+    rows = json.loads(render(definition_of("capacity").table(list(capacity_trials(grid.points()))), "json"))
+    Draft202012Validator(schema).validate(rows)
+    assert [row["held"] for row in rows[:3]] == [True, True, False]
+    assert not Draft202012Validator(schema).is_valid([rows[0] | {"held": "yes"}])
+
+
 def test_a_run_of_version_1_stays_readable(run: Run) -> None:
     assert (run.manifest.record_version, run.manifest.state, run.manifest.experiment) == (1, "complete", "bench")
     assert run.manifest.machine.sysctls == {"net.ipv4.tcp_tw_reuse": "1"}
@@ -108,3 +175,34 @@ def test_a_run_of_version_1_stays_readable(run: Run) -> None:
     assert len(samples) == 7
     assert samples["verdict"].to_list().count(Verdict.RIGHT.value) == 6
     assert samples.filter(samples["explained"])["cause"].to_list() == ["stall_tls"]
+
+
+@pytest.fixture(scope="module")
+def costs() -> tuple[Trial, ...]:
+    return tuple(
+        one
+        for block in range(3)
+        for one in (
+            cost_trial("ruby-curb", block, document_us=200 + block),
+            cost_trial("java-okhttp", block, document_us=300 + block, cost={"drift": -0.3, "warm_up_documents": 2_450}),
+            tool_trial("ab", block),
+        )
+    )
+
+
+@pytest.mark.parametrize("name", format_names())
+def test_a_cost_in_the_format_is_as_it_was(name: str, costs: tuple[Trial, ...]) -> None:
+    definition = definition_of("cost")
+    assert definition.views is not None
+    tables = (definition.table(costs),) if name in {"csv", "json"} else definition.views(costs, {})
+    check(HERE / f"cost.{name}.txt", "\n".join(render(table, name) for table in tables))
+
+
+def test_the_json_of_a_cost_is_as_the_published_schema_says(costs: tuple[Trial, ...]) -> None:
+    schema = json.loads((REFERENCE / "cost.schema.json").read_text(encoding="utf-8"))
+    measured = definition_of("cost").table(costs)
+    circumstances = Circumstances(machine="ours", web="a web", workload=Workload(), versions={})
+    for table in (measured, beside(measured, published_table("cost"), circumstances)):
+        rows = json.loads(render(table, "json"))
+        Draft202012Validator(schema).validate(rows)
+    assert not Draft202012Validator(schema).is_valid([rows[0] | {"verified": "all"}])

@@ -7,8 +7,10 @@ import pytest
 from conftest import TESTS, MakeSubject
 from doubles.command_line import Command
 
+pytestmark = pytest.mark.beside
+
 CLIENT = (TESTS / "fixtures" / "mistaken_client.py").read_text(encoding="utf-8")
-CLAIMS = '[capabilities]\nhttp = ["1.1"]\nkeepalive = [true, false]'
+CLAIMS = '[capabilities]\nhttp = ["1.1"]\nkeepalive = [true, false]\ncheck = ["json"]'
 
 
 @pytest.fixture
@@ -37,8 +39,8 @@ def test_a_broken_claim_is_a_row_without_figures_and_the_others_go_on(crawl: Com
         "look closer with: httpdyno subjects probe boaster"
     )
     assert said in ended.err.splitlines()
-
-
-def test_a_build_is_probed_once(crawl: Command) -> None:
-    assert "honest: probing its claims" in crawl().err
-    assert "probing" not in crawl().err
+    # A build is probed once.
+    assert "honest: probing its claims" in ended.err
+    again = crawl()
+    assert "probing" not in again.err
+    assert said in again.err.splitlines()

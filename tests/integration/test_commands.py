@@ -5,9 +5,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from conftest import ANSWERS_ALL, MakeSubject
 from doubles.command_line import CORRECT, Command, Ended
 from httpdyno.store import open_run
+
+pytestmark = pytest.mark.beside
 
 START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())"]
 
@@ -111,3 +115,20 @@ def test_try_takes_a_pipe(environment: dict[str, str], make_subject: MakeSubject
     assert first.startswith("[200] https://a.example : ")
     assert second.startswith("[")
     assert " not a url : " in second
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["origin", "--web", "no-such"], "--web no-such: no such file, and not one of the built-in webs"),
+        (["room", "--web", "no-such", "--", "true"], "--web no-such: no such file, and not one of the built-in webs"),
+        (["origin", "--port", "81", "--listen", "0.0.0.0"], "--port 81: --listen says where to serve, too; write the"),
+    ],
+)
+def test_a_mistake_that_the_engine_finds_is_one_of_whoever_typed_it(
+    httpdyno: Command, typed: list[str], said: str
+) -> None:
+    ended = httpdyno(*typed)
+    assert (ended.code, ended.out) == (2, "")
+    (line,) = ended.err.splitlines()
+    assert line.startswith(f"httpdyno: {said}")

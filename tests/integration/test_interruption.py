@@ -17,6 +17,8 @@ from httpdyno.model import Condition, Subject, Workload
 from httpdyno.store import open_run
 from httpdyno.subjects.definition import read_subject
 
+pytestmark = pytest.mark.beside
+
 # With a child in a session of its own, as a browser has: killing the subject's process group would not be enough.
 SLEEPS = """
 import subprocess, sys, time

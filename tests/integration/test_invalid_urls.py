@@ -10,6 +10,8 @@ from doubles.command_line import CORRECT, Command
 from httpdyno.model import Outcome
 from httpdyno.store import open_run
 
+pytestmark = pytest.mark.beside
+
 GOOD = {
     "https://a.example/plain": "https://a.example/plain",
     "b.example": "https://b.example",

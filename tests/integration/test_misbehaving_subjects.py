@@ -9,6 +9,8 @@ from conftest import ANSWERS_ALL, MakeSubject
 from doubles.command_line import Command
 from httpdyno.store import open_run
 
+pytestmark = pytest.mark.beside
+
 PRINT = "print(f'{url},200,2026-11-21T10:00:00.000000+00:00,1.5,16384', flush=True)"
 LINES = "import sys, time, os\nurls = [line.strip() for line in sys.stdin]\n"
 EACH = f"for url in urls:\n    {PRINT}\n"
@@ -38,7 +40,9 @@ def crowd(make_subject: MakeSubject) -> list[str]:
         folder = make_subject(name, program or "")
         if program is None:
             text = (folder / "subject.toml").read_text(encoding="utf-8")
-            (folder / "subject.toml").write_text(text.replace('"python3", "main.py"', '"./absent"'), encoding="utf-8")
+            (folder / "subject.toml").write_text(
+                text.replace('"python3", "-S", "main.py"', '"./absent"'), encoding="utf-8"
+            )
     make_subject("behaves", ANSWERS_ALL.replace(",13", ",16384"))
     return [*MISBEHAVIOUR, "behaves"]
 

@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 import httpdyno as package
 from conftest import MakeSubject
 from doubles.command_line import Command
+
+pytestmark = pytest.mark.beside
 
 ASKS = """
 import sys, time, urllib.request

@@ -7,6 +7,8 @@ import pytest
 
 from conftest import TESTS
 
+pytestmark = pytest.mark.beside
+
 CHECKOUT = TESTS.parent
 REFERENCE = CHECKOUT / "docs" / "reference"
 
@@ -23,6 +25,11 @@ def test_a_page_is_up_to_date(pages: dict[str, str], name: str) -> None:
     written = (REFERENCE / name).read_text(encoding="utf-8")
     difference = difflib.unified_diff(written.splitlines(), pages[name].splitlines(), "written", "now", lineterm="")
     assert written == pages[name], "write it anew with `make docs`:\n" + "\n".join(difference)
+
+
+def test_every_decision_is_in_their_index() -> None:
+    page = runpy.run_path(str(CHECKOUT / "scripts" / "write-reference"))["decisions_page"]()
+    assert (CHECKOUT / "docs" / "decisions" / "README.md").read_text(encoding="utf-8") == page, "call `make docs`"
 
 
 def test_every_verb_is_on_the_page_with_its_options(pages: dict[str, str]) -> None:

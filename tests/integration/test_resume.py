@@ -12,6 +12,8 @@ from conftest import ANSWERS_ALL, MakeSubject
 from doubles.command_line import Command, Ended
 from httpdyno.store import Run, holder_of, open_run
 
+pytestmark = pytest.mark.beside
+
 # Is asleep for ever the first time, as if the machine had been switched off then; later it answers.
 SLEEPS_ONCE = """
 import os, sys, time

@@ -1,11 +1,16 @@
-"""What looks for leftovers finds them: a look that finds nothing would let every test of it pass."""
+"""What looks for leftovers finds them: a look that finds nothing would let every test of it pass.
+
+Other tests run beside these, and some kill engines: what those leave is on this machine until the next room sweeps it.
+"""
 
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,7 +19,10 @@ from doubles.traces import CONTROL_GROUPS, Before, Traces, traces_of
 from httpdyno.lab.engine import Engine
 
 Look = Callable[[], Traces]
-SLEEP = "echo; exec sleep 1000"
+SLEEP = f"sleep 1000.{os.getpid()}"
+SAY_SO_AND_SLEEP = f"echo; exec {SLEEP}"
+CHANCES = 20
+"""Each engine that makes a room sweeps the groups of those that are gone, in the moment between two looks, too."""
 
 
 @pytest.fixture
@@ -43,8 +51,16 @@ def asleep() -> Iterator[Callable[[list[str]], int]]:
         process.communicate()
 
 
+def comes_to_nothing(look: Look) -> None:
+    """Fail unless a look finds nothing once what others have left is swept."""
+    deadline = time.monotonic() + 120
+    while (found := look()) != Traces():
+        assert time.monotonic() < deadline, found
+        time.sleep(0.05)
+
+
 def test_where_nothing_is_nothing_is_found(look: Look) -> None:
-    assert look() == Traces()
+    comes_to_nothing(look)
 
 
 def test_a_process_and_a_file_are_found(look: Look, asleep: Callable[[list[str]], int], tmp_path: Path) -> None:
@@ -57,15 +73,16 @@ def test_a_process_and_a_file_are_found(look: Look, asleep: Callable[[list[str]]
 def test_a_network_namespace_is_found_whoever_is_in_it(look: Look, asleep: Callable[[list[str]], int]) -> None:
     if not shutil.which("unshare"):
         pytest.skip("needs unshare")
-    asleep(["unshare", "--user", "--map-root-user", "--net", "sh", "-c", SLEEP])
-    (found,) = look().network_namespaces
-    assert "sleep 1000" in found
-    assert look().processes == ()
+    asleep(["unshare", "--user", "--map-root-user", "--net", "sh", "-c", SAY_SO_AND_SLEEP])
+    found = look()
+    (ours,) = [name for name in found.network_namespaces if SLEEP in name]
+    assert ours
+    assert found.processes == ()
 
 
 def test_a_room_that_lives_is_no_leftover(look: Look, asleep: Callable[[list[str]], int], engine: Engine) -> None:
-    asleep([str(engine.path), "room", "--web", "plain", "--", "sh", "-c", SLEEP])
-    assert look() == Traces()
+    asleep([str(engine.path), "room", "--web", "plain", "--", "sh", "-c", SAY_SO_AND_SLEEP])
+    comes_to_nothing(look)
 
 
 def test_a_group_of_an_engine_that_is_gone_is_found(look: Look) -> None:
@@ -74,13 +91,20 @@ def test_a_group_of_an_engine_that_is_gone_is_found(look: Look) -> None:
     name = f"httpdyno-{Path('/proc/self/ns/pid').stat().st_ino}-{os.getpid()}-0"
     for parent in below:
         group = parent / name
-        try:
-            group.mkdir()
-        except OSError:
-            continue
-        try:
-            assert look().control_groups == (str(group),)
-        finally:
-            group.rmdir()
-        return
+        found = [found_while_it_is_there(group, look) for _ in range(CHANCES)]
+        if found[0] is not None:
+            assert True in found
+            return
     pytest.skip("no control group can be made here")
+
+
+def found_while_it_is_there(group: Path, look: Look) -> bool | None:
+    """Make a control group and say whether it is found; None where it cannot be made."""
+    try:
+        group.mkdir()
+    except OSError:
+        return None
+    found = str(group) in look().control_groups
+    with suppress(FileNotFoundError):
+        group.rmdir()
+    return found

@@ -29,7 +29,8 @@ def test_a_real_client_is_tuned_and_measured_with_what_was_found(httpdyno: Comma
     ended = httpdyno("tune", *given, "--format", "json")
 
     if "too uncertain to be kept" in ended.err:
-        pytest.skip("this machine is so busy that nothing can be found: " + ended.err.splitlines()[-4])
+        assert not (tmp_path / "cache" / "httpdyno" / "tuned").exists()
+        pytest.skip("trials vary too much here for anything to be found: " + ended.err.splitlines()[-4])
     assert ended.code == 0, ended.err
     (chosen,) = [row for row in ended.rows if row["chosen"]]
     assert chosen["rightPerSec"] > 0

@@ -1,12 +1,12 @@
 """When tests that need a browser are skipped, when they fail, and what set-up does about it."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from conftest import TESTS, require_chromium
+from conftest import require_chromium
+from doubles.bare_machine import set_up
 
 
 def programs(monkeypatch: pytest.MonkeyPatch, *found: str, root: bool, ci: bool = False) -> None:
@@ -43,28 +43,13 @@ def test_a_machine_that_should_have_it_fails(
 LINE = "apt-get install -y --no-install-recommends chromium"
 
 
-def set_up(folder: Path, user: int, **programs: str) -> "subprocess.CompletedProcess[str]":
-    """Run set-up on a machine that has these programs only, each a line of shell, and bash."""
-    for name, line in {"id": f"echo {user}", **programs}.items():
-        program = folder / name
-        program.write_text(f"#!/bin/bash\n{line}\n", encoding="utf-8")
-        program.chmod(0o755)
-    return subprocess.run(
-        ["/bin/bash", TESTS.parent / "scripts" / "setup-chromium"],
-        env={"PATH": str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_set_up_is_silent_when_there_is_a_browser(tmp_path: Path) -> None:
-    ended = set_up(tmp_path, 0, chromium="true", **{"apt-get": "exit 1"})
+    ended = set_up("setup-chromium", tmp_path, 0, chromium="true", **{"apt-get": "exit 1"})
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
 
 
 def test_set_up_installs_a_browser_where_it_may_and_says_so(tmp_path: Path) -> None:
-    ended = set_up(tmp_path, 0, **{"apt-get": 'echo "called: apt-get $*"'})
+    ended = set_up("setup-chromium", tmp_path, 0, **{"apt-get": 'echo "called: apt-get $*"'})
     assert ended.returncode == 0
     assert f"report: {LINE}\n" in ended.stderr
     assert f"called: {LINE}\n" in ended.stderr
@@ -72,13 +57,13 @@ def test_set_up_installs_a_browser_where_it_may_and_says_so(tmp_path: Path) -> N
 
 def test_set_up_fetches_the_lists_of_a_fresh_machine(tmp_path: Path) -> None:
     script = f'echo "$*" >>{tmp_path}/calls; [ "$1" = update ] && echo >{tmp_path}/updated; [ -e {tmp_path}/updated ]'
-    assert set_up(tmp_path, 0, **{"apt-get": script}).returncode == 0
+    assert set_up("setup-chromium", tmp_path, 0, **{"apt-get": script}).returncode == 0
     calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
     assert [call.partition(" ")[0] for call in calls] == ["install", "update", "install"]
 
 
 def test_set_up_fails_when_the_installation_does(tmp_path: Path) -> None:
-    ended = set_up(tmp_path, 0, **{"apt-get": "exit 100"})
+    ended = set_up("setup-chromium", tmp_path, 0, **{"apt-get": "exit 100"})
     assert ended.returncode == 1
     assert ended.stderr.endswith(f"setup: this failed: {LINE}\n")
 
@@ -86,7 +71,7 @@ def test_set_up_fails_when_the_installation_does(tmp_path: Path) -> None:
 @pytest.mark.parametrize("user", [0, 1000])
 def test_set_up_says_what_it_may_not_do_itself(user: int, tmp_path: Path) -> None:
     programs = {"apt-get": "exit 1"} if user else {}
-    ended = set_up(tmp_path, user, **programs)
+    ended = set_up("setup-chromium", tmp_path, user, **programs)
     assert ended.returncode == 0
     assert ended.stderr.count("\n") == 1
     assert "will be skipped" in ended.stderr

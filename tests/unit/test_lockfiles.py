@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -29,6 +30,39 @@ def test_ring_is_built_nowhere(lockfile: Path) -> None:
     assert "nothing to print" in asked.stderr or "did not match any packages" in asked.stderr
     # The question can be answered at all: the same one finds what is there.
     assert subprocess.run(argv, capture_output=True, text=True, check=True).stdout != ""
+
+
+def allowed(expression: str, licences: set[str]) -> bool:
+    """Whether an SPDX expression can be met with these; an old ``MIT/Apache-2.0`` is a choice."""
+
+    def met(name: re.Match[str]) -> str:
+        return {"AND": "and", "OR": "or"}.get(name[0]) or str(name[0] in licences)
+
+    words = re.sub(r"[\w.-]+(?: WITH [\w.-]+)?", met, expression.replace("/", " OR "))
+    return bool(eval(words))
+
+
+def test_licences_are_combined_as_they_say() -> None:
+    mine = {"MIT", "ISC"}
+    assert allowed("MIT", mine)
+    assert allowed("Apache-2.0/MIT", mine)
+    assert allowed("ISC AND (Apache-2.0 OR MIT)", mine)
+    assert not allowed("ISC AND Apache-2.0", mine)
+    assert not allowed("MIT WITH an-exception", mine)
+
+
+def test_the_engine_is_linked_under_the_licences_that_are_allowed() -> None:
+    licences = set(tomllib.loads((ROOT / "deny.toml").read_text(encoding="utf-8"))["licenses"]["allow"])
+    listed = subprocess.run(
+        ["cargo", "tree", "--locked", "--package=httpdyno-engine", "--prefix=none", "--format={p}: {l}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    crates = [line.removesuffix(" (*)").partition(": ")[::2] for line in set(listed.stdout.splitlines())]
+    assert len(crates) > 100
+    assert [crate for crate, terms in crates if not allowed(terms, licences)] == []
 
 
 def hosts(texts: Iterable[str]) -> set[str]:

@@ -23,7 +23,7 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// `block` is a sequence of `count` lines that [`line`] accepted, without the empty line.
+    /// `block` is a sequence of `count` lines that [`line()`] accepted, without the empty line.
     pub(crate) const fn new(block: &'a [u8], count: usize) -> Self {
         Self { block, count }
     }
@@ -57,20 +57,6 @@ impl<'a> Fields<'a> {
         self.lines()
             .filter(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes()))
             .map(|(_, value)| value)
-    }
-
-    /// First value for each of these names, in one pass.
-    #[must_use]
-    pub fn get_each<const N: usize>(&self, names: [&str; N]) -> [Option<&'a [u8]>; N] {
-        let mut values = [None; N];
-        for (found, value) in self.lines() {
-            for (slot, name) in values.iter_mut().zip(names) {
-                if slot.is_none() && found.eq_ignore_ascii_case(name.as_bytes()) {
-                    *slot = Some(value);
-                }
-            }
-        }
-        values
     }
 
     /// All fields, in order.

@@ -1,4 +1,4 @@
-//! Encoders: heads and chunked coding, appended to a buffer of the caller's.
+//! Encoders: heads, appended to a buffer of the caller's.
 //!
 //! What is written is checked, so that no value from outside can end a line: a refused part takes back the whole head.
 
@@ -116,13 +116,6 @@ impl HeadWriter<'_> {
         }
     }
 
-    /// Adds field lines that were prepared and checked before.
-    #[inline]
-    pub fn lines(self, lines: &FieldLines) -> Self {
-        self.out.extend_from_slice(&lines.bytes);
-        self
-    }
-
     /// Adds `Content-Length`.
     #[inline]
     pub fn content_length(self, length: u64) -> Self {
@@ -159,67 +152,6 @@ impl HeadWriter<'_> {
     }
 }
 
-/// Field lines that go into many heads, checked once; also the trailers of a chunked body.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FieldLines {
-    bytes: Vec<u8>,
-}
-
-impl FieldLines {
-    /// No lines.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { bytes: Vec::new() }
-    }
-
-    /// Adds a field line.
-    ///
-    /// # Errors
-    ///
-    /// As [`HeadWriter::field`]; the lines are as they were before.
-    pub fn add(&mut self, name: &str, value: &[u8]) -> Result<&mut Self, Error> {
-        field_line(&mut self.bytes, name, value)?;
-        Ok(self)
-    }
-
-    /// Removes all lines and keeps the memory.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-    }
-
-    /// The lines with their line ends.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
-/// The line before a chunk of `length` bytes; after these comes [`CHUNK_END`]. A length of 0 would end the body: nothing is written then.
-#[inline]
-pub fn chunk_header(out: &mut Vec<u8>, length: u64) {
-    if length == 0 {
-        return;
-    }
-    let mut line = *b"0000000000000000\r\n";
-    let mut start = 16;
-    let mut rest = length;
-    while rest != 0 {
-        start -= 1;
-        line[start] = HEXADECIMAL[(rest & 15) as usize];
-        rest >>= 4;
-    }
-    out.extend_from_slice(&line[start..]);
-}
-
-/// What follows the bytes of each chunk but the last.
-pub const CHUNK_END: &[u8; 2] = b"\r\n";
-
-/// The last chunk, the trailers, and the end of the body.
-#[inline]
-pub fn last_chunk(out: &mut Vec<u8>, trailers: &FieldLines) {
-    push(out, [b"0\r\n", &trailers.bytes, b"\r\n"]);
-}
-
 #[inline]
 fn field_line(out: &mut Vec<u8>, name: &str, value: &[u8]) -> Result<(), Error> {
     let name_end = scan::token_end(name.as_bytes(), 0);
@@ -242,8 +174,6 @@ fn push<const N: usize>(out: &mut Vec<u8>, parts: [&[u8]; N]) {
         out.extend_from_slice(part);
     }
 }
-
-const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
 
 /// Digits of the largest `u64`.
 const DECIMAL: usize = 20;

@@ -1,4 +1,4 @@
-//! An origin that serves until its standard input ends: what `origin-against-nginx.sh` measures.
+//! An origin that serves until its standard input ends: what a profiler is run on (`make ratios` measures).
 //!
 //! Arguments: the CPU to pin it to, the HTTP port, the HTTPS port.
 
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .filter_map(|argument| argument.parse().ok())
         .collect();
     let [cpu, http, https] = numbers[..] else {
-        println!("serve: started by origin-against-nginx.sh; needs a CPU and two ports");
+        println!("serve: needs a CPU and two ports; an origin to profile");
         return Ok(());
     };
     let model = Model::from_toml("name = 'plain'\nseed = 1\n[tls]\necdsa = 1.0")?;

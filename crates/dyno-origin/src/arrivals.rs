@@ -51,6 +51,8 @@ pub(crate) struct Log {
     urls: Texts,
     /// Absent when arrivals are only counted.
     arrivals: Option<Vec<Arrival>>,
+    /// How many arrivals the logs before it had: places count on, so that one of an earlier log stands for nothing here.
+    before: usize,
 }
 
 /// Many short texts in one piece of memory.
@@ -75,7 +77,22 @@ impl Log {
             seen: HashMap::new(),
             urls: Texts::default(),
             arrivals: log_arrivals.then(Vec::new),
+            before: 0,
         }
+    }
+
+    /// Begins a new log, and gives what this one has; what is completed of it later is not noted.
+    pub(crate) fn turn_over(&mut self, log_arrivals: bool) -> Self {
+        let next = Self {
+            before: self.before + self.arrivals.as_ref().map_or(0, Vec::len),
+            ..Self::new(self.fingerprints.clone(), log_arrivals)
+        };
+        std::mem::replace(self, next)
+    }
+
+    fn at(&mut self, place: Place) -> Option<&mut Arrival> {
+        let place = place.0?.checked_sub(self.before)?;
+        self.arrivals.as_mut()?.get_mut(place)
     }
 
     /// Notes a request.
@@ -100,20 +117,39 @@ impl Log {
             url,
             status: 0,
         });
-        Place(Some(arrivals.len() - 1))
+        Place(Some(self.before + arrivals.len() - 1))
+    }
+
+    /// Notes a request for the URL of an earlier one.
+    pub(crate) fn arrive_again(&mut self, earlier: Place, at_ns: u64, connection: u64) -> Place {
+        // Nothing is kept for longer than the log that it came in by.
+        let Some(url) = self.at(earlier).map(|earlier| earlier.url) else {
+            return Place(None);
+        };
+        let Some(arrivals) = &mut self.arrivals else {
+            return Place(None);
+        };
+        arrivals.push(Arrival {
+            at_ns,
+            done_ns: 0,
+            connection,
+            url,
+            status: 0,
+        });
+        Place(Some(self.before + arrivals.len() - 1))
     }
 
     /// Notes that the head of an answer with `status` was sent.
     pub(crate) fn answer(&mut self, place: Place, status: u16) {
-        if let (Some(arrivals), Some(place)) = (&mut self.arrivals, place.0) {
-            arrivals[place].status = status;
+        if let Some(arrival) = self.at(place) {
+            arrival.status = status;
         }
     }
 
     /// Notes that the last byte of an answer was handed over.
     pub(crate) fn complete(&mut self, place: Place, done_ns: u64) {
-        if let (Some(arrivals), Some(place)) = (&mut self.arrivals, place.0) {
-            arrivals[place].done_ns = done_ns;
+        if let Some(arrival) = self.at(place) {
+            arrival.done_ns = done_ns;
         }
     }
 }
@@ -232,6 +268,28 @@ mod tests {
                         30,35,7,\"https://a.test/?q=1,2\",200\n";
         assert_eq!(String::from_utf8(csv).unwrap(), expected);
         assert_eq!((arrivals.len(), arrivals.distinct_urls()), (3, 2));
+    }
+
+    #[test]
+    fn a_log_that_was_turned_over_is_left_alone() {
+        let mut log = Log::new(Fingerprints::default(), true);
+        let early = log.arrive(url(Scheme::Http, "a.test", "/early"), 1, 1);
+        let first = log.turn_over(true);
+        let late = log.arrive(url(Scheme::Http, "a.test", "/late"), 2, 1);
+        log.complete(early, 9);
+        log.answer(early, 500);
+        log.answer(late, 200);
+        log.complete(late, 3);
+        let csv = |log| {
+            let mut csv = Vec::new();
+            Arrivals::new(vec![log]).write_csv(&mut csv).unwrap();
+            String::from_utf8(csv).unwrap()
+        };
+        assert!(csv(first).ends_with("status\n1,,1,http://a.test/early,\n"));
+        let second = log.turn_over(false);
+        assert!(csv(second).ends_with("status\n2,3,1,http://a.test/late,200\n"));
+        log.complete(late, 4);
+        assert_eq!(Arrivals::new(vec![log]).len(), 0);
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub(crate) struct Counters {
     pub(crate) tls_1_3: u64,
     pub(crate) http_1_0: u64,
     pub(crate) http_1_1: u64,
+    pub(crate) http_2: u64,
     pub(crate) requests: u64,
     pub(crate) reused: u64,
     pub(crate) dns_queries: u64,
@@ -49,6 +50,7 @@ impl Counters {
             tls_1_3: 0,
             http_1_0: 0,
             http_1_1: 0,
+            http_2: 0,
             requests: 0,
             reused: 0,
             dns_queries: 0,
@@ -113,6 +115,7 @@ pub(crate) fn merge(threads: Vec<Counters>) -> (OriginReport, Throughput) {
         http_versions: present([
             ("1.0", sum(|thread| thread.http_1_0)),
             ("1.1", sum(|thread| thread.http_1_1)),
+            ("2", sum(|thread| thread.http_2)),
         ]),
         requests: sum(|thread| thread.requests),
         reused: sum(|thread| thread.reused),
@@ -198,6 +201,7 @@ mod tests {
         first.coding(Coding::Br);
         second.fault(Fault::ShortChunked);
         (first.http_1_1, second.http_1_1) = (2, 3);
+        second.http_2 = 4;
         (first.dns_queries, second.dns_queries) = (2, 1);
         first.dns_seen.extend([1, 2]);
         second.dns_seen.insert(1);
@@ -210,7 +214,7 @@ mod tests {
         );
         assert_eq!(report.codings, [("br", 1)].into());
         assert_eq!(report.faults, [("short_chunked", 1)].into());
-        assert_eq!(report.http_versions, [("1.1", 5)].into());
+        assert_eq!(report.http_versions, [("1.1", 5), ("2", 4)].into());
         assert_eq!((report.dns_queries, report.dns_repeated), (3, 1));
         assert_eq!(
             (report.lateness_ns.count, report.lateness_ns.mean),

@@ -25,7 +25,7 @@ pub enum Error {
         address: SocketAddr,
     },
     /// The address is none of this machine, or cannot be listened on for another reason.
-    #[error("{protocol} {address}: cannot listen: {source}")]
+    #[error("{protocol} {address}: cannot listen: {source}; choose an address of this machine")]
     CannotListen {
         /// `TCP` or `UDP`.
         protocol: &'static str,
@@ -35,7 +35,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A thread or its reactor could not be made.
-    #[error("cannot start a thread of the origin: {0}")]
+    #[error("cannot start a thread of the origin: {0}; see the limits of this process: ulimit -a")]
     Thread(#[source] io::Error),
     /// The CPU does not exist, or is not allowed to this process.
     #[error(

@@ -1,4 +1,4 @@
-//! The servers that play a web: DNS over UDP and TCP, HTTP/1.1 over TCP, over TLS 1.2 and 1.3.
+//! The servers that play a web: DNS over UDP and TCP, HTTP/1.1 and HTTP/2 over TCP, over TLS 1.2 and 1.3.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -26,25 +26,37 @@
 //! # }
 //! ```
 //!
+//! An origin that another machine measures against serves one trial after the other: [`Running::begin_anew`] and
+//! [`Running::end_trial`] give each its own counts, and connections that control it are handed over ([`Options::control`]).
+//!
 //! Each CPU has one thread with a runtime of its own, its own sockets (shared ports), its own counters; what they share is
 //! read-only, but for how many requests are in flight. What is answered, and when, is `dyno-web`'s: here it is put on the wire.
 #![forbid(unsafe_code)]
 
+mod accepted;
 mod arrivals;
 mod authority;
+pub mod calibrator;
+mod clock;
 mod connection;
+mod control;
 mod counters;
 mod date;
 mod dns;
 mod error;
 mod http;
+mod http2;
 mod leaf;
 mod listen;
 mod live;
 mod origin;
+mod park;
+mod parked;
 mod prepared;
 mod report;
 mod run_queue;
+mod running;
+mod serving;
 mod throughput;
 mod timer;
 mod tls;
@@ -54,9 +66,11 @@ mod worker;
 
 pub use arrivals::Arrivals;
 pub use authority::Authority;
+pub use control::{CONTROL_PATH, ControlConnection};
 pub use error::Error;
 pub use live::Snapshot;
-pub use origin::{Options, Origin, Record, Running};
+pub use origin::{Options, Origin};
 pub use report::{Lateness, OriginReport};
+pub use running::{Record, Running};
 pub use throughput::Throughput;
 pub use tls::KEY_EXCHANGE_GROUPS;

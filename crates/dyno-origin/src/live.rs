@@ -41,6 +41,14 @@ impl Count {
             .store(self.0.load(Ordering::Relaxed) + more, Ordering::Relaxed);
     }
 
+    /// Takes back what was added: it was none of a trial's.
+    pub(crate) fn take_back(&self, some: u64) {
+        self.0.store(
+            self.0.load(Ordering::Relaxed).saturating_sub(some),
+            Ordering::Relaxed,
+        );
+    }
+
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -63,6 +71,20 @@ struct Flight {
     peak: AtomicU64,
 }
 
+impl Snapshot {
+    /// What has come since an earlier one.
+    #[must_use]
+    pub(crate) fn since(self, earlier: &Self) -> Self {
+        Self {
+            requests: self.requests.saturating_sub(earlier.requests),
+            answers: self.answers.saturating_sub(earlier.answers),
+            in_flight: self.in_flight,
+            sent_bytes: self.sent_bytes.saturating_sub(earlier.sent_bytes),
+            received_bytes: self.received_bytes.saturating_sub(earlier.received_bytes),
+        }
+    }
+}
+
 impl Shared {
     pub(crate) fn new(threads: usize) -> Self {
         Self {
@@ -73,8 +95,10 @@ impl Shared {
         }
     }
 
-    /// Elapsed time counts from now on.
+    /// Elapsed time counts from now on, and so does the peak.
     pub(crate) fn begin(&self) {
+        let now = self.flight.now.load(Ordering::Relaxed);
+        self.flight.peak.store(now, Ordering::Relaxed);
         self.began_ns
             .store(nanos(self.start, Instant::now()), Ordering::Relaxed);
     }
@@ -101,21 +125,31 @@ impl Shared {
 
     /// A request arrived; it is in flight until what is returned goes.
     pub(crate) fn fly(&self) -> InFlight<'_> {
+        self.depart();
+        InFlight(self)
+    }
+
+    /// As [`Shared::fly`], for whoever says itself when it is over.
+    pub(crate) fn depart(&self) {
         let now = self.flight.now.fetch_add(1, Ordering::Relaxed) + 1;
         if now > self.flight.peak.load(Ordering::Relaxed) {
             self.flight.peak.fetch_max(now, Ordering::Relaxed);
         }
-        InFlight(&self.flight)
+    }
+
+    /// A request is in flight no more.
+    pub(crate) fn land(&self) {
+        self.flight.now.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// A request in flight.
 #[derive(Debug)]
-pub(crate) struct InFlight<'s>(&'s Flight);
+pub(crate) struct InFlight<'s>(&'s Shared);
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        self.0.now.fetch_sub(1, Ordering::Relaxed);
+        self.0.land();
     }
 }
 

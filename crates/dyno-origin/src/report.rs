@@ -19,7 +19,7 @@ pub struct OriginReport {
     pub handshakes_failed: u64,
     /// Completed handshakes by version, `1.2` or `1.3`.
     pub tls_versions: BTreeMap<&'static str, u64>,
-    /// Requests by version, `1.0` or `1.1`.
+    /// Requests by version: `1.0`, `1.1`, `2`.
     pub http_versions: BTreeMap<&'static str, u64>,
     /// Requests whose head was complete and well-formed.
     pub requests: u64,

@@ -99,8 +99,8 @@ impl Timer {
     deprecated,
     reason = "an owned descriptor stays open and the same, which is what the new, unsafe function asks for"
 )]
-fn watched(clock: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    AsyncFd::with_interest(clock, Interest::READABLE)
+pub(crate) fn watched(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(descriptor, Interest::READABLE)
 }
 
 /// The future of [`Timer::until`].

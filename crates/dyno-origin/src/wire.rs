@@ -1,14 +1,20 @@
 //! A TCP connection whose bytes are counted.
+//!
+//! `transport/wire.rs` of dyno-load is its twin and stays one: that one only adds to the traffic of its thread, both are in the
+//! way of every byte, and the crates below both know no I/O.
 
+use std::fs::File;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use rustix::fs::sendfile;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
 
 use crate::worker::Worker;
 
@@ -26,6 +32,11 @@ impl Wire {
             worker,
             has_received: false,
         }
+    }
+
+    /// The connection alone.
+    pub(crate) fn into_stream(self) -> TcpStream {
+        self.stream
     }
 
     /// Whether the peer has sent a byte.
@@ -54,11 +65,48 @@ impl Wire {
         }
     }
 
+    /// Sends the first `bytes` of a file, which the kernel passes on without a copy.
+    pub(crate) async fn send_file(&self, file: &File, bytes: usize) -> io::Result<()> {
+        let mut offset = 0;
+        let mut rest = bytes;
+        while rest > 0 {
+            let some = || {
+                self.worker.begin_sending();
+                Ok(sendfile(&self.stream, file, Some(&mut offset), rest)?)
+            };
+            let sent = self.stream.async_io(Interest::WRITABLE, some).await?;
+            if sent == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            rest -= sent;
+            self.worker.live().sent_bytes.add(sent as u64);
+        }
+        Ok(())
+    }
+
     fn count_sent(&self, sent: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(Ok(bytes)) = sent {
             self.worker.live().sent_bytes.add(bytes as u64);
         }
         sent
+    }
+}
+
+/// What answers go out by.
+pub(crate) trait Outlet: AsyncRead + AsyncWrite + Unpin {
+    /// The TCP connection, unless what goes over it is changed on the way.
+    fn wire(&mut self) -> Option<&mut Wire>;
+}
+
+impl Outlet for Wire {
+    fn wire(&mut self) -> Option<&mut Wire> {
+        Some(self)
+    }
+}
+
+impl Outlet for TlsStream<Wire> {
+    fn wire(&mut self) -> Option<&mut Wire> {
+        None
     }
 }
 
@@ -85,6 +133,7 @@ impl AsyncWrite for Wire {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let wire = self.get_mut();
+        wire.worker.begin_sending();
         let sent = Pin::new(&mut wire.stream).poll_write(context, bytes);
         wire.count_sent(sent)
     }
@@ -95,6 +144,7 @@ impl AsyncWrite for Wire {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let wire = self.get_mut();
+        wire.worker.begin_sending();
         let sent = Pin::new(&mut wire.stream).poll_write_vectored(context, slices);
         wire.count_sent(sent)
     }

@@ -1,49 +1,33 @@
-//! One thread of an origin: its runtime, what it counts with, what it accepts.
+//! What the tasks of one thread of an origin share: the web, what is counted, what is kept.
 
 use std::cell::{Cell, RefCell};
-use std::io;
-use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::Instant;
 
-use dyno_web::{Scheme, Web};
-use rustix::thread::{Pid, gettid};
-use tokio::net::TcpStream;
-use tokio::sync::oneshot;
-use tokio::task::{LocalSet, spawn_local};
+use dyno_web::Web;
 
 use crate::arrivals::{Fingerprints, Log};
+use crate::clock::Clock;
+use crate::control::ControlConnection;
 use crate::counters::Counters;
 use crate::date::Date;
-use crate::error::Error;
+use crate::http::Repeated;
 use crate::live::{Live, Shared};
+use crate::park::Park;
 use crate::prepared::Pages;
 use crate::timer::Timer;
 use crate::tls::Tls;
-use crate::{connection, dns};
 
-/// How long accepting rests after an error that more attempts would only repeat, as a lack of descriptors.
-const REST: Duration = Duration::from_millis(10);
-
-/// What a thread of an origin is made from.
-pub(crate) struct Plan {
-    pub(crate) index: usize,
-    pub(crate) cpu: Option<usize>,
-    pub(crate) web: Arc<Web>,
-    pub(crate) pages: Arc<Pages>,
-    pub(crate) tls: Arc<Tls>,
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) fingerprints: Fingerprints,
-    pub(crate) log_arrivals: bool,
-    pub(crate) listeners: Vec<(Scheme, TcpListener)>,
-    pub(crate) names_udp: Vec<UdpSocket>,
-    pub(crate) names_tcp: Vec<TcpListener>,
-}
-
-/// What a thread leaves behind.
+/// What a thread has seen of a trial.
 pub(crate) type Seen = (Counters, Log);
+
+/// An order to a thread: hand over what it has seen, and begin anew.
+pub(crate) struct TurnOver {
+    pub(crate) log_arrivals: bool,
+    pub(crate) seen: mpsc::Sender<Seen>,
+}
 
 /// What the tasks of one thread share.
 pub(crate) struct Worker {
@@ -55,146 +39,54 @@ pub(crate) struct Worker {
     pub(crate) log: RefCell<Log>,
     pub(crate) fingerprints: Fingerprints,
     pub(crate) timer: Rc<Timer>,
+    pub(crate) clock: Clock,
     pub(crate) date: Date,
-    index: usize,
-    connections: Cell<u64>,
+    pub(crate) repeated: RefCell<Repeated>,
+    pub(crate) park: Park,
+    /// Whether addresses decide about connections.
+    pub(crate) faulty_blocks: bool,
+    pub(crate) control: Option<mpsc::Sender<ControlConnection>>,
+    pub(crate) index: usize,
+    pub(crate) connections: Cell<u64>,
+    /// How often it has begun anew.
+    pub(crate) turns: Cell<u64>,
+    /// When the last call began that handed bytes to the kernel.
+    ///
+    /// Not when it returned: on a busy CPU the client may have read all of them before the thread goes on.
+    pub(crate) sending_since: Cell<Instant>,
 }
 
 impl Worker {
+    /// What says whether another trial has begun meanwhile.
+    pub(crate) fn turn(&self) -> u64 {
+        self.turns.get()
+    }
+
+    /// Hands over what was seen, and begins anew.
+    pub(crate) fn turn_over(&self, order: &TurnOver) {
+        self.turns.set(self.turns.get() + 1);
+        // What is kept points into the log.
+        self.repeated.take();
+        let counters = self.counters.replace(Counters::new());
+        let log = self.log.borrow_mut().turn_over(order.log_arrivals);
+        // Whoever has given the order and does not wait does not want it.
+        drop(order.seen.send((counters, log)));
+    }
+
+    /// Notes that bytes are being handed to the kernel.
+    pub(crate) fn begin_sending(&self) {
+        self.sending_since.set(Instant::now());
+    }
+
     /// The thread's own part of what can be read from outside.
     pub(crate) fn live(&self) -> &Live {
         &self.shared.live[self.index]
     }
 
     /// A number that no other connection of the origin has, counted from 1 in a thread.
-    fn next_connection(&self) -> u64 {
+    pub(crate) fn next_connection(&self) -> u64 {
         let own = self.connections.get();
         self.connections.set(own + 1);
         own * self.shared.live.len() as u64 + self.index as u64 + 1
-    }
-}
-
-/// Serves until told to stop; says over `ready` which thread it is, or why it could not begin.
-pub(crate) fn run(
-    plan: Plan,
-    ready: &mpsc::Sender<Result<Pid, Error>>,
-    stop: oneshot::Receiver<()>,
-) -> Option<Seen> {
-    let runtime = pin(plan.cpu).and_then(|()| {
-        let mut builder = tokio::runtime::Builder::new_current_thread();
-        builder.enable_io().build().map_err(Error::Thread)
-    });
-    let runtime = match runtime {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            // Whoever started the thread has gone if nobody listens.
-            drop(ready.send(Err(error)));
-            return None;
-        }
-    };
-    let tasks = LocalSet::new();
-    let begun = tasks.block_on(&runtime, async { begin(plan) });
-    let worker = match begun {
-        Ok(worker) => worker,
-        Err(error) => {
-            drop(ready.send(Err(Error::Thread(error))));
-            return None;
-        }
-    };
-    drop(ready.send(Ok(gettid())));
-    // A sender that has gone means the same as one that says so.
-    drop(tasks.block_on(&runtime, stop));
-    // Ends all tasks, which hold the worker too.
-    drop(tasks);
-    drop(runtime);
-    let worker = Rc::into_inner(worker).expect("all tasks have ended");
-    Some((worker.counters.into_inner(), worker.log.into_inner()))
-}
-
-fn pin(cpu: Option<usize>) -> Result<(), Error> {
-    let Some(cpu) = cpu else {
-        return Ok(());
-    };
-    let invalid = || Error::Pin {
-        cpu,
-        source: io::ErrorKind::InvalidInput.into(),
-    };
-    let mut cpus = rustix::thread::CpuSet::new();
-    if cpu >= rustix::thread::CpuSet::MAX_CPU {
-        return Err(invalid());
-    }
-    cpus.set(cpu);
-    rustix::thread::sched_setaffinity(None, &cpus).map_err(|error| Error::Pin {
-        cpu,
-        source: error.into(),
-    })
-}
-
-/// Starts the tasks that accept.
-fn begin(plan: Plan) -> io::Result<Rc<Worker>> {
-    let worker = Rc::new(Worker {
-        counters: RefCell::new(Counters::new()),
-        log: RefCell::new(Log::new(plan.fingerprints.clone(), plan.log_arrivals)),
-        web: plan.web,
-        pages: plan.pages,
-        tls: plan.tls,
-        shared: plan.shared,
-        fingerprints: plan.fingerprints,
-        timer: Timer::new()?,
-        date: Date::default(),
-        index: plan.index,
-        connections: Cell::new(0),
-    });
-    let timer = worker.timer.clone();
-    spawn_local(async move { timer.run().await });
-    for (scheme, listener) in plan.listeners {
-        let listener = tokio::net::TcpListener::from_std(listener)?;
-        let worker = worker.clone();
-        spawn_local(async move {
-            accept(&worker.clone(), &listener, |stream, local| {
-                let connection = connection::Accepted {
-                    worker: worker.clone(),
-                    scheme,
-                    number: worker.next_connection(),
-                    local,
-                };
-                spawn_local(connection::serve(connection, stream));
-            })
-            .await;
-        });
-    }
-    for socket in plan.names_udp {
-        let socket = Rc::new(tokio::net::UdpSocket::from_std(socket)?);
-        spawn_local(dns::serve_udp(worker.clone(), socket));
-    }
-    for listener in plan.names_tcp {
-        let listener = tokio::net::TcpListener::from_std(listener)?;
-        let worker = worker.clone();
-        spawn_local(async move {
-            accept(&worker.clone(), &listener, |stream, _| {
-                spawn_local(dns::serve_tcp(worker.clone(), stream));
-            })
-            .await;
-        });
-    }
-    Ok(worker)
-}
-
-/// Accepts for ever.
-async fn accept(
-    worker: &Worker,
-    listener: &tokio::net::TcpListener,
-    mut accepted: impl FnMut(TcpStream, SocketAddr),
-) {
-    loop {
-        let stream = listener.accept().await.map(|(stream, _)| stream);
-        match stream.and_then(|stream| stream.local_addr().map(|local| (stream, local))) {
-            Ok((stream, local)) => accepted(stream, local),
-            // A connection that was given up before it was accepted is no reason to rest.
-            Err(error)
-                if error.kind() == io::ErrorKind::ConnectionAborted
-                    || error.kind() == io::ErrorKind::NotConnected => {}
-            Err(_) => worker.timer.until(std::time::Instant::now() + REST).await,
-        }
     }
 }

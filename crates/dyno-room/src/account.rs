@@ -1,11 +1,18 @@
 //! What a trial cost, as the engine's report has it: every field's name is a key of the report.
 
+use std::net::IpAddr;
+
+use crate::cpu_time::CpuTime;
+use crate::link::LinkAccount;
+use crate::steering::ReceiveSteering;
 use serde::{Deserialize, Serialize};
 
 /// How a trial ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
+    /// A server was driven until its driver had ended, and was then ended itself.
+    Ok,
     /// The subject ended by itself.
     Exited,
     /// A signal that was not the room's ended the subject.
@@ -14,8 +21,16 @@ pub enum Outcome {
     Deadline,
     /// The engine was told to stop.
     Interrupted,
-    /// The subject could not be executed.
+    /// The subject, or the driver of a server, could not be executed.
     FailedToStart,
+    /// A server accepted no connection in time.
+    NeverListened,
+    /// A server ended by itself.
+    Died,
+    /// The peer program was not ready in time, so that the subject was not started.
+    PeerFailed,
+    /// The link was not what was asked for, so that the subject was not started.
+    LinkLimited,
 }
 
 /// Where the figures of CPU time come from.
@@ -30,15 +45,6 @@ pub enum Accounting {
     /// `wait4`: complete, since all that is left is killed and reaped.
     #[serde(rename = "rusage")]
     Rusage,
-}
-
-/// Processor time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CpuTime {
-    /// In user space.
-    pub cpu_user_ns: u64,
-    /// In the kernel on its behalf.
-    pub cpu_system_ns: u64,
 }
 
 /// What the subject did and cost.
@@ -63,6 +69,10 @@ pub struct SubjectAccount {
     pub peak_memory_bytes: Option<u64>,
     /// Samples of the tree's proportional set size: nanoseconds since exec, bytes.
     pub memory: Vec<(u64, u64)>,
+    /// The tree's processor time over the trial: nanoseconds since exec, then in user space and in the kernel so far; empty where no
+    /// control group accounts.
+    #[serde(rename = "cpu")]
+    pub cpu_series: Vec<(u64, u64, u64)>,
     /// Where the processor time comes from.
     pub accounting: Accounting,
     /// The limit that was asked for.
@@ -73,14 +83,14 @@ pub struct SubjectAccount {
     pub memory_limit_reason: Option<String>,
     /// Whether the kernel killed a process of the subject for want of memory.
     pub out_of_memory: bool,
-    /// Bytes that left the subject's end of the link, with link headers.
-    pub sent_bytes: u64,
+    /// Bytes that left the subject's end of the link, with link headers; absent on the machine's own network.
+    pub sent_bytes: Option<u64>,
     /// Bytes that came to the subject's end of the link, with link headers.
-    pub received_bytes: u64,
+    pub received_bytes: Option<u64>,
     /// Packets that left (one may be a batch of segments).
-    pub sent_packets: u64,
+    pub sent_packets: Option<u64>,
     /// Packets that came.
-    pub received_packets: u64,
+    pub received_packets: Option<u64>,
 }
 
 /// What one CPU did between the subject's exec and its end.
@@ -133,10 +143,65 @@ pub struct PeerAccount {
     /// Processor time of its whole tree.
     #[serde(flatten)]
     pub cpu: CpuTime,
+    /// From its exec until it accepted a connection; absent when nobody waited for that, or in vain.
+    pub ready_ns: Option<u64>,
+}
+
+/// How a server fared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerState {
+    /// It accepted connections until it was asked to end, and then ended.
+    Served,
+    /// It accepted none in time.
+    NeverListened,
+    /// It ended by itself.
+    Died,
+    /// It did not end when it was asked to, and was killed.
+    Outlived,
+}
+
+/// What is known of a subject as a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ServerAccount {
+    /// Where it was to listen.
+    pub address: IpAddr,
+    /// On which port.
+    pub port: u16,
+    /// From its exec until it accepted a connection; absent when it never did.
+    pub ready_ns: Option<u64>,
+    /// How it fared.
+    pub state: ServerState,
+    /// From when it was asked to end until it had; absent when it ended unasked.
+    pub ended_after_ns: Option<u64>,
+    /// Samples of the tree's open descriptors: nanoseconds since exec, their number.
+    pub descriptors: Vec<(u64, u64)>,
+    /// The most that one process had.
+    pub most_descriptors_of_one_process: Option<u64>,
+    /// How many that process might have had.
+    pub descriptor_limit: Option<u64>,
+}
+
+/// What the driver of a server did and cost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DriverAccount {
+    /// Program and arguments (invalid UTF-8 replaced).
+    pub argv: Vec<String>,
+    /// Its exit code, when it ended by itself.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Processor time of its whole tree.
+    #[serde(flatten)]
+    pub cpu: CpuTime,
+    /// Its exec, counted from the server's.
+    pub started_ns: u64,
+    /// From its exec to the end of all that it started.
+    pub wall_ns: u64,
 }
 
 /// All that the room knows when a trial is over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ending {
     /// How it ended.
     pub outcome: Outcome,
@@ -144,11 +209,19 @@ pub struct Ending {
     pub reason: Option<String>,
     /// The subject.
     pub subject: SubjectAccount,
-    /// The engine's processor time between the subject's exec and its end.
+    /// The engine's processor time between the subject's exec and its end, without the link's.
     pub engine: CpuTime,
+    /// The link, where there was one.
+    pub link: Option<LinkAccount>,
     /// The peer program, where there was one.
     pub peer: Option<PeerAccount>,
-    /// The CPUs that were pinned to.
+    /// The subject as a server, if it is one.
+    pub server: Option<ServerAccount>,
+    /// The driver of a server; absent when it was not started.
+    pub driver: Option<DriverAccount>,
+    /// On whose CPUs packets were received.
+    pub receive_steering: ReceiveSteering,
+    /// The CPUs that were pinned to; with a driver, while it ran, and so for all that follows and for the engine.
     pub cpus: Vec<CpuAccount>,
     /// Pressure, where the kernel tells.
     pub pressure: Option<Pressure>,
@@ -159,7 +232,8 @@ pub struct Ending {
 
 impl Ending {
     /// The exit status that stands for this ending: the subject's own (128 + N when signal N ended it),
-    /// 124 for the deadline, 130 when interrupted, 127 when it could not be executed.
+    /// 124 for the deadline, 130 when interrupted, 127 when it could not be executed, 125 when its link was not what was asked for or
+    /// its peer not ready. A server of which all is known has zero, however it fared.
     #[must_use]
     pub fn exit_status(&self) -> u8 {
         let status = match self.outcome {
@@ -168,6 +242,8 @@ impl Ending {
             Outcome::Deadline => 124,
             Outcome::Interrupted => 130,
             Outcome::FailedToStart => 127,
+            Outcome::LinkLimited | Outcome::PeerFailed => 125,
+            Outcome::Ok | Outcome::NeverListened | Outcome::Died => 0,
         };
         u8::try_from(status & 0xff).unwrap_or(u8::MAX)
     }

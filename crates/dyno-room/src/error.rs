@@ -25,7 +25,7 @@ pub enum RoomError {
     },
     /// The room's first process ended before its subject did.
     #[error(
-        "the room's first process ended unexpectedly ({how}); whatever ran in the room was killed with it"
+        "the room's first process ended unexpectedly ({how}); whatever ran in the room was killed with it; start it again"
     )]
     InitEnded {
         /// How it ended: a signal or an exit code.

@@ -1,10 +1,13 @@
 //! The files that the room lays over the machine's: where they lie and what is in them.
 
+use std::fmt::Write as _;
+use std::net::IpAddr;
 use std::path::Path;
 
 use crate::addresses::PEER_V4;
 use crate::java_keystore::java_keystore;
 use crate::options::Authority;
+use crate::protocol::NameFiles;
 use crate::subject_hash::subject_hash;
 
 /// The room's own folder, on a tmpfs that dies with it.
@@ -18,8 +21,19 @@ pub(crate) const CERTIFICATES: &str = "/etc/ssl/certs";
 /// The bundle there.
 pub(crate) const BUNDLE: &str = "/etc/ssl/certs/ca-certificates.crt";
 
+/// A peer program's name in full, for whoever does not take one without a dot.
+const PEER_NAME: &str = "peer.example";
+
+/// The names of a sealed room.
+pub(crate) fn sealed_names(hostname: &str) -> NameFiles {
+    NameFiles {
+        hosts: hosts(hostname),
+        resolver: resolver_configuration(),
+    }
+}
+
 /// Name lookup goes to the peer's end of the link.
-pub(crate) fn resolver_configuration() -> String {
+fn resolver_configuration() -> String {
     format!("nameserver {}\n", PEER_V4.address)
 }
 
@@ -29,11 +43,21 @@ pub(crate) fn name_service_switch() -> &'static str {
 }
 
 /// The hosts file: this host's own name must be in it (curb of Ruby looks it up), and a peer program can be called by name.
-pub(crate) fn hosts(hostname: &str) -> String {
+fn hosts(hostname: &str) -> String {
     format!(
-        "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 {hostname}\n{} peer\n",
+        "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 {hostname}\n{} peer {PEER_NAME}\n",
         PEER_V4.address
     )
+}
+
+/// The hosts file of a subject on the machine's own network: the machine's, with these hosts before it.
+pub(crate) fn hosts_besides(hosts: &[(String, IpAddr)], hostname: &str, machine: &str) -> String {
+    let mut text = format!("127.0.1.1 {hostname}\n");
+    for (name, address) in hosts {
+        let _ = writeln!(text, "{address} {name}");
+    }
+    text.push_str(machine);
+    text
 }
 
 /// One file of the directory of certificates: its path in there and its content.
@@ -88,6 +112,20 @@ mod tests {
     #[test]
     fn the_hosts_file_names_this_host() {
         assert!(hosts("subject").contains("\n127.0.1.1 subject\n"));
+    }
+
+    #[test]
+    fn the_hosts_file_names_a_peer_program() {
+        assert!(hosts("subject").contains("\n198.18.0.1 peer peer.example\n"));
+    }
+
+    #[test]
+    fn hosts_of_other_machines_come_before_those_that_the_machine_knows() {
+        let hosts = [("other".to_owned(), [192, 0, 2, 1].into())];
+        assert_eq!(
+            hosts_besides(&hosts, "subject", "127.0.0.1 localhost\n192.0.2.9 other\n"),
+            "127.0.1.1 subject\n192.0.2.1 other\n127.0.0.1 localhost\n192.0.2.9 other\n"
+        );
     }
 
     #[test]

@@ -5,28 +5,27 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 
-use crate::account::CpuTime;
 use crate::channel::Channel;
 use crate::cpu::CpuSet;
+use crate::cpu_time::{CpuTime, NANOSECONDS_PER_SECOND};
 use crate::error::{Result, RoomError, Step};
 use crate::mounts;
 use crate::options::Furnishing;
 use crate::peer::Peer;
 use crate::process::{self, Ended, Reaped};
 use crate::program::Streams;
-use crate::protocol::{Cause, Event, Instants, Program, Request};
+use crate::protocol::{Cause, Event, Instants, NameFiles, Program, Request};
 use crate::signals::Signals;
 use crate::subject::{Subject, SubjectPlace};
 
 /// Between asking a subject to end and killing it.
 const GRACE_NS: u64 = 2_000_000_000;
-const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
 /// What the room's first process is given at its birth.
 #[derive(Debug)]
 pub(crate) struct InitOptions {
     pub(crate) channel: Channel,
-    pub(crate) subject_namespace: OwnedFd,
+    pub(crate) subject_namespace: Option<OwnedFd>,
     pub(crate) group_entries: Vec<OwnedFd>,
     pub(crate) subject_cpus: CpuSet,
     pub(crate) hostname: String,
@@ -37,9 +36,13 @@ pub(crate) fn run(options: InitOptions) {
     // The parent is outside of this PID namespace, so that its number tells nothing here; if it is gone already, the line is closed.
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     process::reset_signal_actions();
-    let kept: Vec<BorrowedFd> = [options.channel.as_fd(), options.subject_namespace.as_fd()]
+    let descriptors = options
+        .subject_namespace
+        .iter()
+        .chain(&options.group_entries);
+    let kept: Vec<BorrowedFd> = [options.channel.as_fd()]
         .into_iter()
-        .chain(options.group_entries.iter().map(AsFd::as_fd))
+        .chain(descriptors.map(AsFd::as_fd))
         .collect();
     process::close_all_but(&kept);
     match Init::prepare(options) {
@@ -55,9 +58,10 @@ struct Init {
     channel: Channel,
     signals: Signals,
     place: SubjectPlace,
-    hostname: String,
     subject: Option<Subject>,
     peer: Option<Peer>,
+    /// The peer is the subject's driver.
+    is_driven: bool,
     subject_cpu: CpuTime,
 }
 
@@ -77,9 +81,9 @@ impl Init {
                     group_entries: options.group_entries,
                     cpus: options.subject_cpus,
                 },
-                hostname: options.hostname,
                 subject: None,
                 peer: None,
+                is_driven: false,
                 subject_cpu: CpuTime::default(),
             }),
         }
@@ -140,7 +144,10 @@ impl Init {
     /// Accounts for a child that has changed its state; true when it is the subject and has ended.
     fn record(&mut self, reaped: Reaped, at: Instants) -> bool {
         if let Some(peer) = self.peer.as_mut().filter(|peer| peer.pid() == reaped.pid) {
-            peer.ended(&reaped);
+            if peer.ended(&reaped, at) {
+                let end = peer.end();
+                self.tell(&Event::PeerEnded(end));
+            }
             return false;
         }
         let is_subject = self
@@ -166,6 +173,8 @@ impl Init {
                 exit_code,
                 signal,
                 cause: subject.cause(),
+                asked_ns: subject.asked_ns(),
+                is_deaf: subject.is_deaf(),
             });
         }
         is_subject
@@ -198,8 +207,15 @@ impl Init {
             return false;
         };
         let answer = match request {
-            Request::Furnish(furnishing) => self.furnish(&furnishing),
-            Request::StartPeer(program) => self.start_peer(&program, descriptors),
+            Request::Furnish { furnishing, names } => furnish(&furnishing, &names),
+            Request::StartPeer {
+                program,
+                grace_ns,
+                is_driver,
+            } => {
+                self.is_driven = is_driver;
+                self.start_peer(&program, descriptors, grace_ns)
+            }
             Request::StartSubject {
                 program,
                 deadline_ns,
@@ -209,21 +225,25 @@ impl Init {
                 self.end_subject(Cause::Stopped);
                 return true;
             }
+            Request::Leave => {
+                self.finish();
+                return false;
+            }
         };
         self.tell(&answer.unwrap_or_else(|error| Event::Failed(error.to_string())));
         true
     }
 
-    fn furnish(&self, furnishing: &Furnishing) -> Result<Event> {
-        mounts::furnish(furnishing, &self.hostname)?;
-        Ok(Event::Furnished)
-    }
-
-    fn start_peer(&mut self, program: &Program, descriptors: Vec<OwnedFd>) -> Result<Event> {
-        let peer = Peer::start(program, descriptors)?;
-        let keeper = peer.pid();
+    fn start_peer(
+        &mut self,
+        program: &Program,
+        descriptors: Vec<OwnedFd>,
+        grace_ns: u64,
+    ) -> Result<Event> {
+        let peer = Peer::start(program, descriptors, grace_ns)?;
+        let (keeper, at) = (peer.pid(), peer.started());
         self.peer = Some(peer);
-        Ok(Event::PeerStarted { keeper })
+        Ok(Event::PeerStarted { keeper, at })
     }
 
     fn start_subject(
@@ -256,10 +276,19 @@ impl Init {
         if let Some(subject) = self.subject.as_mut() {
             subject.end(cause, GRACE_NS);
         }
+        // One that drives the subject has nothing to do any more; any other serves it until its end.
+        if let Some(driver) = self.peer.as_mut().filter(|_| self.is_driven) {
+            driver.end_all();
+        }
     }
 
     fn tell(&self, event: &Event) {
         // When nobody listens any more, the next look at the line ends this process.
         let _ = self.channel.send(event, &[]);
     }
+}
+
+fn furnish(furnishing: &Furnishing, names: &NameFiles) -> Result<Event> {
+    mounts::furnish(furnishing, names)?;
+    Ok(Event::Furnished)
 }

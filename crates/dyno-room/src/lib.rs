@@ -27,38 +27,59 @@ mod capabilities;
 mod channel;
 mod control_group;
 mod cpu;
+mod cpu_series;
+mod cpu_time;
 mod der;
+mod descriptors;
 mod environment;
 mod error;
 mod facts;
 mod files;
 mod init;
+mod init_process;
 mod java_keystore;
 mod leftovers;
+mod link;
 mod machine_window;
-mod memory;
 mod mounts;
 mod namespaces;
 mod netlink;
 mod network;
+mod network_plan;
 mod options;
 mod peer;
+mod peer_in_room;
 mod process;
 mod program;
 mod protocol;
+mod readiness;
 mod room;
 mod running;
 mod signals;
+mod steering;
 mod subject;
 mod subject_hash;
+mod tree_sampler;
 
 pub use account::{
-    Accounting, CpuAccount, CpuRole, CpuTime, Ending, Outcome, PeerAccount, Pressure,
-    SubjectAccount,
+    Accounting, CpuAccount, CpuRole, DriverAccount, Ending, Outcome, PeerAccount, Pressure,
+    ServerAccount, ServerState, SubjectAccount,
 };
 pub use cpu::CpuSet;
+pub use cpu_time::CpuTime;
 pub use error::{Result, RoomError};
 pub use facts::{Fact, Fitness, Value, facts};
-pub use options::{Authority, Environment, Furnishing, PeerOptions, RoomOptions, SubjectOptions};
+pub use link::{
+    Goodput, Lateness, LinkAccount, LinkCheck, LinkMeasured, LinkOptions, LinkVerdict,
+    OffloadAccount, RoundTrips, WayAccount,
+};
+pub use machine_window::MachineSnapshot;
+pub use options::{
+    Authority, Environment, Furnishing, PeerOptions, RoomOptions, ServerOptions, SubjectOptions,
+    Surroundings,
+};
+pub use peer_in_room::PeerState;
+pub use process::ended_children_cpu_time;
 pub use room::Room;
 pub use running::{Running, Stopper};
+pub use steering::ReceiveSteering;

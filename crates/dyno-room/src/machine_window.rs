@@ -2,17 +2,16 @@
 
 use std::fs;
 
-use crate::account::{CpuAccount, CpuRole, CpuTime, Pressure};
+use crate::account::{CpuAccount, CpuRole, Pressure};
 use crate::control_group::Quotas;
 use crate::cpu::CpuSet;
+use crate::cpu_time::{CpuTime, NANOSECONDS_PER_SECOND};
 use crate::process::own_cpu_time;
 use crate::protocol::Instants;
 
-const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
-
 /// Counters of the machine and of this process at one moment.
 #[derive(Debug, Clone)]
-pub(crate) struct MachineSnapshot {
+pub struct MachineSnapshot {
     at: Instants,
     stat: String,
     pressure: Option<Pressure>,
@@ -22,7 +21,8 @@ pub(crate) struct MachineSnapshot {
 
 impl MachineSnapshot {
     /// Now.
-    pub(crate) fn take() -> Self {
+    #[must_use]
+    pub fn take() -> Self {
         Self {
             at: Instants::now(),
             stat: fs::read_to_string("/proc/stat").unwrap_or_default(),
@@ -33,12 +33,8 @@ impl MachineSnapshot {
     }
 
     /// What the CPUs of these sets did since an earlier moment.
-    pub(crate) fn cpus_since(
-        &self,
-        earlier: &Self,
-        engine: &CpuSet,
-        subject: &CpuSet,
-    ) -> Vec<CpuAccount> {
+    #[must_use]
+    pub fn cpus_since(&self, earlier: &Self, engine: &CpuSet, subject: &CpuSet) -> Vec<CpuAccount> {
         let tick_ns = NANOSECONDS_PER_SECOND / rustix::param::clock_ticks_per_second().max(1);
         let window_ns = self.at.monotonic_ns.saturating_sub(earlier.at.monotonic_ns);
         let roles = |cpu| match (engine.contains(cpu), subject.contains(cpu)) {
@@ -63,7 +59,8 @@ impl MachineSnapshot {
     }
 
     /// The pressure since an earlier moment.
-    pub(crate) fn pressure_since(&self, earlier: &Self) -> Option<Pressure> {
+    #[must_use]
+    pub fn pressure_since(&self, earlier: &Self) -> Option<Pressure> {
         let (now, before) = (self.pressure?, earlier.pressure?);
         Some(Pressure {
             cpu_some_us: now.cpu_some_us.saturating_sub(before.cpu_some_us),
@@ -73,22 +70,15 @@ impl MachineSnapshot {
     }
 
     /// How long quotas kept processes from their CPUs since an earlier moment.
-    pub(crate) fn throttled_since(&self, earlier: &Self) -> Option<u64> {
+    #[must_use]
+    pub fn throttled_since(&self, earlier: &Self) -> Option<u64> {
         self.quotas.throttled_since(&earlier.quotas)
     }
 
     /// This process's processor time since an earlier moment.
-    pub(crate) fn engine_since(&self, earlier: &Self) -> CpuTime {
-        CpuTime {
-            cpu_user_ns: self
-                .engine
-                .cpu_user_ns
-                .saturating_sub(earlier.engine.cpu_user_ns),
-            cpu_system_ns: self
-                .engine
-                .cpu_system_ns
-                .saturating_sub(earlier.engine.cpu_system_ns),
-        }
+    #[must_use]
+    pub fn engine_since(&self, earlier: &Self) -> CpuTime {
+        self.engine.since(earlier.engine)
     }
 }
 

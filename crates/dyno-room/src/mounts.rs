@@ -12,6 +12,7 @@ use rustix::mount::{
 use crate::error::{Result, RoomError, Step};
 use crate::files::{self, BUNDLE, CERTIFICATES, FOLDER, HOME, TEMPORARY};
 use crate::options::Furnishing;
+use crate::protocol::NameFiles;
 
 /// Symbolic links that are followed before giving up, as in the kernel.
 const MAXIMUM_LINKS: usize = 40;
@@ -67,15 +68,12 @@ fn create_directory(path: &Path, mode: u32) -> Result<()> {
 }
 
 /// Lays the room's files over the machine's.
-pub(crate) fn furnish(furnishing: &Furnishing, hostname: &str) -> Result<()> {
+pub(crate) fn furnish(furnishing: &Furnishing, names: &NameFiles) -> Result<()> {
     let mut overlays = Overlays::default();
     for (path, content) in [
-        ("/etc/resolv.conf", files::resolver_configuration()),
-        ("/etc/hosts", files::hosts(hostname)),
-        (
-            "/etc/nsswitch.conf",
-            files::name_service_switch().to_owned(),
-        ),
+        ("/etc/resolv.conf", names.resolver.as_str()),
+        ("/etc/hosts", &names.hosts),
+        ("/etc/nsswitch.conf", files::name_service_switch()),
     ] {
         lay_file(Path::new(path), content.as_bytes(), &mut overlays)?;
     }

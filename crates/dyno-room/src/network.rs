@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::thread::sleep;
@@ -10,16 +9,12 @@ use std::time::{Duration, Instant};
 
 use rustix::thread::UnshareFlags;
 
-use crate::addresses::{
-    CLOSED_GATEWAY_V4, CLOSED_GATEWAY_V6, CLOSED_HOST_V4, CLOSED_HOST_V6, CLOSED_V4, CLOSED_V6,
-    DEFAULT_V4, DEFAULT_V6, PEER_V4, PEER_V6, Prefix, SILENT_V4, SILENT_V6, SUBJECT_V4, SUBJECT_V6,
-    WEB_V4, WEB_V6,
-};
 use crate::error::{Result, RoomError, Step};
+use crate::link::{Ends, Tun, Unread};
 use crate::namespaces::unshare;
-use crate::netlink::{
-    Device, Hop, LinkCounters, Message, Netlink, Table, VethEnd, add_address, add_neighbour,
-    add_route, add_veth, bring_up,
+use crate::netlink::{Device, LinkCounters, Netlink, Sending, VethEnd, add_veth};
+use crate::network_plan::{
+    FROM_CLOSED, Setup, TO_CLOSED, TO_PEER, TO_SUBJECT, closed_plan, peer_plan, subject_plan,
 };
 
 /// How long the links may take to come up, and how often to look.
@@ -48,27 +43,6 @@ const ENDS: &[(&str, &str)] = &[
 /// The peer forwards to the namespace where nothing listens.
 const FORWARDING: &[(&str, &str)] = &[("ipv4/ip_forward", "1"), ("ipv6/conf/all/forwarding", "1")];
 
-const TO_SUBJECT: VethEnd = VethEnd {
-    name: "subject",
-    device: Device(2),
-    hardware_address: [2, 0, 198, 18, 0, 1],
-};
-const TO_PEER: VethEnd = VethEnd {
-    name: "eth0",
-    device: Device(2),
-    hardware_address: [2, 0, 198, 18, 0, 2],
-};
-const TO_CLOSED: VethEnd = VethEnd {
-    name: "closed",
-    device: Device(3),
-    hardware_address: [2, 0, 198, 18, 0, 5],
-};
-const FROM_CLOSED: VethEnd = VethEnd {
-    name: "peer",
-    device: Device(2),
-    hardware_address: [2, 0, 198, 18, 0, 6],
-};
-
 /// The room's network. This process is in the peer's namespace; the other two live as long as this value or a process in them.
 #[derive(Debug)]
 pub(crate) struct Network {
@@ -77,18 +51,32 @@ pub(crate) struct Network {
     peer: Netlink,
     closed: Netlink,
     closed_namespace: OwnedFd,
+    /// The devices of an emulated link, until its emulator has them.
+    ends: Option<Ends>,
+    emulated: Option<Sending>,
+    /// What had gone through both ends when the subject started.
+    before: (LinkCounters, LinkCounters),
     pub(crate) has_ipv6: bool,
     pub(crate) refused_settings: Vec<String>,
 }
 
 impl Network {
     /// Makes the three namespaces and joins them; this process ends up in the peer's.
-    pub(crate) fn build() -> Result<Self> {
+    ///
+    /// Subject and peer are joined by a veth pair, or by the two ends of an emulated link, which send like this.
+    pub(crate) fn build(emulated: Option<Sending>) -> Result<Self> {
         let has_ipv6 = Path::new("/proc/sys/net/ipv6").exists();
         let mut refused = Vec::new();
+        let end = |of: VethEnd| {
+            let make =
+                |sending: Sending| Tun::make(of.name, of.device, sending.longest_bytes.is_some());
+            emulated.map(make).transpose()
+        };
         let (closed_namespace, closed) = new_namespace(&[EVERYWHERE], &mut refused)?;
         let (subject_namespace, subject) = new_namespace(&[EVERYWHERE, ENDS], &mut refused)?;
+        let subject_end = end(TO_PEER)?;
         let (_, peer) = new_namespace(&[EVERYWHERE, ENDS, FORWARDING], &mut refused)?;
+        let peer_end = end(TO_SUBJECT)?;
         refused.sort();
         refused.dedup();
         let mut network = Self {
@@ -97,6 +85,11 @@ impl Network {
             peer,
             closed,
             closed_namespace,
+            ends: subject_end
+                .zip(peer_end)
+                .map(|(subject, peer)| Ends { subject, peer }),
+            emulated,
+            before: (LinkCounters::default(), LinkCounters::default()),
             has_ipv6,
             refused_settings: refused,
         };
@@ -104,23 +97,51 @@ impl Network {
         Ok(network)
     }
 
+    /// The devices of an emulated link; the caller's from now on.
+    pub(crate) fn take_ends(&mut self) -> Option<Ends> {
+        self.ends.take()
+    }
+
     /// A handle on the subject's namespace.
     pub(crate) fn subject_namespace(&self) -> &OwnedFd {
         &self.subject_namespace
     }
 
-    /// What went through the subject's end of the link so far.
+    /// The subject starts: what went through before is not its own.
+    pub(crate) fn begin(&mut self) -> Result<()> {
+        self.before = (
+            self.subject.counters(TO_PEER.device)?,
+            self.peer.counters(TO_SUBJECT.device)?,
+        );
+        Ok(())
+    }
+
+    /// What went through the subject's end of the link since it started.
     pub(crate) fn counters(&mut self) -> Result<LinkCounters> {
-        self.subject.counters(TO_PEER.device)
+        Ok(self.subject.counters(TO_PEER.device)?.since(&self.before.0))
+    }
+
+    /// What an emulator did not read in time since the subject started.
+    pub(crate) fn unread(&mut self) -> Result<Unread> {
+        let peer = self.peer.counters(TO_SUBJECT.device)?.since(&self.before.1);
+        Ok(Unread {
+            up: self.counters()?.dropped_packets,
+            down: peer.dropped_packets,
+        })
     }
 
     /// Waits until packets pass through every link: the kernel notices a carrier a moment after both ends are up, and drops what is
     /// sent before. A lost first packet would cost the subject a second.
     pub(crate) fn wait_until_operational(&mut self) -> Result<()> {
         let start = Instant::now();
+        // The ends of an emulated link pass packets as soon as they are up, and never say so.
+        let joined = usize::from(self.emulated.is_none());
         for (netlink, devices) in [
-            (&mut self.peer, &[TO_SUBJECT.device, TO_CLOSED.device][..]),
-            (&mut self.subject, &[TO_PEER.device]),
+            (
+                &mut self.peer,
+                &[TO_CLOSED.device, TO_SUBJECT.device][..=joined],
+            ),
+            (&mut self.subject, &[TO_PEER.device][..joined]),
             (&mut self.closed, &[FROM_CLOSED.device]),
         ] {
             for &device in devices {
@@ -138,10 +159,12 @@ impl Network {
     }
 
     fn join(&mut self) -> Result<()> {
-        for (near, far, namespace) in [
-            (TO_SUBJECT, TO_PEER, &self.subject_namespace),
+        let veths = [
             (TO_CLOSED, FROM_CLOSED, &self.closed_namespace),
-        ] {
+            (TO_SUBJECT, TO_PEER, &self.subject_namespace),
+        ];
+        let joined = usize::from(self.emulated.is_none());
+        for &(near, far, namespace) in &veths[..=joined] {
             self.peer
                 .execute(
                     || format!("creating the link `{}`", near.name),
@@ -151,11 +174,18 @@ impl Network {
                     error.with_cure("the kernel needs veth devices (modprobe veth)")
                 })?;
         }
-        for plan in [&peer_plan()[..], &subject_plan()[..], &closed_plan()[..]]
-            .into_iter()
-            .zip([&mut self.peer, &mut self.subject, &mut self.closed])
-        {
-            let (steps, netlink) = plan;
+        let plans = [
+            (
+                &mut self.peer,
+                ends_of(TO_SUBJECT.device, self.emulated, peer_plan()),
+            ),
+            (
+                &mut self.subject,
+                ends_of(TO_PEER.device, self.emulated, subject_plan()),
+            ),
+            (&mut self.closed, closed_plan()),
+        ];
+        for (netlink, steps) in plans {
             for step in steps.iter().filter(|step| self.has_ipv6 || step.is_v4()) {
                 netlink.execute(|| format!("network: {step:?}"), &mut step.message())?;
             }
@@ -164,106 +194,13 @@ impl Network {
     }
 }
 
-/// One entry of a namespace's configuration.
-#[derive(Debug, Clone, Copy)]
-enum Setup {
-    Up(Device),
-    Address(Device, Prefix),
-    Neighbour(Device, Prefix, [u8; 6]),
-    Route(Table, Prefix, Hop),
-}
-
-impl Setup {
-    fn is_v4(&self) -> bool {
-        match self {
-            Self::Up(_) => true,
-            Self::Address(_, prefix)
-            | Self::Neighbour(_, prefix, _)
-            | Self::Route(_, prefix, _) => prefix.address.is_ipv4(),
-        }
+/// A plan with the end of an emulated link in the place of an Ethernet, if there is one.
+fn ends_of(end: Device, emulated: Option<Sending>, mut plan: Vec<Setup>) -> Vec<Setup> {
+    if let Some(sending) = emulated {
+        plan.retain(|step| !step.is_neighbour_on(end));
+        plan.insert(0, Setup::Sending(end, sending));
     }
-
-    fn message(&self) -> Message {
-        match *self {
-            Self::Up(device) => bring_up(device),
-            Self::Address(device, prefix) => add_address(device, prefix),
-            Self::Neighbour(device, prefix, hardware_address) => {
-                add_neighbour(device, prefix.address, hardware_address)
-            }
-            Self::Route(table, prefix, hop) => add_route(table, prefix, hop),
-        }
-    }
-}
-
-fn via(gateway: Prefix, end: VethEnd) -> Hop {
-    let address: IpAddr = gateway.address;
-    Hop::Via(address, end.device)
-}
-
-fn peer_plan() -> Vec<Setup> {
-    use Setup::{Address, Neighbour, Route, Up};
-    vec![
-        Up(Device::LOOPBACK),
-        Address(TO_SUBJECT.device, PEER_V4),
-        Address(TO_SUBJECT.device, PEER_V6),
-        Address(TO_CLOSED.device, CLOSED_GATEWAY_V4),
-        Address(TO_CLOSED.device, CLOSED_GATEWAY_V6),
-        Up(TO_SUBJECT.device),
-        Up(TO_CLOSED.device),
-        Neighbour(TO_SUBJECT.device, SUBJECT_V4, TO_PEER.hardware_address),
-        Neighbour(TO_SUBJECT.device, SUBJECT_V6, TO_PEER.hardware_address),
-        Neighbour(
-            TO_CLOSED.device,
-            CLOSED_HOST_V4,
-            FROM_CLOSED.hardware_address,
-        ),
-        Neighbour(
-            TO_CLOSED.device,
-            CLOSED_HOST_V6,
-            FROM_CLOSED.hardware_address,
-        ),
-        Route(Table::Local, WEB_V4, Hop::Local),
-        Route(Table::Local, WEB_V6, Hop::Local),
-        // These must stand in the table of local addresses too: it is looked up first, and within it the longest prefix wins.
-        Route(Table::Local, SILENT_V4, Hop::Blackhole),
-        Route(Table::Local, SILENT_V6, Hop::Blackhole),
-        Route(Table::Local, CLOSED_V4, via(CLOSED_HOST_V4, TO_CLOSED)),
-        Route(Table::Local, CLOSED_V6, via(CLOSED_HOST_V6, TO_CLOSED)),
-    ]
-}
-
-fn subject_plan() -> Vec<Setup> {
-    use Setup::{Address, Neighbour, Route, Up};
-    vec![
-        Up(Device::LOOPBACK),
-        Address(TO_PEER.device, SUBJECT_V4),
-        Address(TO_PEER.device, SUBJECT_V6),
-        Up(TO_PEER.device),
-        Neighbour(TO_PEER.device, PEER_V4, TO_SUBJECT.hardware_address),
-        Neighbour(TO_PEER.device, PEER_V6, TO_SUBJECT.hardware_address),
-        Route(Table::Main, WEB_V4, via(PEER_V4, TO_PEER)),
-        Route(Table::Main, WEB_V6, via(PEER_V6, TO_PEER)),
-        // A stray connection fails at once instead of hanging.
-        Route(Table::Main, DEFAULT_V4, Hop::Unreachable),
-        Route(Table::Main, DEFAULT_V6, Hop::Unreachable),
-    ]
-}
-
-fn closed_plan() -> Vec<Setup> {
-    use Setup::{Address, Neighbour, Route, Up};
-    let device = FROM_CLOSED.device;
-    vec![
-        Up(Device::LOOPBACK),
-        Address(device, CLOSED_HOST_V4),
-        Address(device, CLOSED_HOST_V6),
-        Up(device),
-        Neighbour(device, CLOSED_GATEWAY_V4, TO_CLOSED.hardware_address),
-        Neighbour(device, CLOSED_GATEWAY_V6, TO_CLOSED.hardware_address),
-        Route(Table::Local, CLOSED_V4, Hop::Local),
-        Route(Table::Local, CLOSED_V6, Hop::Local),
-        Route(Table::Main, DEFAULT_V4, via(CLOSED_GATEWAY_V4, FROM_CLOSED)),
-        Route(Table::Main, DEFAULT_V6, via(CLOSED_GATEWAY_V6, FROM_CLOSED)),
-    ]
+    plan
 }
 
 type Settings = &'static [(&'static str, &'static str)];

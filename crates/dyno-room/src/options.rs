@@ -1,6 +1,7 @@
 //! What the caller asks of a room.
 
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,6 +9,18 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::cpu::CpuSet;
+use crate::error::{Result, RoomError};
+use crate::link::LinkOptions;
+
+/// What a subject can reach.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Surroundings {
+    /// A network of the room's own, where nobody is but the peer.
+    #[default]
+    Sealed,
+    /// The machine's own network: the peer is another machine.
+    Machine,
+}
 
 /// The room itself: settled before anything runs in it.
 #[derive(Debug, Clone)]
@@ -20,6 +33,12 @@ pub struct RoomOptions {
     pub memory_limit_bytes: Option<u64>,
     /// The host name that the subject sees.
     pub hostname: String,
+    /// What the subject can reach.
+    pub surroundings: Surroundings,
+    /// What lies between the subject and its peer; absent, they are joined directly.
+    pub link: Option<LinkOptions>,
+    /// Have each end receive packets on its own CPUs, instead of those of the end that sent them; what came of it is reported.
+    pub receive_steering: bool,
 }
 
 impl Default for RoomOptions {
@@ -29,7 +48,25 @@ impl Default for RoomOptions {
             subject_cpus: CpuSet::from([1]),
             memory_limit_bytes: None,
             hostname: "subject".to_owned(),
+            surroundings: Surroundings::Sealed,
+            link: None,
+            receive_steering: false,
         }
+    }
+}
+
+impl RoomOptions {
+    /// The CPU of the link that the room is to have; none without one.
+    pub(crate) fn link_cpu(&self, allowed: &CpuSet) -> Result<Option<usize>> {
+        if self.link.is_some() && self.surroundings == Surroundings::Machine {
+            return Err(RoomError::Invalid {
+                what: "there is no link to emulate on the machine's own network".to_owned(),
+                cure: "leave --link out".to_owned(),
+            });
+        }
+        self.link
+            .map(|link| link.choose_cpu(allowed, &self.engine_cpus, &self.subject_cpus))
+            .transpose()
     }
 }
 
@@ -49,6 +86,8 @@ pub struct Furnishing {
     pub authorities: Vec<Authority>,
     /// Further files to replace by the authorities: a `cacert.pem` of certifi gets PEM, a file named `cacerts` or `*.jks` a Java keystore.
     pub trust_files: Vec<PathBuf>,
+    /// Hosts of other machines by name, on the machine's own network: nobody has to be asked for them during a trial.
+    pub hosts: Vec<(String, IpAddr)>,
 }
 
 /// Which variables a program in the room sees.
@@ -79,7 +118,7 @@ pub struct SubjectOptions {
     pub deadline: Option<Duration>,
 }
 
-/// A program whom the subject talks to instead of a web.
+/// A program whom the subject talks to instead of a web, or who talks to it.
 #[derive(Debug)]
 pub struct PeerOptions {
     /// Program and arguments; a program without a slash is searched in the `PATH` of its environment.
@@ -88,6 +127,19 @@ pub struct PeerOptions {
     pub environment: Environment,
     /// Its working directory; the caller's when absent.
     pub directory: Option<PathBuf>,
-    /// Where its standard output and standard error go.
+    /// Its standard output.
     pub output: OwnedFd,
+    /// Its standard error.
+    pub error: OwnedFd,
+}
+
+/// What is done with a subject that is a server.
+#[derive(Debug)]
+pub struct ServerOptions {
+    /// Where it is to listen, on its own address in the room ([`crate::addresses::SUBJECT_V4`]).
+    pub port: u16,
+    /// How long it may take, from its exec, until it accepts a connection.
+    pub ready_timeout: Duration,
+    /// Who talks to it once it does; the server is ended when this has ended.
+    pub driver: PeerOptions,
 }

@@ -1,17 +1,18 @@
 //! A peer program as the room's first process sees it: in a PID namespace of its own, so that all it leaves is reaped and accounted with it.
 
 use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::mount::{MountFlags, mount};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use crate::account::CpuTime;
 use crate::error::{Result, RoomError, Step};
 use crate::process::{self, Ended, Reaped};
-use crate::program::{LaunchReport, Streams, launch};
-use crate::protocol::{PeerEnd, Program};
+use crate::program::{LaunchReport, Streams, launch, lead_group};
+use crate::protocol::{Instants, PeerEnd, Program};
 use crate::signals::Signals;
 
 /// A peer program that was started.
@@ -19,29 +20,36 @@ use crate::signals::Signals;
 pub(crate) struct Peer {
     /// The first process of its PID namespace, which keeps it.
     keeper: Pid,
-    killed: bool,
-    is_over: bool,
+    started: Instants,
+    /// How the program ended, as soon as its keeper knows.
+    status: PipeReader,
     end: PeerEnd,
 }
 
 impl Peer {
     /// Starts a program in this process's network namespace and on its CPUs; returns after its exec.
-    pub(crate) fn start(program: &Program, descriptors: Vec<OwnedFd>) -> Result<Self> {
+    pub(crate) fn start(
+        program: &Program,
+        descriptors: Vec<OwnedFd>,
+        grace_ns: u64,
+    ) -> Result<Self> {
         let streams = peer_streams(descriptors)?;
-        let (watch, report) = launch()?;
+        let (watch, launch) = launch()?;
+        let (status, status_writer) =
+            io::pipe().step(|| "making a pipe for the peer program's end".to_owned())?;
         let keeper = process::spawn(libc::CLONE_NEWPID | libc::CLONE_NEWNS, || {
-            keep(program, streams, report);
+            Keeper {
+                status: status_writer,
+                grace_ns,
+            }
+            .keep(program, streams, launch);
         })
         .step(|| "forking the peer program".to_owned())?;
-        watch.wait()?;
         Ok(Self {
             keeper,
-            killed: false,
-            is_over: false,
-            end: PeerEnd {
-                exit_code: None,
-                cpu: CpuTime::default(),
-            },
+            started: watch.wait()?,
+            status,
+            end: PeerEnd::default(),
         })
     }
 
@@ -49,40 +57,63 @@ impl Peer {
         self.keeper.as_raw_nonzero().get()
     }
 
+    /// The moment of the exec.
+    pub(crate) fn started(&self) -> Instants {
+        self.started
+    }
+
     pub(crate) fn end(&self) -> PeerEnd {
         self.end
     }
 
-    /// Its keeper has ended, and with it all that ran under it.
-    pub(crate) fn ended(&mut self, reaped: &Reaped) {
-        self.is_over = true;
-        self.end.cpu = reaped.cpu;
-        self.end.exit_code = match reaped.ended {
-            Ended::Code(code) if !self.killed => Some(code),
-            _ => None,
+    /// Its keeper has changed its state; true when it has ended, and with it all that ran under it.
+    pub(crate) fn ended(&mut self, reaped: &Reaped, at: Instants) -> bool {
+        if reaped.ended == Ended::Stopped {
+            return false;
+        }
+        let mut status = [0; size_of::<i32>()];
+        // Nothing comes from a keeper that did not wait for the program's own end.
+        let ended = self.status.read_exact(&mut status).ok();
+        let ended = ended.map(|()| process::ended(i32::from_ne_bytes(status)));
+        self.end = PeerEnd {
+            at_ns: Some(at.monotonic_ns),
+            was_asked: self.end.was_asked,
+            exit_code: ended.and_then(|ended| match ended {
+                Ended::Code(code) => Some(code),
+                _ => None,
+            }),
+            signal: ended.and_then(|ended| match ended {
+                Ended::Signal(signal) => Some(signal),
+                _ => None,
+            }),
+            cpu: reaped.cpu,
         };
+        true
     }
 
-    /// Asks its keeper to kill and reap all that runs under it, and to end.
+    /// Asks its keeper to end and reap all that runs under it, and then itself.
     pub(crate) fn end_all(&mut self) {
-        // Nobody to ask when it has ended: then its end is recorded already, or will be when it is reaped.
-        self.killed = kill_process(self.keeper, Signal::TERM).is_ok();
+        if !self.is_over() {
+            // Not reaped yet, so the number is still its own.
+            let _ = kill_process(self.keeper, Signal::TERM);
+            self.end.was_asked = true;
+        }
     }
 
     /// Whether its keeper has ended.
     pub(crate) fn is_over(&self) -> bool {
-        self.is_over
+        self.end.at_ns.is_some()
     }
 }
 
-fn peer_streams(mut descriptors: Vec<OwnedFd>) -> Result<Streams> {
-    let output = descriptors
-        .pop()
-        .ok_or_else(|| RoomError::Init("the peer program was given no output".to_owned()))?;
+fn peer_streams(descriptors: Vec<OwnedFd>) -> Result<Streams> {
+    let [output, error] = descriptors.try_into().map_err(|found: Vec<OwnedFd>| {
+        RoomError::Init(format!(
+            "a peer program needs two streams, {} came",
+            found.len()
+        ))
+    })?;
     let input = File::open("/dev/null").step(|| "opening /dev/null".to_owned())?;
-    let error = output
-        .try_clone()
-        .step(|| "copying the peer's output".to_owned())?;
     Ok(Streams {
         input: input.into(),
         output,
@@ -90,47 +121,87 @@ fn peer_streams(mut descriptors: Vec<OwnedFd>) -> Result<Streams> {
     })
 }
 
-/// The life of the keeper: executes the program in a child, reaps, ends when the program does or when it is told to.
-///
-/// It kills and reaps what is left by itself: what dies with a PID namespace is counted nowhere.
-fn keep(program: &Program, streams: Streams, report: LaunchReport) {
-    process::close_all_but(&[
-        report.as_fd(),
-        streams.input.as_fd(),
-        streams.output.as_fd(),
-        streams.error.as_fd(),
-    ]);
-    let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    let mounted = mount("proc", "/proc", "proc", flags, None)
-        .step(|| "mounting the peer's own /proc".to_owned());
-    let signals = Signals::block(&[libc::SIGCHLD, libc::SIGTERM]);
-    let child = process::spawn(0, || report.execute(program, streams, || mounted));
-    let (Ok(signals), Ok(child)) = (signals, child) else {
-        return;
-    };
-    let status = wait_for_end(&signals, child.as_raw_nonzero().get());
-    process::kill_every_other();
-    while process::reap(true).is_some() {}
-    process::leave(status);
+/// The first process of a peer program's namespace.
+struct Keeper {
+    /// Where to tell how the program ended.
+    status: PipeWriter,
+    /// Between asking the program to end and killing it.
+    grace_ns: u64,
 }
 
-/// The program's exit code as a shell has it, or zero when the keeper is told to end first.
-fn wait_for_end(signals: &Signals, child: i32) -> i32 {
-    loop {
-        let mut descriptors = [PollFd::new(signals, PollFlags::IN)];
-        // An interrupted wait only means to look again.
-        let _ = poll(&mut descriptors, None);
-        while let Some(signal) = signals.take() {
-            if signal == libc::SIGTERM {
-                return 0;
-            }
+impl Keeper {
+    /// Executes the program in a child, reaps, ends when the program does or when it is told to.
+    ///
+    /// It kills and reaps what is left by itself: what dies with a PID namespace is counted nowhere.
+    fn keep(mut self, program: &Program, streams: Streams, launch: LaunchReport) {
+        process::close_all_but(&[
+            self.status.as_fd(),
+            launch.as_fd(),
+            streams.input.as_fd(),
+            streams.output.as_fd(),
+            streams.error.as_fd(),
+        ]);
+        let flags = MountFlags::NOSUID | MountFlags::NODEV;
+        let mounted = mount("proc", "/proc", "proc", flags, None)
+            .step(|| "mounting the peer's own /proc".to_owned());
+        let signals = Signals::block(&[libc::SIGCHLD, libc::SIGTERM]);
+        let child = process::spawn(0, || {
+            launch.execute(program, streams, || mounted.and_then(|()| lead_group(None)));
+        });
+        let (Ok(signals), Ok(child)) = (signals, child) else {
+            return;
+        };
+        self.wait_for_end(&signals, child);
+        process::kill_every_other();
+        while let Some(reaped) = process::reap(true) {
+            // Only a program that was asked to end, and did not, is awaited here.
+            self.tell_end_of(child, &reaped);
         }
-        while let Some(reaped) = process::reap(false) {
-            match reaped.ended {
-                Ended::Code(code) if reaped.pid == child => return code,
-                Ended::Signal(signal) if reaped.pid == child => return 128 + signal,
-                _ => {}
+        process::leave(0);
+    }
+
+    /// Waits until the program has ended, or its time is over when this process is told to end.
+    fn wait_for_end(&mut self, signals: &Signals, child: Pid) {
+        let mut until_ns = None;
+        loop {
+            let now_ns = Instants::now().monotonic_ns;
+            let left =
+                until_ns.map(|until: u64| Duration::from_nanos(until.saturating_sub(now_ns)));
+            if left.is_some_and(|left| left.is_zero()) {
+                return;
+            }
+            let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+            let mut descriptors = [PollFd::new(signals, PollFlags::IN)];
+            // An interrupted wait only means to look again.
+            let _ = poll(&mut descriptors, timeout.as_ref());
+            while let Some(signal) = signals.take() {
+                if signal == libc::SIGTERM && until_ns.is_none() {
+                    until_ns = Some(Instants::now().monotonic_ns.saturating_add(self.grace_ns));
+                    ask_to_end(child);
+                }
+            }
+            while let Some(reaped) = process::reap(false) {
+                if self.tell_end_of(child, &reaped) {
+                    return;
+                }
             }
         }
     }
+
+    /// Tells how the program ended, if it is what was reaped; true then.
+    fn tell_end_of(&mut self, child: Pid, reaped: &Reaped) -> bool {
+        let is_end = reaped.pid == child.as_raw_nonzero().get() && reaped.ended != Ended::Stopped;
+        if is_end {
+            // When nobody listens any more, this process is about to be killed.
+            let _ = self.status.write_all(&reaped.status.to_ne_bytes());
+        }
+        is_end
+    }
+}
+
+fn ask_to_end(program: Pid) {
+    // Its group is gone when the program is; that is being noticed then.
+    let _ = kill_process_group(program, Signal::TERM);
+    // A stopped process would not hear it.
+    let _ = kill_process_group(program, Signal::CONT);
 }

@@ -7,12 +7,11 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
-use crate::account::CpuTime;
+use crate::cpu_time::{CpuTime, NANOSECONDS_PER_SECOND};
 use crate::error::{Result, RoomError, Step};
 
 /// The exit code of a child that panicked.
 const PANIC_STATUS: i32 = 70;
-const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 const NANOSECONDS_PER_MICROSECOND: u64 = 1_000;
 
 /// Asks the kernel to kill this process when its parent ends, and makes sure that this has not happened yet.
@@ -95,6 +94,8 @@ impl std::fmt::Display for Ended {
 pub(crate) struct Reaped {
     pub(crate) pid: i32,
     pub(crate) ended: Ended,
+    /// The same as the kernel has it.
+    pub(crate) status: i32,
     /// Its own processor time and that of all its children that it waited for.
     pub(crate) cpu: CpuTime,
 }
@@ -123,6 +124,7 @@ pub(crate) fn reap(block: bool) -> Option<Reaped> {
     Some(Reaped {
         pid,
         ended: ended(status),
+        status,
         cpu: cpu_time(&usage),
     })
 }
@@ -139,7 +141,8 @@ pub(crate) fn reap_one(pid: Pid) -> Option<Ended> {
     }
 }
 
-fn ended(status: i32) -> Ended {
+/// What a wait status says.
+pub(crate) fn ended(status: i32) -> Ended {
     if libc::WIFSIGNALED(status) {
         Ended::Signal(libc::WTERMSIG(status))
     } else if libc::WIFSTOPPED(status) {
@@ -158,10 +161,25 @@ pub(crate) fn kill_every_other() {
 
 /// The processor time of this process so far, all its threads.
 pub(crate) fn own_cpu_time() -> CpuTime {
+    cpu_time_of(libc::RUSAGE_SELF)
+}
+
+/// The processor time of all children of this process that have ended and were waited for, with those that they waited for.
+#[must_use]
+pub fn ended_children_cpu_time() -> CpuTime {
+    cpu_time_of(libc::RUSAGE_CHILDREN)
+}
+
+/// The processor time of the calling thread.
+pub(crate) fn thread_cpu_time() -> CpuTime {
+    cpu_time_of(libc::RUSAGE_THREAD)
+}
+
+fn cpu_time_of(who: libc::c_int) -> CpuTime {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a live local rusage, which getrusage fills; zeroed is a valid one too.
     let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        libc::getrusage(who, usage.as_mut_ptr());
         usage.assume_init()
     };
     cpu_time(&usage)

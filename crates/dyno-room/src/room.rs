@@ -1,29 +1,38 @@
 //! A room from its making to the start of its subject, as the engine drives it.
+//!
+//! What a room is at is its type: `start` (or `refuse`) makes a [`Running`] of a [`Room`], which has the room from then on. So
+//! `room` and `running` name each other, and `peer_in_room`, which has those of `Room`'s methods that start a peer program,
+//! names both: the one circle of modules here that is meant.
 
 use std::ffi::OsString;
+use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, getpgrp, kill_process};
+use rustix::process::getpgrp;
 use rustix::termios::{isatty, tcgetpgrp};
 
-use crate::channel::Channel;
+use crate::account::{Ending, Outcome};
 use crate::control_group::{ControlGroup, Wishes};
 use crate::cpu::CpuSet;
+use crate::cpu_series::CpuSampler;
 use crate::error::{Result, RoomError, Step};
-use crate::init::{self, InitOptions};
+use crate::init_process::InitProcess;
+use crate::link::{LinkCheck, RoomLink};
 use crate::machine_window::MachineSnapshot;
-use crate::memory::MemorySampler;
 use crate::network::Network;
-use crate::options::{Environment, Furnishing, PeerOptions, RoomOptions, SubjectOptions};
-use crate::process::{self, Ended};
-use crate::protocol::{Event, Instants, Program, Request};
-use crate::running::Running;
+use crate::options::{Environment, Furnishing, RoomOptions, SubjectOptions, Surroundings};
+use crate::peer_in_room::PeerInRoom;
+use crate::process;
+use crate::protocol::{Event, Instants, NameFiles, Program, Request};
+use crate::running::{Running, Samplers};
 use crate::signals::{self, Signals};
-use crate::{environment, leftovers, namespaces, program};
+use crate::steering::{self, ReceiveSteering};
+use crate::tree_sampler::TreeSampler;
+use crate::{environment, files, leftovers, namespaces, program};
 
-/// A sealed room: this process is in the peer's network namespace, the subject's is waiting.
+/// A sealed room: this process is in the peer's network namespace, the subject's is waiting. On the machine's own network
+/// ([`Surroundings::Machine`]) there are neither, and the rest is the same.
 ///
 /// Dropping it ends everything in it.
 #[derive(Debug)]
@@ -33,17 +42,13 @@ pub struct Room {
     pub(crate) init: InitProcess,
     // After `init`, so that on a drop the processes are gone when their group is removed.
     pub(crate) group: ControlGroup,
-    pub(crate) network: Network,
+    /// Absent on the machine's own network.
+    pub(crate) network: Option<Network>,
+    /// Absent where subject and peer are joined directly.
+    pub(crate) link: Option<RoomLink>,
     pub(crate) peer: Option<PeerInRoom>,
+    pub(crate) steering: ReceiveSteering,
     trusts_authorities: bool,
-}
-
-/// A peer program that runs.
-#[derive(Debug)]
-pub(crate) struct PeerInRoom {
-    pub(crate) argv: Vec<OsString>,
-    /// The number, inside the room, of the process whose descendants are the peer's.
-    pub(crate) keeper: i32,
 }
 
 impl Room {
@@ -72,6 +77,7 @@ impl Room {
         let allowed = CpuSet::allowed()?;
         options.engine_cpus.check_within(&allowed, "engine")?;
         options.subject_cpus.check_within(&allowed, "subject")?;
+        let link_cpu = options.link_cpu(&allowed)?;
         options.engine_cpus.pin()?;
         program::raise_open_files();
         leftovers::sweep();
@@ -82,40 +88,63 @@ impl Room {
         namespaces::gain_privilege()?;
         // Gaining capabilities may have cleared it.
         process::die_with_parent()?;
-        let network = Network::build()?;
-        let init = InitProcess::start(options, &network, group.take_entries())?;
+        let mut network = match options.surroundings {
+            Surroundings::Sealed => Some(Network::build(options.link.map(|link| link.sending()))?),
+            Surroundings::Machine => None,
+        };
+        // While this process has a single thread.
+        let steering = match &network {
+            Some(network) if options.receive_steering => steering::steer(
+                network.subject_namespace().as_fd(),
+                &options.engine_cpus,
+                &options.subject_cpus,
+            ),
+            _ => ReceiveSteering::default(),
+        };
+        let init = InitProcess::start(options, network.as_ref(), group.take_entries())?;
+        // From here on there may be threads.
+        let ends = network.as_mut().and_then(Network::take_ends);
+        let link = match (options.link, ends, link_cpu) {
+            (Some(link), Some(ends), Some(cpu)) => {
+                let shared =
+                    options.engine_cpus.contains(cpu) || options.subject_cpus.contains(cpu);
+                Some(RoomLink::start(link, ends, cpu, shared)?)
+            }
+            _ => None,
+        };
         Ok(Self {
             options: options.clone(),
             signals,
             init,
             group,
             network,
+            link,
             peer: None,
+            steering,
             trusts_authorities: false,
         })
     }
 
-    /// Whether the room has IPv6 (a kernel can be without).
+    /// Whether the room has a network with IPv6 (a kernel can be without).
     #[must_use]
     pub fn has_ipv6(&self) -> bool {
-        self.network.has_ipv6
+        self.network
+            .as_ref()
+            .is_some_and(|network| network.has_ipv6)
     }
 
     /// Kernel settings that could not be made, each with the reason; none is vital.
     #[must_use]
     pub fn refused_settings(&self) -> &[String] {
-        &self.network.refused_settings
+        self.network
+            .as_ref()
+            .map_or(&[], |network| &network.refused_settings)
     }
 
     /// Whether a signal to stop has come since [`Room::enter`]; preparations may look here.
     #[must_use]
     pub fn interrupted(&self) -> bool {
-        let at_once = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        let mut descriptors = [PollFd::new(&self.signals, PollFlags::IN)];
-        poll(&mut descriptors, Some(&at_once)).is_ok_and(|ready| ready > 0)
+        self.signals.have_come()
     }
 
     /// Lays the room's files over the machine's: names and trust.
@@ -127,30 +156,63 @@ impl Room {
     /// One line that names the file and what to do about it.
     pub fn furnish(&mut self, furnishing: &Furnishing) -> Result<()> {
         self.trusts_authorities = !furnishing.authorities.is_empty();
-        self.init
-            .ask(&Request::Furnish(furnishing.clone()), &[])
-            .map(drop)
+        let request = Request::Furnish {
+            furnishing: furnishing.clone(),
+            names: self.names(furnishing),
+        };
+        self.init.ask(&request, &[]).map(drop)
     }
 
-    /// Starts a peer program in the peer's network namespace, on the engine's CPUs, with an empty standard input.
+    /// Names come from the room's own name server, or from where the machine has them.
+    fn names(&self, furnishing: &Furnishing) -> NameFiles {
+        let hostname = &self.options.hostname;
+        match self.options.surroundings {
+            Surroundings::Sealed => files::sealed_names(hostname),
+            Surroundings::Machine => {
+                // A machine without one of these files has no names in it.
+                let machines = |path| fs::read_to_string(path).unwrap_or_default();
+                let hosts =
+                    files::hosts_besides(&furnishing.hosts, hostname, &machines("/etc/hosts"));
+                NameFiles {
+                    hosts,
+                    resolver: machines("/etc/resolv.conf"),
+                }
+            }
+        }
+    }
+
+    /// Measures the link from the subject's side, before the subject starts; none without a link, or when interrupted.
     ///
-    /// It dies with the room. The caller can connect to it at 127.0.0.1 to learn when it is ready.
+    /// A link that is not what was asked for has a reason in its check; then [`Room::refuse`] gives the report.
     ///
     /// # Errors
     ///
-    /// When it cannot be executed.
-    pub fn start_peer(&mut self, peer: PeerOptions) -> Result<()> {
-        let program = self.program(&peer.argv, &peer.environment, peer.directory);
-        let answer = self
-            .init
-            .ask(&Request::StartPeer(program), &[peer.output.as_fd()])?;
-        if let Event::PeerStarted { keeper } = answer {
-            self.peer = Some(PeerInRoom {
-                argv: peer.argv,
-                keeper,
-            });
+    /// When nothing can be measured at all.
+    pub fn check_link(&mut self) -> Result<Option<LinkCheck>> {
+        let (Some(link), Some(network)) = (&mut self.link, &mut self.network) else {
+            return Ok(None);
+        };
+        network.wait_until_operational()?;
+        let namespace = network.subject_namespace().as_fd();
+        let signals = &self.signals;
+        link.check(namespace, &self.options.subject_cpus, &|| {
+            signals.have_come()
+        })
+    }
+
+    /// Ends the room without a subject, since its link is not what was asked for.
+    ///
+    /// # Errors
+    ///
+    /// When the link cannot be accounted for.
+    pub fn refuse(self, argv: Vec<OsString>) -> Result<Ending> {
+        if let Some(link) = &self.link {
+            // What the check has sent is not the subject's.
+            link.begin()?;
         }
-        Ok(())
+        let reason = self.link.as_ref().and_then(RoomLink::refusal);
+        let reason = reason.unwrap_or("the link was refused").to_owned();
+        Running::refused(self, argv, Outcome::LinkLimited, reason)
     }
 
     /// Starts the subject; returns when it has been executed, or could not be (which [`Running::wait`] then tells).
@@ -173,7 +235,13 @@ impl Room {
             subject.stdout.as_fd(),
             subject.stderr.as_fd(),
         ];
-        self.network.wait_until_operational()?;
+        if let Some(network) = &mut self.network {
+            network.wait_until_operational()?;
+            if let Some(link) = &self.link {
+                link.begin()?;
+                network.begin()?;
+            }
+        }
         let before = MachineSnapshot::take();
         let answer = match self.init.ask(&request, &streams) {
             Ok(Event::SubjectStarted(at)) => Ok(at),
@@ -181,21 +249,33 @@ impl Room {
             Err(RoomError::Init(reason)) => Err(reason),
             Err(error) => return Err(error),
         };
-        let sampler = match answer {
-            Ok(at) => Some(self.sample_memory(at)?),
+        let samplers = match &answer {
+            Ok(at) => Some(self.sample(*at)?),
             Err(_) => None,
         };
-        Running::new(self, subject.argv, answer, before, sampler, terminal)
+        Running::new(self, subject.argv, answer, before, samplers, terminal)
     }
 
-    fn sample_memory(&self, exec: Instants) -> Result<MemorySampler> {
+    fn sample(&self, exec: Instants) -> Result<Samplers> {
         // The room's own /proc, where nothing but the room is to be seen.
         let proc = PathBuf::from(format!("/proc/{}/root/proc", self.init.pid()));
-        MemorySampler::start(proc, self.peer.as_ref().map(|peer| peer.keeper), exec)
-            .step(|| "starting the thread that samples memory".to_owned())
+        let keeper = self.peer.as_ref().map(|peer| peer.keeper);
+        let reader = self.group.cpu_reader();
+        TreeSampler::start(proc, keeper, exec)
+            .and_then(|tree| {
+                let start = |reader| CpuSampler::start(reader, exec);
+                let cpu = reader.map(start).transpose()?;
+                Ok(Samplers { tree, cpu })
+            })
+            .step(|| "starting the threads that sample the subject".to_owned())
     }
 
-    fn program(&self, argv: &[OsString], own: &Environment, directory: Option<PathBuf>) -> Program {
+    pub(crate) fn program(
+        &self,
+        argv: &[OsString],
+        own: &Environment,
+        directory: Option<PathBuf>,
+    ) -> Program {
         Program {
             argv: argv.to_vec(),
             variables: environment::variables(own, std::env::vars_os(), self.trusts_authorities),
@@ -210,83 +290,4 @@ fn terminal_in_foreground(input: BorrowedFd) -> Option<OwnedFd> {
     is_foreground
         .then(|| input.try_clone_to_owned().ok())
         .flatten()
-}
-
-/// The room's first process. Dropping it kills it, and with it the kernel kills all that runs in the room.
-#[derive(Debug)]
-pub(crate) struct InitProcess {
-    /// Absent once it is reaped: then its number may be another's.
-    pid: Option<Pid>,
-    pub(crate) channel: Channel,
-}
-
-impl InitProcess {
-    fn start(
-        options: &RoomOptions,
-        network: &Network,
-        group_entries: Vec<OwnedFd>,
-    ) -> Result<Self> {
-        let (channel, far_end) = Channel::pair().step(|| "making a socket pair".to_owned())?;
-        let init_options = InitOptions {
-            channel: far_end,
-            subject_namespace: network
-                .subject_namespace()
-                .try_clone()
-                .step(|| "copying a descriptor".to_owned())?,
-            group_entries,
-            subject_cpus: options.subject_cpus.clone(),
-            hostname: options.hostname.clone(),
-        };
-        let namespaces =
-            libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWUTS | libc::CLONE_NEWIPC;
-        let pid = process::spawn(namespaces, || init::run(init_options))
-            .step(|| "starting the room's first process in namespaces of its own".to_owned())
-            .map_err(|error| error.with_cure(&namespaces::cure()))?;
-        Ok(Self {
-            pid: Some(pid),
-            channel,
-        })
-    }
-
-    fn pid(&self) -> i32 {
-        self.pid.map_or(0, |pid| pid.as_raw_nonzero().get())
-    }
-
-    /// Sends a request and waits for its answer; what cannot be carried out is an error.
-    fn ask(&mut self, request: &Request, descriptors: &[BorrowedFd]) -> Result<Event> {
-        // A first process that is gone shows in the answer.
-        let _ = self.channel.send(request, descriptors);
-        match self.next_event()? {
-            Event::Failed(reason) => Err(RoomError::Init(reason)),
-            event => Ok(event),
-        }
-    }
-
-    /// Waits for what the room's first process says next.
-    pub(crate) fn next_event(&mut self) -> Result<Event> {
-        let received = self.channel.receive::<Event>();
-        match received.step(|| "listening to the room's first process".to_owned())? {
-            Some((event, _)) => Ok(event),
-            None => Err(RoomError::InitEnded {
-                how: self
-                    .reap()
-                    .map_or_else(|| "unknown".to_owned(), |ended| ended.to_string()),
-            }),
-        }
-    }
-
-    /// Waits until it has ended by itself.
-    pub(crate) fn reap(&mut self) -> Option<Ended> {
-        process::reap_one(self.pid.take()?)
-    }
-}
-
-impl Drop for InitProcess {
-    fn drop(&mut self) {
-        if let Some(pid) = self.pid {
-            // Not reaped yet, so the number is still its own.
-            let _ = kill_process(pid, Signal::KILL);
-            self.reap();
-        }
-    }
 }

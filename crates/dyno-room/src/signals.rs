@@ -4,6 +4,8 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
 use crate::error::{Result, Step};
 
 /// What asks the engine to stop.
@@ -26,6 +28,16 @@ impl Signals {
         }
         // SAFETY: signalfd has just made this descriptor, and nobody else knows it.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+    }
+
+    /// Whether one waits to be taken.
+    pub(crate) fn have_come(&self) -> bool {
+        let at_once = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let mut descriptors = [PollFd::new(self, PollFlags::IN)];
+        poll(&mut descriptors, Some(&at_once)).is_ok_and(|ready| ready > 0)
     }
 
     /// Takes one signal that has come, if any.

@@ -14,8 +14,8 @@ use crate::protocol::{Cause, Instants, Program};
 /// Where a subject runs.
 #[derive(Debug)]
 pub(crate) struct SubjectPlace {
-    /// Its network namespace.
-    pub(crate) namespace: OwnedFd,
+    /// Its network namespace; absent where it stays in the machine's own.
+    pub(crate) namespace: Option<OwnedFd>,
     /// Files of its control groups; whoever writes to one is in.
     pub(crate) group_entries: Vec<OwnedFd>,
     /// Its CPUs.
@@ -28,8 +28,10 @@ impl SubjectPlace {
             rustix::io::write(entry, b"0")
                 .step(|| "entering the subject's control group".to_owned())?;
         }
-        move_into_link_name_space(self.namespace.as_fd(), Some(LinkNameSpaceType::Network))
-            .step(|| "entering the subject's network namespace".to_owned())?;
+        if let Some(namespace) = &self.namespace {
+            move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))
+                .step(|| "entering the subject's network namespace".to_owned())?;
+        }
         self.cpus.pin()?;
         be_first_victim();
         Ok(())
@@ -44,6 +46,9 @@ pub(crate) struct Subject {
     /// When to ask it to end; then, when to kill it. On the monotonic clock.
     next_instant_ns: Option<u64>,
     cause: Cause,
+    /// When it was asked to end, on the monotonic clock.
+    asked_ns: Option<u64>,
+    is_deaf: bool,
     takes_terminal: bool,
 }
 
@@ -74,6 +79,8 @@ impl Subject {
             next_instant_ns: deadline_ns
                 .map(|deadline| started.monotonic_ns.saturating_add(deadline)),
             cause: Cause::Own,
+            asked_ns: None,
+            is_deaf: false,
             takes_terminal,
         })
     }
@@ -90,6 +97,16 @@ impl Subject {
         self.cause
     }
 
+    /// When it was asked to end, on the monotonic clock.
+    pub(crate) fn asked_ns(&self) -> Option<u64> {
+        self.asked_ns
+    }
+
+    /// Whether it was asked in vain, and killed.
+    pub(crate) fn is_deaf(&self) -> bool {
+        self.is_deaf
+    }
+
     /// When [`Subject::end`] is due next, on the monotonic clock.
     pub(crate) fn next_instant_ns(&self) -> Option<u64> {
         self.next_instant_ns
@@ -98,13 +115,16 @@ impl Subject {
     /// Asks the subject and all of its process group to end; the second time, kills them.
     pub(crate) fn end(&mut self, cause: Cause, grace_ns: u64) {
         if self.cause == Cause::Own {
+            let now_ns = Instants::now().monotonic_ns;
             self.cause = cause;
-            self.next_instant_ns = Some(Instants::now().monotonic_ns.saturating_add(grace_ns));
+            self.asked_ns = Some(now_ns);
+            self.next_instant_ns = Some(now_ns.saturating_add(grace_ns));
             self.signal(Signal::TERM);
             // A stopped process would not hear it.
             self.signal(Signal::CONT);
         } else {
             self.next_instant_ns = None;
+            self.is_deaf = true;
             self.signal(Signal::KILL);
         }
     }

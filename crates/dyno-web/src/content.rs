@@ -10,7 +10,7 @@ use serde::Serialize;
 pub const CLASSES: usize = 256;
 const SHORTEST_PAGE: u64 = 256;
 /// The longest page, in bytes; also the length of [`text`].
-pub const LONGEST_PAGE: u64 = 8 * 1024 * 1024;
+const LONGEST_PAGE: u64 = 8 * 1024 * 1024;
 
 /// The content of `/plain`.
 pub const PLAIN_DOCUMENT: &str = "Hello, World!";
@@ -23,6 +23,10 @@ pub const STREAM_LINE: &str = "{\"stream\": \"one line of a stream\"}
 
 /// The content of `/json`: 16 KiB of JSON whose `[0].numbers` is 123123.
 pub static JSON_DOCUMENT: std::sync::LazyLock<String> = std::sync::LazyLock::new(json_document);
+
+/// The JSON document as a web gives it where it is wrong: as long and as valid, with another number.
+pub static WRONG_DOCUMENT: std::sync::LazyLock<String> =
+    std::sync::LazyLock::new(|| JSON_DOCUMENT.replacen("123123", "321321", 1));
 
 /// A class of page lengths; `Class(0)` is the shortest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -235,5 +239,15 @@ mod tests {
             (16 * 1024, Some(123_123))
         );
         assert!(JSON_DOCUMENT.is_ascii());
+    }
+
+    #[test]
+    fn the_wrong_document_differs_in_its_first_number_alone() {
+        let [right, mut wrong] = [&JSON_DOCUMENT, &WRONG_DOCUMENT]
+            .map(|document| serde_json::from_str::<serde_json::Value>(document).unwrap());
+        assert_eq!(JSON_DOCUMENT.len(), WRONG_DOCUMENT.len());
+        assert_eq!(wrong[0]["numbers"], 321_321);
+        wrong[0]["numbers"] = 123_123.into();
+        assert_eq!(wrong, right);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, Content, Drip, Request};
 use crate::coding::Coding;
-use crate::content::{JSON_DOCUMENT, PLAIN_DOCUMENT, UTF8_DOCUMENT};
+use crate::content::{PLAIN_DOCUMENT, UTF8_DOCUMENT};
 use crate::framing::Framing;
 use crate::units::Nanos;
 
@@ -11,8 +11,11 @@ const MOST_BYTES: u64 = 1 << 30;
 const MOST_MS: u64 = 3_600_000;
 const MOST_LINES: u64 = 1_000_000;
 
-/// The answer to a fixed path; `None` for any other.
-pub(crate) fn answer(request: &Request<'_>) -> Option<Answer> {
+/// The answer to a fixed path; `None` for any other. `json_document` is asked for the document where one is due.
+pub(crate) fn answer(
+    request: &Request<'_>,
+    json_document: impl Fn() -> &'static str,
+) -> Option<Answer> {
     let (path, query) = request
         .target
         .split_once('?')
@@ -21,9 +24,13 @@ pub(crate) fn answer(request: &Request<'_>) -> Option<Answer> {
         Some((name, argument)) => (name, Some(argument)),
         None => (&path[1..], None),
     };
+    let json = |coding| Answer {
+        coding,
+        ..document(json_document(), "application/json")
+    };
     let answer = match (name, argument) {
         ("plain", None) => Some(document(PLAIN_DOCUMENT, "text/plain; charset=utf-8")),
-        ("json", None) => Some(json(Coding::Identity)),
+        ("json", None) => coding(query).map(|coding| json(only(request, coding))),
         ("encoding", Some("utf8")) => Some(document(UTF8_DOCUMENT, "text/plain; charset=utf-8")),
         ("gzip", None) => Some(json(request.accepted.choose(Coding::Gzip))),
         ("brotli", None) => Some(json(only(request, Coding::Br))),
@@ -51,7 +58,7 @@ pub(crate) fn answer(request: &Request<'_>) -> Option<Answer> {
         }),
         _ => Some(document_status(
             400,
-            "the path or its query has a number out of range\n",
+            "the path or its query has a value out of range\n",
         )),
     }
 }
@@ -67,13 +74,6 @@ fn document_status(status: u16, text: &'static str) -> Answer {
     Answer {
         status,
         ..document(text, "text/plain; charset=utf-8")
-    }
-}
-
-fn json(coding: Coding) -> Answer {
-    Answer {
-        coding,
-        ..document(&JSON_DOCUMENT, "application/json")
     }
 }
 
@@ -137,13 +137,27 @@ fn number(text: &str, most: u64) -> Option<u64> {
     text.parse().ok().filter(|&number| number <= most)
 }
 
+/// The coding that a query prefers; `None` when it names one that there is not.
+fn coding(query: &str) -> Option<Coding> {
+    let Some(name) = value(query, "coding") else {
+        return Some(Coding::Identity);
+    };
+    let mut all = Coding::COMPRESSED.into_iter().chain([Coding::Identity]);
+    all.find(|coding| coding.name() == name)
+}
+
 /// The number that a query gives `name`; an error when it is none, or out of range.
 fn parameter(query: &str, name: &str, most: u64) -> Result<Option<u64>, ()> {
-    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    let Some((_, value)) = pairs.into_iter().find(|(key, _)| *key == name) else {
-        return Ok(None);
-    };
-    number(value, most).map(Some).ok_or(())
+    match value(query, name) {
+        Some(value) => number(value, most).map(Some).ok_or(()),
+        None => Ok(None),
+    }
+}
+
+/// What a query gives `name`, first of all.
+fn value<'q>(query: &'q str, name: &str) -> Option<&'q str> {
+    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 #[cfg(test)]
@@ -154,31 +168,34 @@ mod tests {
 
     fn ask(target: &str) -> Option<Answer> {
         let accepted = Accepted::parse(b"gzip");
-        answer(&Request {
+        let request = Request {
             scheme: Scheme::Http,
             host: "any.test",
             target,
             accepted,
-        })
+        };
+        answer(&request, || &JSON_DOCUMENT)
     }
 
     #[test]
     fn fixed_paths_answer() {
-        let cases: [(&str, u16, u64, u64); 16] = [
+        let cases: [(&str, u16, u64, u64); 18] = [
             ("/plain", 200, 13, 0),
             ("/plain?delay_ms=40", 200, 13, 40),
             ("/json", 200, 16_384, 0),
+            ("/json?n=1&coding=gzip&delay_ms=5", 200, 16_384, 5),
+            ("/json?coding=lzma", 400, 47, 0),
             ("/encoding/utf8", 200, UTF8_DOCUMENT.len() as u64, 0),
             ("/bytes/0", 200, 0, 0),
             ("/bytes/1000000", 200, 1_000_000, 0),
-            ("/bytes/9999999999", 400, 48, 0),
+            ("/bytes/9999999999", 400, 47, 0),
             ("/delay/250", 200, 13, 250),
             ("/delay/250?delay_ms=250", 200, 13, 500),
             ("/status/404", 404, 0, 0),
-            ("/status/42", 400, 48, 0),
+            ("/status/42", 400, 47, 0),
             ("/stream/3", 200, 3 * STREAM_LINE.len() as u64, 0),
             ("/drip?duration_ms=1000&numbytes=11", 200, 11, 1_000),
-            ("/drip?duration_ms=x", 400, 48, 0),
+            ("/drip?duration_ms=x", 400, 47, 0),
             ("/gzip", 200, 16_384, 0),
             ("/zstd", 200, 16_384, 0),
         ];
@@ -193,7 +210,7 @@ mod tests {
         }
     }
 
-    use crate::content::STREAM_LINE;
+    use crate::content::{JSON_DOCUMENT, STREAM_LINE};
 
     #[test]
     fn characters_are_not_bytes_in_the_one_document_for_that() {
@@ -206,6 +223,11 @@ mod tests {
     fn codings_follow_the_request() {
         assert_eq!(ask("/gzip").unwrap().coding, Coding::Gzip);
         assert_eq!(ask("/brotli").unwrap().coding, Coding::Identity);
+        let of_json = |query: &str| ask(&format!("/json{query}")).unwrap().coding;
+        assert_eq!(of_json("?coding=gzip"), Coding::Gzip);
+        for query in ["", "?n=7", "?coding=identity", "?coding=br&coding=gzip"] {
+            assert_eq!(of_json(query), Coding::Identity, "{query}");
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod coding;
 mod content;
 mod draw;
 mod expect;
+mod expectation;
 mod fault;
 mod fixed_path;
 mod framing;
@@ -28,78 +29,28 @@ mod log_normal;
 mod model;
 mod name;
 mod normal_quantiles;
+mod one_origin;
 mod respond;
+mod samplers;
 mod scheme;
 mod site;
 mod units;
+mod web;
 
 pub use address::{Block, CLOSED_V4, CLOSED_V6, SILENT_V4, SILENT_V6, WEB_V4, WEB_V6};
 pub use answer::{Answer, Content, Drip, Request};
 pub use coding::{Accepted, Coding};
-pub use content::{CLASSES, Class, JSON_DOCUMENT, LONGEST_PAGE, PLAIN_DOCUMENT, STREAM_LINE, text};
-pub use expect::{Expectation, Outcome};
+pub use content::{
+    CLASSES, Class, JSON_DOCUMENT, PLAIN_DOCUMENT, STREAM_LINE, WRONG_DOCUMENT, text,
+};
+pub use expectation::{Check, Expectation, Outcome, Terms, Version};
 pub use fault::{Fault, Layer};
 pub use framing::Framing;
 pub use key_kind::KeyKind;
+pub use log_normal::LogNormal;
 pub use model::{Model, ModelError};
+pub use one_origin::{OneOrigin, OneOriginError};
 pub use scheme::Scheme;
 pub use site::{Handshake, Resolution, Resolved};
 pub use units::{Bytes, Nanos};
-
-use std::collections::HashMap;
-
-use draw::SeedKey;
-
-/// A web: a model with its seed, ready to be asked.
-#[derive(Debug, Clone)]
-pub struct Web {
-    model: Model,
-    seed: u64,
-    key: SeedKey,
-    samplers: site::Samplers,
-    /// Places of the `[[host]]` entries by name.
-    entries: HashMap<String, usize>,
-}
-
-impl Web {
-    /// Builds the web of `model`; `seed` replaces the model's own.
-    #[must_use]
-    pub fn new(model: Model, seed: Option<u64>) -> Self {
-        let seed = seed.unwrap_or(model.seed);
-        let samplers = site::Samplers::new(&model);
-        let entries = model
-            .hosts
-            .iter()
-            .enumerate()
-            .map(|(place, entry)| (entry.name.clone(), place))
-            .collect();
-        Self {
-            key: SeedKey::new(seed),
-            model,
-            seed,
-            samplers,
-            entries,
-        }
-    }
-
-    /// The model that this web plays.
-    #[must_use]
-    pub fn model(&self) -> &Model {
-        &self.model
-    }
-
-    /// The seed that every answer follows from.
-    #[must_use]
-    pub fn seed(&self) -> u64 {
-        self.seed
-    }
-
-    /// A digest (32 hex digits) of model with seed: two webs with one digest answer alike.
-    #[must_use]
-    pub fn digest(&self) -> String {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&self.seed.to_le_bytes());
-        hasher.update(self.model.canonical().as_bytes());
-        hasher.finalize().to_hex()[..32].to_owned()
-    }
-}
+pub use web::Web;

@@ -1,9 +1,9 @@
 //! The URLs that a web lists.
 
-use crate::Web;
 use crate::draw::Kind;
 use crate::model::HostEntry;
 use crate::name;
+use crate::web::Web;
 
 impl Web {
     /// The URLs that the web lists, in order; made-up hosts without end in sight, `[[host]]` entries once or by share.

@@ -4,13 +4,14 @@ use crate::normal_quantiles::UPPER_HALF;
 
 /// 4,096 equally likely values of a log-normal distribution, in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LogNormal {
+pub struct LogNormal {
     values: Vec<u64>,
 }
 
 impl LogNormal {
     /// `median` in the unit that the samples shall have; `sigma_q16` the standard deviation of the logarithm, times 65,536.
-    pub(crate) fn new(median: u64, sigma_q16: u32) -> Self {
+    #[must_use]
+    pub fn new(median: u64, sigma_q16: u32) -> Self {
         let half = UPPER_HALF.len();
         let values = (0..2 * half)
             .map(|place| {
@@ -27,7 +28,8 @@ impl LogNormal {
     }
 
     /// The value that a uniform word falls on.
-    pub(crate) fn sample(&self, word: u64) -> u64 {
+    #[must_use]
+    pub fn sample(&self, word: u64) -> u64 {
         self.values[usize::try_from(word >> 52).expect("twelve bits fit any usize")]
     }
 }

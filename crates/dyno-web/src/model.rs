@@ -60,6 +60,9 @@ pub struct Model {
     pub(crate) statuses: BTreeMap<String, Share>,
     #[serde(default)]
     pub(crate) content: ContentModel,
+    // Unsaid, it is not in the digest either: webs of before keep theirs.
+    #[serde(default, skip_serializing_if = "JsonModel::is_right")]
+    pub(crate) json: JsonModel,
     #[serde(default, rename = "host")]
     pub(crate) hosts: Vec<HostEntry>,
 }
@@ -152,6 +155,21 @@ pub(crate) struct ContentModel {
     pub codings: BTreeMap<Coding, Share>,
 }
 
+/// What becomes of the JSON document.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct JsonModel {
+    /// Share of URLs that give the document with a wrong number.
+    pub wrong_share: Share,
+}
+
+impl JsonModel {
+    /// Whether the document is right everywhere.
+    fn is_right(&self) -> bool {
+        self.wrong_share == Share(0)
+    }
+}
+
 /// One host by name: what is said here replaces what would be drawn.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -193,6 +211,9 @@ pub(crate) struct HostEntry {
     /// Speak no more than TLS 1.2.
     #[serde(default)]
     pub tls_1_2: Option<bool>,
+    /// Offer HTTP/2. (Unsaid, it is not in the digest either: webs of before keep theirs.)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http2: Option<bool>,
     #[serde(default)]
     pub key: Option<KeyKind>,
     #[serde(default)]

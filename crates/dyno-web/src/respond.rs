@@ -1,9 +1,8 @@
 //! What the origin server answers to one request.
 
-use crate::Web;
 use crate::answer::{Answer, Content, Drip, Request};
 use crate::coding::Coding;
-use crate::content::Class;
+use crate::content::{Class, JSON_DOCUMENT, WRONG_DOCUMENT};
 use crate::draw::{Draws, Kind};
 use crate::fault::{Fault, Layer};
 use crate::fixed_path;
@@ -12,6 +11,7 @@ use crate::model::HostEntry;
 use crate::scheme::Scheme;
 use crate::site::{Home, Site, site_of};
 use crate::units::Nanos;
+use crate::web::Web;
 
 /// Places of a page's draws.
 mod place {
@@ -21,6 +21,7 @@ mod place {
     pub(super) const CODING: usize = 3;
     pub(super) const CHUNKED: usize = 4;
     pub(super) const CLOSES: usize = 5;
+    pub(super) const WRONG_DOCUMENT: usize = 6;
 }
 
 /// The piece of a body that never ends: a byte every half second.
@@ -35,7 +36,7 @@ impl Web {
     /// The answer to one request.
     #[must_use]
     pub fn answer(&self, request: &Request<'_>) -> Answer {
-        if let Some(answer) = fixed_path::answer(request) {
+        if let Some(answer) = fixed_path::answer(request, || self.json_document(request)) {
             return answer;
         }
         let site = Site::new(self, request.host);
@@ -64,6 +65,17 @@ impl Web {
             None => self.site_redirect(request, &site),
         };
         redirect.unwrap_or_else(|| self.page(request, entry))
+    }
+
+    /// The JSON document that a URL gives, its query included: a client that asks again finds the same.
+    fn json_document(&self, request: &Request<'_>) -> &'static str {
+        let share = self.model().json.wrong_share.0;
+        let draws = || self.key.draws(Kind::Page, request.host, request.target);
+        if share > 0 && draws().happens(place::WRONG_DOCUMENT, share) {
+            &WRONG_DOCUMENT
+        } else {
+            &JSON_DOCUMENT
+        }
     }
 
     fn entry_redirect(&self, request: &Request<'_>, entry: &HostEntry) -> Option<Answer> {
@@ -134,9 +146,7 @@ impl Web {
                 Content::Page(Class::nearest(bytes))
             }
             (_, Some(bytes)) => Content::Text { bytes },
-            (_, None) => {
-                Content::Page(self.samplers().content(draws.word(place::CONTENT), divisor))
-            }
+            (_, None) => Content::Page(self.samplers.content(draws.word(place::CONTENT), divisor)),
         };
         let preferred = entry
             .and_then(|entry| entry.coding)
@@ -151,7 +161,7 @@ impl Web {
         let bodiless = content == Content::Empty;
         Answer {
             delay: entry.and_then(|entry| entry.delay_ms).map_or_else(
-                || self.samplers().server_delay(draws.word(place::DELAY)),
+                || self.samplers.server_delay(draws.word(place::DELAY)),
                 Nanos::from_millis,
             ),
             coding: if coded {

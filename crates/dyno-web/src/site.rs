@@ -4,15 +4,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde::Serialize;
 
-use crate::Web;
 use crate::address::{self, Block};
-use crate::content::Class;
 use crate::draw::{Draws, Kind};
 use crate::fault::{Fault, Layer};
 use crate::key_kind::KeyKind;
-use crate::log_normal::LogNormal;
-use crate::model::{Delay, HostEntry, Model};
+use crate::model::HostEntry;
 use crate::units::Nanos;
+use crate::web::Web;
 
 /// What the name servers say of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -61,55 +59,6 @@ pub(crate) enum Home {
     Landing,
     Chain,
     Plain,
-}
-
-/// The model's distributions, ready to sample.
-#[derive(Debug, Clone)]
-pub(crate) struct Samplers {
-    name_delay: Bounded,
-    redirect_delay: Bounded,
-    server_delay: Bounded,
-    content: LogNormal,
-}
-
-/// A distribution of microseconds, cut at a bound.
-#[derive(Debug, Clone)]
-struct Bounded {
-    micros: LogNormal,
-    most: Nanos,
-}
-
-impl Bounded {
-    fn new(delay: &Delay) -> Self {
-        let most = delay.most_ms.map_or(Nanos(u64::MAX), Nanos::from_millis);
-        Self {
-            micros: LogNormal::new(delay.median_ms * 1_000, delay.sigma.0),
-            most,
-        }
-    }
-
-    fn sample(&self, word: u64) -> Nanos {
-        Nanos::from_micros(self.micros.sample(word)).min(self.most)
-    }
-}
-
-impl Samplers {
-    pub(crate) fn new(model: &Model) -> Self {
-        Self {
-            name_delay: Bounded::new(&model.names.delay),
-            redirect_delay: Bounded::new(&model.redirects.delay),
-            server_delay: Bounded::new(&model.server.delay),
-            content: LogNormal::new(model.content.median_bytes, model.content.sigma.0),
-        }
-    }
-
-    pub(crate) fn content(&self, word: u64, divisor: u64) -> Class {
-        Class::nearest(self.content.sample(word) / divisor)
-    }
-
-    pub(crate) fn server_delay(&self, word: u64) -> Nanos {
-        self.server_delay.sample(word)
-    }
 }
 
 /// Places of a site's draws.
@@ -222,11 +171,7 @@ impl Web {
         let fault = self.fault(host);
         let draws = self.key.draws(Kind::Host, host, "");
         let delay = entry.and_then(|entry| entry.name_delay_ms).map_or_else(
-            || {
-                self.samplers
-                    .name_delay
-                    .sample(draws.word(place::NAME_DELAY))
-            },
+            || self.samplers.name_delay(draws.word(place::NAME_DELAY)),
             Nanos::from_millis,
         );
         match fault {
@@ -282,7 +227,9 @@ impl Web {
                     KeyKind::Rsa
                 }
             }),
-            http2: site.draws.happens(place::HTTP2, self.model.http.http2.0),
+            http2: entry
+                .and_then(|entry| entry.http2)
+                .unwrap_or_else(|| site.draws.happens(place::HTTP2, self.model.http.http2.0)),
         }
     }
 
@@ -290,12 +237,7 @@ impl Web {
     pub(crate) fn redirect_delay(&self, host: &str) -> Nanos {
         let draws = self.key.draws(Kind::Host, host, "");
         self.samplers
-            .redirect_delay
-            .sample(draws.word(place::REDIRECT_DELAY))
-    }
-
-    pub(crate) fn samplers(&self) -> &Samplers {
-        &self.samplers
+            .redirect_delay(draws.word(place::REDIRECT_DELAY))
     }
 }
 

@@ -3,12 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use dyno_web::{Fault, Model, Nanos, Outcome, Web};
+use dyno_web::{Check, Fault, Model, Nanos, Outcome, Terms, Web};
 
-const SHIPPED: [(&str, &str); 3] = [
+const SHIPPED: [(&str, &str); 4] = [
     ("top-sites", include_str!("../../../webs/top-sites.toml")),
     ("plain", include_str!("../../../webs/plain.toml")),
     ("contract", include_str!("../../../webs/contract.toml")),
+    (
+        "wrong-documents",
+        include_str!("../../../webs/wrong-documents.toml"),
+    ),
 ];
 
 fn webs() -> impl Iterator<Item = Web> {
@@ -55,7 +59,29 @@ fn contract_has_every_fault_and_nothing_by_chance() {
 
 #[test]
 fn plain_has_no_fault_and_no_delay() {
-    let web = webs().find(|web| web.model().name == "plain").unwrap();
+    nothing_but_answers("plain");
+}
+
+#[test]
+fn wrong_documents_are_one_in_a_thousand_and_nothing_else_is_wrong() {
+    nothing_but_answers("wrong-documents");
+    let web = webs()
+        .find(|web| web.model().name == "wrong-documents")
+        .unwrap();
+    let checking = Terms {
+        check: Some(Check::Json),
+        ..Terms::within(Nanos::from_millis(5_000))
+    };
+    let wrong = (0..10_000)
+        .map(|number| web.expect_on(&checking, &format!("http://cost.example/json?n={number}")))
+        .filter(|expectation| !matches!(expectation.outcome, Outcome::Status { .. }))
+        .count();
+    // 10 expected, standard deviation 3.2: three of them.
+    assert!((1..=20).contains(&wrong), "{wrong}");
+}
+
+fn nothing_but_answers(name: &str) {
+    let web = webs().find(|web| web.model().name == name).unwrap();
     for url in web.urls().take(5_000) {
         let expectation = web.expect(&url, Nanos::from_millis(5_000));
         assert!(

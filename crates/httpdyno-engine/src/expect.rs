@@ -5,8 +5,8 @@ use std::num::NonZero;
 use std::thread;
 
 use anyhow::{Context, Result, anyhow};
-use clap::Args;
-use dyno_web::{Expectation, Nanos, Outcome, Web};
+use clap::{Args, ValueEnum};
+use dyno_web::{Check, Expectation, Nanos, OneOrigin, Outcome, Terms, Version};
 use serde::Serialize;
 
 use crate::quantity;
@@ -19,6 +19,28 @@ pub struct Arguments {
     /// The client's timeout, in seconds (or with a unit: 800ms)
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = quantity::duration)]
     timeout: Nanos,
+    /// The URL of the one origin that plays the web on a real machine; what leads away from it is an error
+    #[arg(long, value_name = "URL", value_parser = OneOrigin::parse)]
+    against: Option<OneOrigin>,
+    /// What the client was told to check: json expects an error of whatever is not the right JSON document
+    #[arg(long, value_enum)]
+    check: Option<CheckName>,
+    /// The one version of HTTP that the client was told to speak: with 2, a host without it is an error
+    #[arg(long, value_enum, value_name = "VERSION")]
+    http_version: Option<VersionName>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum CheckName {
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum VersionName {
+    #[value(name = "1.1")]
+    Http1,
+    #[value(name = "2")]
+    Http2,
 }
 
 /// The columns, in the order of [`Row`].
@@ -55,9 +77,11 @@ impl<'u> Row<'u> {
                 ("status", Some(status), Some(length.0), expectation.hazard)
             }
             Outcome::Error { cause } => ("error", None, None, Some(cause)),
-            Outcome::Either { status, length } => {
-                ("either", Some(status), Some(length.0), Some("timeout"))
-            }
+            Outcome::Either {
+                status,
+                length,
+                cause,
+            } => ("either", Some(status), Some(length.0), Some(cause)),
         };
         let micros = expectation.planned.map(|planned| planned.0 / 1_000);
         Self {
@@ -83,7 +107,17 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let mut input = std::io::stdin().lock();
     let mut output = std::io::stdout().lock();
-    output.write_all(&table(&[], &web, arguments.timeout, true)?)?;
+    let terms = Terms {
+        timeout: arguments.timeout,
+        check: arguments.check.map(|CheckName::Json| Check::Json),
+        version: arguments.http_version.map(|version| match version {
+            VersionName::Http1 => Version::Http1,
+            VersionName::Http2 => Version::Http2,
+        }),
+        origin: arguments.against.as_ref(),
+    };
+    let expect = |url: &str| web.expect_on(&terms, url);
+    output.write_all(&table(&[], &expect, true)?)?;
     loop {
         let mut batches = Vec::with_capacity(threads);
         while batches.len() < threads {
@@ -97,8 +131,8 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             return Ok(0);
         }
         let tables = thread::scope(|scope| {
-            let (web, timeout) = (&web, arguments.timeout);
-            let start = |batch| scope.spawn(move || table(batch, web, timeout, false));
+            let expect = &expect;
+            let start = |batch| scope.spawn(move || table(batch, expect, false));
             let running: Vec<_> = batches
                 .iter()
                 .map(|batch: &Vec<String>| start(batch.as_slice()))
@@ -136,7 +170,7 @@ fn read_batch(input: &mut impl BufRead) -> Result<Vec<String>> {
     Ok(batch)
 }
 
-fn table(urls: &[String], web: &Web, timeout: Nanos, header: bool) -> Result<Vec<u8>> {
+fn table(urls: &[String], expect: &impl Fn(&str) -> Expectation, header: bool) -> Result<Vec<u8>> {
     let mut table = csv::WriterBuilder::new()
         .has_headers(false)
         .from_writer(Vec::new());
@@ -144,7 +178,7 @@ fn table(urls: &[String], web: &Web, timeout: Nanos, header: bool) -> Result<Vec
         table.write_record(COLUMNS)?;
     }
     for url in urls {
-        table.serialize(Row::new(url, web.expect(url, timeout)))?;
+        table.serialize(Row::new(url, expect(url)))?;
     }
     table.into_inner().map_err(|error| anyhow!("{error}"))
 }

@@ -1,17 +1,25 @@
 //! The engine: one binary with a verb for each thing that must be fast or touches the kernel.
 #![forbid(unsafe_code)]
 
+mod against;
+mod calibrator;
+mod complaint;
+mod control;
+mod descriptors;
 mod doctor;
+mod drive;
 mod expect;
-mod feed;
+mod fetch;
+mod link;
+mod listen_address;
+mod load;
 mod origin;
 mod progress;
 mod quantity;
-mod report;
 mod room;
-mod room_web;
-mod url_list;
+mod stop;
 mod urls;
+mod usage;
 mod web_identity;
 mod web_source;
 
@@ -19,11 +27,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::complaint::{ENGINE_FAILED, Mistyped, USAGE, complain, one_line};
+
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// Exit status when the engine itself failed, so that it is never taken for the subject's.
-const ENGINE_FAILED: u8 = 125;
 
 /// The engine of httpdyno: a sealed room with an internet of its own, and what that internet answers.
 #[derive(Debug, Parser)]
@@ -44,31 +51,70 @@ enum Verb {
     Room(Box<room::Arguments>),
     /// Serve a web on this machine's own network
     Origin(origin::Arguments),
+    /// Say who answers at another machine's address, and how far it is (JSON)
+    Reach(against::Arguments),
+    /// Send requests and measure how they are answered
+    Load(Box<load::Arguments>),
+    /// Prove that a server keeps its contract, run a load generator against it, watch it meanwhile, prove it again (JSON)
+    Drive(drive::Arguments),
     /// Print the URLs of a web, one a line
     Urls(urls::Arguments),
     /// Say what a correct client must report for each URL of standard input (CSV)
     Expect(expect::Arguments),
+    /// Fetch the URLs of standard input, a row of code, time and length each
+    Fetch(Box<fetch::Arguments>),
     /// Say which web it is: name, seed, digest (JSON)
     Web(web_identity::Arguments),
+    /// Say what a text means as a link, and which links have a name
+    Link(link::Arguments),
+    /// Serve with a known behaviour: what load generators are held against
+    Calibrator(calibrator::Arguments),
     /// Say what this machine can do for a room (JSON)
     Doctor,
 }
 
+/// Lets this process use small pages only.
+///
+/// Where the kernel hands out huge ones, the first touch of each clears 2 MiB: some ten milliseconds in a virtual machine, in the
+/// middle of a measurement. Children would inherit it: only for verbs that start none.
+fn use_small_pages() {
+    // A kernel without huge pages has nothing to switch off.
+    rustix::thread::disable_transparent_huge_pages(true).ok();
+}
+
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().verb {
+    let verb = match usage::parsed::<Arguments>() {
+        Ok(arguments) => arguments.verb,
+        Err(status) => return status,
+    };
+    descriptors::make_room();
+    if !matches!(verb, Verb::Room(_) | Verb::Drive(_)) {
+        use_small_pages();
+    }
+    let outcome = match verb {
         Verb::Room(arguments) => room::run(&arguments),
         Verb::Origin(arguments) => origin::run(&arguments),
+        Verb::Reach(arguments) => against::run(&arguments),
+        Verb::Load(arguments) => load::run(&arguments),
+        Verb::Drive(arguments) => drive::run(&arguments),
         Verb::Urls(arguments) => urls::run(&arguments),
         Verb::Expect(arguments) => expect::run(&arguments),
+        Verb::Fetch(arguments) => fetch::run(&arguments),
         Verb::Web(arguments) => web_identity::run(&arguments),
+        Verb::Link(arguments) => link::run(&arguments),
+        Verb::Calibrator(arguments) => calibrator::run(&arguments),
         Verb::Doctor => doctor::run(),
     };
     match outcome {
         Ok(status) => ExitCode::from(status),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("httpdyno-engine: {error:#}");
-            ExitCode::from(ENGINE_FAILED)
+            complain(one_line(&*error));
+            ExitCode::from(if error.is::<Mistyped>() {
+                USAGE
+            } else {
+                ENGINE_FAILED
+            })
         }
     }
 }

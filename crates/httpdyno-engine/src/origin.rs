@@ -1,30 +1,53 @@
 //! `origin`: a web on this machine's own network.
 
-use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
-use dyno_origin::{Authority, Options, Origin};
+use dyno_origin::{Authority, Options, Origin, Record, Running};
 use dyno_room::CpuSet;
+use dyno_web::Web;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::complaint::Mistyped;
+use crate::control::{self, Allowed, Desk};
+use crate::listen_address::{PORT, listen_address};
 use crate::progress::{Done, Progress};
 use crate::web_identity;
 use crate::web_source::WebArguments;
 
+/// How often and how long is waited until nobody asks anything any more.
+const MOST_PAUSES: u32 = 2_000;
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// What follows the options.
+const MORE: &str = "\
+Examples
+  httpdyno origin                                             on http://127.0.0.1:8080/
+  httpdyno origin --web plain --listen 0.0.0.0                for measuring from another machine
+  httpdyno origin --tls-port 8443 --authority authority.pem   HTTPS, too";
+
 #[derive(Debug, Args)]
+#[command(after_help = MORE)]
 pub struct Arguments {
     #[command(flatten)]
     web: WebArguments,
-    /// The address to serve at
-    #[arg(long, default_value = "127.0.0.1")]
-    address: IpAddr,
-    /// The port of plain HTTP; 0 takes a free one
-    #[arg(long, default_value_t = 8080)]
-    port: u16,
+    /// Where to serve plain HTTP: an address of this machine with or without a port, 0.0.0.0 for all of them; port 0 takes
+    /// a free one; may be given several times [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = listen_address)]
+    listen: Vec<SocketAddr>,
+    /// The port to serve this machine alone at: short for --listen 127.0.0.1:N with --control off
+    #[arg(long, value_name = "N")]
+    port: Option<u16>,
+    /// Who may measure against it from another machine: any, off, or addresses separated by commas [default: any with
+    /// --listen, else off]
+    #[arg(long, value_name = "WHO")]
+    control: Option<Allowed>,
     /// The port of HTTP over TLS
     #[arg(long)]
     tls_port: Option<u16>,
@@ -34,7 +57,7 @@ pub struct Arguments {
     /// Where to write the certificate that clients must trust (PEM)
     #[arg(long, value_name = "FILE")]
     authority: Option<PathBuf>,
-    /// CPUs to serve with, one thread each
+    /// CPUs to serve with, one thread each [default: one thread; for measuring from another machine on the first CPU]
     #[arg(long, value_name = "CPUS")]
     cpus: Option<CpuSet>,
     /// Where to write what the origin saw (JSON)
@@ -45,29 +68,114 @@ pub struct Arguments {
     progress: Option<u32>,
 }
 
+impl Arguments {
+    fn listen(&self) -> Result<Vec<SocketAddr>, Mistyped> {
+        match (self.port, self.listen.first()) {
+            (Some(port), Some(address)) => Err(Mistyped::new(format_args!(
+                "--port {port}: --listen says where to serve, too; write the port there: --listen {}",
+                SocketAddr::new(address.ip(), port)
+            ))),
+            (port, None) => Ok(vec![SocketAddr::from((
+                Ipv4Addr::LOCALHOST,
+                port.unwrap_or(PORT),
+            ))]),
+            (None, Some(_)) => Ok(self.listen.clone()),
+        }
+    }
+
+    fn allowed(&self) -> Allowed {
+        let default = if self.listen.is_empty() {
+            Allowed::Nobody
+        } else {
+            Allowed::Everybody
+        };
+        self.control.clone().unwrap_or(default)
+    }
+
+    /// Its threads' CPUs: whoever measures against it is told how busy they were.
+    fn cpus(&self, allowed: &Allowed) -> Result<Option<CpuSet>> {
+        let available = CpuSet::allowed()?;
+        match &self.cpus {
+            Some(cpus) => {
+                cpus.check_within(&available, "origin")?;
+                Ok(Some(cpus.clone()))
+            }
+            None if *allowed == Allowed::Nobody => Ok(None),
+            None => Ok(available.iter().next().map(|cpu| CpuSet::from([cpu]))),
+        }
+    }
+}
+
 /// Serves until SIGINT or SIGTERM.
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let (web, authority) = (Arc::new(arguments.web.load()?), Arc::new(Authority::new()?));
     let progress = Progress::new(arguments.progress)?;
-    let cpus = match &arguments.cpus {
-        Some(cpus) => {
-            cpus.check_within(&CpuSet::allowed()?, "origin")?;
-            cpus.iter().collect()
-        }
-        None => Vec::new(),
-    };
-    let at = |port: u16| SocketAddr::new(arguments.address, port);
+    let (listen, allowed) = (arguments.listen()?, arguments.allowed());
+    let cpus = arguments.cpus(&allowed)?;
+    let (control, visitors) = mpsc::channel();
     let running = Origin::start(Options {
-        http: vec![at(arguments.port)],
-        https: arguments.tls_port.map(at).into_iter().collect(),
-        dns: arguments.dns_port.map(at).into_iter().collect(),
-        cpus,
+        https: ports_at(&listen, arguments.tls_port),
+        dns: ports_at(&listen, arguments.dns_port),
+        cpus: cpus.iter().flat_map(CpuSet::iter).collect(),
+        faulty_blocks: false,
+        control: (allowed != Allowed::Nobody).then_some(control),
+        http: listen,
         ..Options::new(web.clone(), authority.clone())
     })?;
     if let Some(path) = &arguments.authority {
         std::fs::write(path, authority.pem())
             .with_context(|| format!("--authority {}", path.display()))?;
     }
+    announce(&web, &running);
+    running.begin();
+    let running = Arc::new(running);
+    if let Some(cpus) = cpus.filter(|_| allowed != Allowed::Nobody) {
+        let desk = Desk::new(web.clone(), &running, cpus);
+        eprintln!("{}", invitation(&allowed));
+        thread::spawn(move || control::serve(visitors, desk, allowed));
+    }
+    let watch = progress.watch(watcher(running.clone()));
+    wait_for_signal()?;
+    watch.end();
+    let record = alone(running)?.stop();
+    if let Some(path) = &arguments.report {
+        write_report(path, &web, &record)?;
+    }
+    Ok(0)
+}
+
+/// A port on each address of those.
+fn ports_at(listen: &[SocketAddr], port: Option<u16>) -> Vec<SocketAddr> {
+    let mut hosts: Vec<IpAddr> = listen.iter().map(SocketAddr::ip).collect();
+    hosts.dedup();
+    let at = |port| hosts.iter().map(move |&host| SocketAddr::new(host, port));
+    port.map(at).into_iter().flatten().collect()
+}
+
+/// What watches the origin's progress.
+fn watcher(running: Arc<Running>) -> impl Fn() -> Done + Send + 'static {
+    move || {
+        let snapshot = running.snapshot();
+        Done {
+            requests: snapshot.answers,
+            sent_bytes: snapshot.sent_bytes,
+        }
+    }
+}
+
+/// Writes what the origin saw.
+fn write_report(path: &Path, web: &Web, record: &Record) -> Result<()> {
+    let report = json!({
+        "version": 1,
+        "web": web_identity::identity(web),
+        "origin": record.report,
+        "throughput": record.throughput,
+    });
+    std::fs::write(path, format!("{report}\n"))
+        .with_context(|| format!("--report {}", path.display()))
+}
+
+fn announce(web: &Web, running: &Running) {
     let schemes = [
         ("http", running.http()),
         ("https", running.https()),
@@ -78,31 +186,31 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             eprintln!("{} at {scheme}://{address}", web.model().name);
         }
     }
-    running.begin();
-    let running = Arc::new(running);
-    let watched = running.clone();
-    let watch = progress.watch(move || {
-        let snapshot = watched.snapshot();
-        Done {
-            requests: snapshot.answers,
-            sent_bytes: snapshot.sent_bytes,
+}
+
+fn invitation(allowed: &Allowed) -> String {
+    let who = match allowed {
+        Allowed::Only(addresses) => {
+            let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+            addresses.join(" or ")
         }
-    });
-    wait_for_signal()?;
-    watch.end();
-    let running = Arc::into_inner(running).context("the origin is still watched")?;
-    let record = running.stop();
-    if let Some(path) = &arguments.report {
-        let report = json!({
-            "version": 1,
-            "web": web_identity::identity(&web),
-            "origin": record.report,
-            "throughput": record.throughput,
-        });
-        std::fs::write(path, format!("{report}\n"))
-            .with_context(|| format!("--report {}", path.display()))?;
+        _ => "another machine".to_owned(),
+    };
+    format!(
+        "to be measured against from {who}: --against http://THIS-MACHINE:PORT; end with Ctrl-C"
+    )
+}
+
+/// Waits for those who are just asking something of an origin, which takes them a moment.
+fn alone(mut running: Arc<Running>) -> Result<Running> {
+    for _ in 0..MOST_PAUSES {
+        match Arc::try_unwrap(running) {
+            Ok(running) => return Ok(running),
+            Err(shared) => running = shared,
+        }
+        thread::sleep(PAUSE);
     }
-    Ok(0)
+    bail!("the origin is still watched")
 }
 
 fn wait_for_signal() -> Result<()> {
@@ -119,4 +227,53 @@ fn wait_for_signal() -> Result<()> {
         }
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Typed {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn typed(words: &str) -> Arguments {
+        let words = std::iter::once("origin").chain(words.split_whitespace());
+        Typed::try_parse_from(words).unwrap().arguments
+    }
+
+    #[test]
+    fn a_port_alone_is_one_of_this_machine() {
+        let cases = [
+            ("", "127.0.0.1:8080", Allowed::Nobody),
+            ("--port 81", "127.0.0.1:81", Allowed::Nobody),
+            ("--port 0", "127.0.0.1:0", Allowed::Nobody),
+            (
+                "--port 81 --control any",
+                "127.0.0.1:81",
+                Allowed::Everybody,
+            ),
+            ("--listen 127.0.0.1:81", "127.0.0.1:81", Allowed::Everybody),
+        ];
+        for (words, address, allowed) in cases {
+            let arguments = typed(words);
+            let listen = arguments.listen().unwrap();
+            let said: Vec<String> = listen.iter().map(ToString::to_string).collect();
+            assert_eq!(said, [address], "{words}");
+            assert_eq!(arguments.allowed(), allowed, "{words}");
+        }
+    }
+
+    #[test]
+    fn two_places_for_a_port_are_one_too_many() {
+        let refused = typed("--port 81 --listen 0.0.0.0").listen().unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "--port 81: --listen says where to serve, too; write the port there: --listen 0.0.0.0:81"
+        );
+    }
 }

@@ -2,21 +2,27 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::Result;
 use clap::Args;
 use dyno_web::{Model, Web};
 
+use crate::complaint::Mistyped;
+
 /// The webs that ship with the engine, so that a name is enough.
-const BUILT_IN: [(&str, &str); 3] = [
+const BUILT_IN: [(&str, &str); 4] = [
     ("top-sites", include_str!("../../../webs/top-sites.toml")),
     ("plain", include_str!("../../../webs/plain.toml")),
     ("contract", include_str!("../../../webs/contract.toml")),
+    (
+        "wrong-documents",
+        include_str!("../../../webs/wrong-documents.toml"),
+    ),
 ];
 
 /// Which web, of which seed.
 #[derive(Debug, Clone, Args)]
 pub struct WebArguments {
-    /// A built-in web (top-sites, plain, contract) or a TOML file
+    /// A built-in web (top-sites, plain, contract, wrong-documents) or a TOML file
     #[arg(long, value_name = "WEB", default_value = "top-sites")]
     pub web: String,
     /// The seed that every answer follows from, instead of the web's own
@@ -25,7 +31,7 @@ pub struct WebArguments {
 }
 
 impl WebArguments {
-    /// Reads the model and makes the web.
+    /// Reads the model and makes the web; what is wrong with it is a mistake of whoever typed it.
     pub fn load(&self) -> Result<Web> {
         let built_in = BUILT_IN
             .iter()
@@ -35,18 +41,20 @@ impl WebArguments {
             Some(text) => text,
             None => self.read()?,
         };
-        let model = Model::from_toml(&text).map_err(|error| anyhow!("{}: {error}", self.web))?;
+        let model = Model::from_toml(&text)
+            .map_err(|error| Mistyped::new(format_args!("{}: {error}", self.web)))?;
         Ok(Web::new(model, self.seed))
     }
 
-    fn read(&self) -> Result<String> {
+    fn read(&self) -> Result<String, Mistyped> {
         let names = BUILT_IN.map(|(name, _)| name).join(", ");
         if !Path::new(&self.web).exists() {
-            return Err(anyhow!(
+            return Err(Mistyped::new(format_args!(
                 "--web {}: no such file, and not one of the built-in webs ({names})",
                 self.web
-            ));
+            )));
         }
-        std::fs::read_to_string(&self.web).with_context(|| format!("--web {}", self.web))
+        std::fs::read_to_string(&self.web)
+            .map_err(|error| Mistyped::new(format_args!("--web {}: {error}", self.web)))
     }
 }

@@ -4,18 +4,33 @@ import sys
 
 __all__ = ["main"]
 
-_ENGINE_VERBS = ("room", "origin")
+_ENGINE_VERBS = ("room", "origin", "fetch", "link")
+_INTERRUPTED = 130
 
 
 def main() -> int:
     """Run the command that ``sys.argv`` holds; return its exit code.
 
-    ``room`` and ``origin`` are the engine's own: they are handed over before anything heavy is imported.
+    ``room``, ``origin``, ``fetch`` and ``link`` are the engine's own: they are handed over before anything heavy is
+    imported.
+    ``load`` starts without the other verbs.
     """
+    try:
+        return _run()
+    except KeyboardInterrupt:
+        # Pressed while modules were still being imported: nothing was begun, nothing is to be said.
+        return _INTERRUPTED
+
+
+def _run() -> int:
     if sys.argv[1:2] and sys.argv[1] in _ENGINE_VERBS:
         from httpdyno.cli.handover import hand_over
 
         return hand_over(sys.argv[1:])
+    if sys.argv[1:2] == ["load"]:
+        from httpdyno.cli.load_start import run as run_load
+
+        return run_load()
     from httpdyno.cli.app import run
 
     return run()

@@ -1,19 +1,45 @@
-"""The command ``httpdyno``: its verbs, and what becomes of errors."""
+"""The command ``httpdyno``: its verbs."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 import httpdyno
-from httpdyno.cli import bench, compare, doctor, handover, published, query, report, runs, subjects, try_, tune, urls
-from httpdyno.cli.terminal import tell
-from httpdyno.errors import HttpdynoError, Interrupted
+from httpdyno.cli import (
+    bench,
+    capacity,
+    compare,
+    cost,
+    doctor,
+    handover,
+    latency,
+    load,
+    published,
+    query,
+    report,
+    runs,
+    service,
+    subjects,
+    try_,
+    tune,
+    urls,
+    verify_generator,
+)
+from httpdyno.cli.ending import exit_code_of_typer
+from httpdyno.cli.engine_verb import EngineVerb
+from httpdyno.cli.verb import Verb, VerbGroup
 
 __all__ = ["app", "run"]
 
+_MEASURE: Final = "Measure"
+_LOOK: Final = "Look at what was measured"
+_PREPARE: Final = "Prepare"
+_ALONE: Final = "Tools of their own"
+
 app = typer.Typer(
     name="httpdyno",
+    cls=VerbGroup,
     help="Measures HTTP clients in a sealed internet of its own, and checks every answer they report.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -38,41 +64,49 @@ def _options(
     del version
 
 
-app.command("bench")(bench.bench)
-app.command("try")(try_.try_subject)
-app.command("tune")(tune.tune)
-app.command("urls")(urls.urls)
-app.command("doctor")(doctor.doctor)
-app.command("runs")(runs.runs)
-app.command("report")(report.report)
-app.command("compare")(compare.compare)
-app.command("query")(query.query)
-app.command("published")(published.published)
-app.add_typer(subjects.app, name="subjects")
+app.command("bench", cls=Verb, rich_help_panel=_MEASURE)(bench.bench)
+app.command("try", cls=Verb, rich_help_panel=_MEASURE)(try_.try_subject)
+app.command("tune", cls=Verb, rich_help_panel=_MEASURE)(tune.tune)
+app.command("capacity", cls=Verb, rich_help_panel=_MEASURE)(capacity.capacity)
+app.command("cost", cls=Verb, rich_help_panel=_MEASURE)(cost.cost)
+app.command("latency", cls=Verb, rich_help_panel=_MEASURE)(latency.latency)
+app.command("service", cls=Verb, rich_help_panel=_MEASURE)(service.service)
+app.command("load", cls=Verb, rich_help_panel=_MEASURE)(load.load)
+app.command("urls", cls=Verb, rich_help_panel=_PREPARE)(urls.urls)
+app.command("doctor", cls=Verb, rich_help_panel=_PREPARE)(doctor.doctor)
+app.command("runs", cls=Verb, rich_help_panel=_LOOK)(runs.runs)
+app.command("report", cls=Verb, rich_help_panel=_LOOK)(report.report)
+app.command("compare", cls=Verb, rich_help_panel=_LOOK)(compare.compare)
+app.command("query", cls=Verb, rich_help_panel=_LOOK)(query.query)
+app.command("published", cls=Verb, rich_help_panel=_LOOK)(published.published)
+app.command("verify-generator", cls=Verb, rich_help_panel=_PREPARE)(verify_generator.verify_generator)
+app.add_typer(subjects.app, name="subjects", cls=VerbGroup, rich_help_panel=_PREPARE)
 
 
-@app.command("room", context_settings=_ENGINE_VERB)
+@app.command("room", cls=EngineVerb, context_settings=_ENGINE_VERB, rich_help_panel=_ALONE)
 def _room(context: typer.Context) -> None:
     """Run any command in the sealed internet: room --web top-sites -- curl -s https://example.org/."""
     raise typer.Exit(handover.hand_over(["room", *context.args]))
 
 
-@app.command("origin", context_settings=_ENGINE_VERB)
+@app.command("origin", cls=EngineVerb, context_settings=_ENGINE_VERB, rich_help_panel=_ALONE)
 def _origin(context: typer.Context) -> None:
-    """Serve a web on its own: origin --web plain --port 8080."""
+    """Serve a web on its own: origin --web plain --listen 0.0.0.0."""
     raise typer.Exit(handover.hand_over(["origin", *context.args]))
 
 
-def run() -> int:
-    """Run the command that ``sys.argv`` holds; return its exit code.
+@app.command("fetch", cls=EngineVerb, context_settings=_ENGINE_VERB, rich_help_panel=_ALONE)
+def _fetch(context: typer.Context) -> None:
+    """Fetch the URLs of standard input, a row each: fetch --concurrency 200 --save pages < urls.txt."""
+    raise typer.Exit(handover.hand_over(["fetch", *context.args]))
 
-    0 done, 1 a check or threshold failed, 2 usage, 3 nothing could be measured, 130 interrupted.
-    """
-    try:
-        app(prog_name="httpdyno")
-    except HttpdynoError as error:
-        tell(error.line)
-        return error.exit_code
-    except KeyboardInterrupt:
-        return Interrupted.exit_code
-    return 0
+
+@app.command("link", cls=EngineVerb, context_settings=_ENGINE_VERB, rich_help_panel=_ALONE)
+def _link(context: typer.Context) -> None:
+    """Say what a text means as a link, and list those that have a name: link 4g,loss=1%, link --presets."""
+    raise typer.Exit(handover.hand_over(["link", *context.args]))
+
+
+def run() -> int:
+    """Run the command that ``sys.argv`` holds; return its exit code."""
+    return exit_code_of_typer(app, "httpdyno", sys.argv[1:])

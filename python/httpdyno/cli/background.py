@@ -35,7 +35,7 @@ def leave_running(run: PendingRun, verb: str, format_name: str) -> None:
         If the file cannot be written, or the process cannot be started.
     """
     if run.writer is None:
-        raise UsageError("--detach: a run that is not kept has no place for its results")
+        raise UsageError("--detach: a run that is not kept has no place for its results; leave it out")
     folder, output = run.writer.folder, run.writer.folder / OUTPUT
     argv = [sys.executable, "-P", "-m", "httpdyno", verb, "--resume", str(folder.resolve()), "--format", format_name]
     with storing(folder):
@@ -53,7 +53,9 @@ def leave_running(run: PendingRun, verb: str, format_name: str) -> None:
             setsid=True,
         )
     except OSError as error:
-        raise StorageFailed(f"{sys.executable} cannot be started in the background: {error.strerror}") from error
+        raise StorageFailed(
+            f"{sys.executable} cannot be started in the background: {error.strerror}; leave out --detach"
+        ) from error
     finally:
         os.close(printed)
     run.hand_over(process)

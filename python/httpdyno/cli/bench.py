@@ -1,12 +1,13 @@
 """``httpdyno bench``: crawl the same URLs with several clients and compare them."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from httpdyno.cli.completion import complete_clients
 from httpdyno.cli.options import (
+    Against,
     Concurrency,
     Contact,
     Cpus,
@@ -14,8 +15,11 @@ from httpdyno.cli.options import (
     Duration,
     Every,
     Format,
+    HttpVersion,
     Install,
     Limit,
+    LinkSeed,
+    LinkSpec,
     Memory,
     OutputFolder,
     PerHost,
@@ -34,10 +38,12 @@ from httpdyno.cli.options import (
     Yes,
 )
 
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from httpdyno.experiments.pending import PendingRun
+
 __all__ = ["bench"]
-
-
-_BESIDE_RESUME = frozenset({"resume", "detach", "format", "out", "install", "yes"})
 
 
 def bench(
@@ -57,9 +63,13 @@ def bench(
     concurrency: Concurrency = None,
     duration: Duration = "600",
     timeout: Timeout = "5",
+    http_version: HttpVersion = None,
     user_agent: UserAgent = "",
     web: Web = "top-sites",
     seed: Seed = None,
+    link: LinkSpec = "direct",
+    link_seed: LinkSeed = 1,
+    against: Against = None,
     per_host: PerHost = None,
     per_host_interval: PerHostInterval = None,
     contact: Contact = "",
@@ -77,48 +87,39 @@ def bench(
     detach: Detach = False,
 ) -> None:
     """Crawl the same URLs with each client, interleaved, and print the table."""
-    from httpdyno.cli.background import leave_running
-    from httpdyno.cli.display import Display
-    from httpdyno.cli.installing import install_needs
+    from httpdyno.cli.against import given, settle_against
     from httpdyno.cli.live import LiveOptions
-    from httpdyno.cli.output import check_format, close_run, telling_of_rest
-    from httpdyno.cli.preset import print_result, select, selected_before
-    from httpdyno.cli.session import (
-        CrawlOptions,
-        begin_crawl,
-        make_place,
-        options_of_environment,
-        refuse_beside_resume,
-        resume_named,
-    )
-    from httpdyno.cli.terminal import messages
-    from httpdyno.experiments.measure import measure
-    from httpdyno.lab.interruption import Interruption
-    from httpdyno.subjects.catalogue import read_catalogue
+    from httpdyno.cli.preset import select
+    from httpdyno.cli.running import Beginning, RunOptions, run_and_show
+    from httpdyno.cli.session import CrawlOptions, begin_crawl
 
-    check_format(format)
     live = LiveOptions(per_host, per_host_interval, contact, yes)
-    interruption = Interruption()
-    catalogue = read_catalogue(subjects or ())
-    if resume is None:
-        chosen = select(catalogue, names, "bench", preset=preset, scale=scale, limit=limit, quick=quick, every=every)
-        if install:
-            install_needs(chosen.subjects, interruption)
-        options = CrawlOptions(
-            web, seed, timeout, duration, user_agent, concurrency, memory, repeat, quick, preset, live
+
+    def begin(beginning: Beginning) -> "AbstractContextManager[PendingRun]":
+        chosen = select(
+            beginning.catalogue, names, "bench", preset=preset, scale=scale, limit=limit, quick=quick, every=every
         )
-        place = make_place(cpus, out, environment=options_of_environment(context))
-        begun = begin_crawl(options, chosen.subjects, place, interruption, urls=urls, limit=chosen.limit)
-    else:
-        refuse_beside_resume(context, _BESIDE_RESUME)
-        begun = resume_named(resume, out, interruption, live)
-    with interruption, begun as (run, place), telling_of_rest(run):
-        if detach:
-            leave_running(run, "bench", format)
-            return
-        with Display(messages()) as display:
-            measured = measure(run, place, display, interruption)
-    if resume is not None:
-        chosen = selected_before(run, catalogue)
-    print_result(chosen, measured.table, measured.folder, format)
-    close_run(measured, invalid=() if names or resume else tuple(catalogue.invalid.values()))
+        beginning.install(*chosen.subjects)
+        options = CrawlOptions(
+            web=web,
+            seed=seed,
+            timeout=timeout,
+            duration=duration,
+            user_agent=user_agent,
+            concurrency=concurrency,
+            memory=memory,
+            repeat=repeat,
+            quick=quick,
+            preset=preset,
+            live=live,
+            link=link,
+            link_seed=link_seed,
+            against=against,
+            http_version=http_version,
+        )
+        place = beginning.place
+        options = settle_against(options, place.engine, web_given=given(context, "web"))
+        return begin_crawl(options, chosen.subjects, place, beginning.interruption, urls=urls, limit=chosen.limit)
+
+    of_run = RunOptions(format, out, subjects, cpus, resume, detach, install)
+    run_and_show(context, of_run, begin, live=live, fetcher=True)

@@ -36,7 +36,7 @@ def compare(
         typer.Option(
             "--metric",
             metavar="METRIC",
-            help="Compare by this figure; may be given several times. Default: what the experiment ranks by.",
+            help="Compare by this figure; may be given several times. Default: what the experiment is compared by.",
             autocompletion=complete_metrics,
         ),
     ] = None,
@@ -75,7 +75,9 @@ def compare(
 
     check_format(format)
     if second is not None and baseline is not None:
-        raise UsageError("--baseline is for one run; of two runs the first is what the second is compared with")
+        raise UsageError(
+            "--baseline: of two runs the first is what the second is compared with; leave it out, or name one run"
+        )
     a = open_named_run(first, runs)
     b = None if second is None else open_named_run(second, runs)
     metrics, thresholds = _asked(definition_of(a.manifest.experiment), metric or (), fail_if or ())
@@ -103,4 +105,4 @@ def _asked(
     thresholds = [parse_threshold(change, definition.metrics) for change in changes]
     named = [find_rankable(definition.metrics, name) for name in names]
     found = named + [threshold.metric for threshold in thresholds]
-    return list({metric.name: metric for metric in found or [definition.ranking_metric]}.values()), thresholds
+    return list({metric.name: metric for metric in found or definition.compared_metrics}.values()), thresholds

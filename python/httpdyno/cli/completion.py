@@ -8,19 +8,31 @@ import typer
 
 __all__ = [
     "WEBS",
+    "complete_arrivals",
+    "complete_capable",
+    "complete_cases",
+    "complete_claimants",
     "complete_clients",
     "complete_fact_formats",
     "complete_formats",
+    "complete_generators",
+    "complete_http_versions",
+    "complete_links",
+    "complete_loops",
+    "complete_methods",
     "complete_metrics",
+    "complete_own_webs",
     "complete_presets",
     "complete_published",
     "complete_run_subjects",
     "complete_runs",
+    "complete_servers",
     "complete_subjects",
+    "complete_tools",
     "complete_webs",
 ]
 
-WEBS: Final = ("top-sites", "plain", "contract")
+WEBS: Final = ("top-sites", "plain", "contract", "wrong-documents")
 """The webs that come with the engine."""
 LIVE: Final = "live"
 """The real internet, which is no web of ours."""
@@ -36,6 +48,21 @@ def complete_clients(context: typer.Context, incomplete: str) -> list[str]:
     return _subjects(context, incomplete, "clients")
 
 
+def complete_capable(context: typer.Context, incomplete: str) -> list[str]:
+    """Offer the clients and load tools that come with httpdyno, and the subjects of ``--subjects``."""
+    return sorted({*_subjects(context, incomplete, "clients"), *_subjects(context, incomplete, "tools")})
+
+
+def complete_claimants(context: typer.Context, incomplete: str) -> list[str]:
+    """Offer the clients and servers that come with httpdyno, and the subjects of ``--subjects``."""
+    return sorted({*_subjects(context, incomplete, "clients"), *_subjects(context, incomplete, "servers")})
+
+
+def complete_servers(context: typer.Context, incomplete: str) -> list[str]:
+    """Offer the servers that come with httpdyno and the subjects of ``--subjects``, but none that is named already."""
+    return _subjects(context, incomplete, "servers")
+
+
 def _subjects(context: typer.Context, incomplete: str, below: str) -> list[str]:
     from httpdyno.subjects.folders import builtin_folder, subject_folders
 
@@ -43,6 +70,35 @@ def _subjects(context: typer.Context, incomplete: str, below: str) -> list[str]:
     names = {folder.resolve().name for top in tops for folder in subject_folders(top)}
     named = context.params.get("names") or ()
     return _beginning(names.difference(named), incomplete)
+
+
+def complete_tools(incomplete: str) -> list[str]:
+    """Offer the load tools that come with httpdyno."""
+    from httpdyno.subjects.folders import builtin_folder, subject_folders
+
+    return _beginning([folder.name for folder in subject_folders(builtin_folder() / "tools")], incomplete)
+
+
+def complete_generators(incomplete: str) -> list[str]:
+    """Offer httpdyno's own generator, the load tools, and all of them."""
+    from httpdyno.subjects.folders import builtin_folder, subject_folders
+
+    tools = [folder.name for folder in subject_folders(builtin_folder() / "tools")]
+    return _beginning(["all", "httpdyno", *tools], incomplete)
+
+
+def complete_links(incomplete: str) -> list[str]:
+    """Offer the links that have a name."""
+    from httpdyno.model import LINK_PRESETS
+
+    return _beginning(["direct", *(preset.name for preset in LINK_PRESETS)], incomplete)
+
+
+def complete_cases(incomplete: str) -> list[str]:
+    """Offer the servers with known behaviour."""
+    from httpdyno.experiments.verify_generator.cases import CASES
+
+    return _beginning([case.name for case in CASES], incomplete)
 
 
 def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
@@ -76,6 +132,28 @@ def complete_metrics(incomplete: str) -> list[str]:
     return _beginning({metric.name for metric in metrics if metric.better is not Direction.NEITHER}, incomplete)
 
 
+def complete_arrivals(incomplete: str) -> list[str]:
+    """Offer the laws by which requests arrive in an open loop."""
+    return _beginning(("constant", "poisson"), incomplete)
+
+
+def complete_loops(incomplete: str) -> list[str]:
+    """Offer when requests are sent: on a schedule, or when an answer came."""
+    return _beginning(("closed", "open"), incomplete)
+
+
+def complete_methods(incomplete: str) -> list[str]:
+    """Offer methods of HTTP."""
+    return _beginning(("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"), incomplete)
+
+
+def complete_http_versions(incomplete: str) -> list[str]:
+    """Complete ``--http-version``."""
+    from httpdyno.cli.http_version import VERSIONS
+
+    return _beginning(VERSIONS, incomplete)
+
+
 def complete_published(incomplete: str) -> list[str]:
     """Offer the published tables."""
     from httpdyno.published import published_names
@@ -93,6 +171,11 @@ def complete_presets(context: typer.Context, incomplete: str) -> list[str]:
 def complete_webs(incomplete: str) -> list[str]:
     """Offer the webs that come with the engine, and the real internet."""
     return _beginning([*WEBS, LIVE], incomplete)
+
+
+def complete_own_webs(incomplete: str) -> list[str]:
+    """Offer the webs that come with the engine."""
+    return _beginning(WEBS, incomplete)
 
 
 def complete_formats(incomplete: str) -> list[str]:

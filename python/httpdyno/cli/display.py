@@ -9,10 +9,19 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TaskID, TextColumn
 from rich.text import Text
 
+from httpdyno.cli.link_line import link_line
 from httpdyno.cli.result_lines import ResultLines
 from httpdyno.cli.terminal import tell
 from httpdyno.lab.progress import Progress as TrialProgress
-from httpdyno.model import Outcome, Subject, Trial, TrialPlan, format_span
+from httpdyno.model import (
+    CEILING_TRIAL,
+    Outcome,
+    Purpose,
+    Subject,
+    Trial,
+    TrialPlan,
+    format_span,
+)
 from httpdyno.report.cell import without_controls
 from httpdyno.subjects.builder import BuildEvent, BuildOutcome, BuildState, log_tail
 from httpdyno.subjects.provision import ProvisionEvent, ProvisionState
@@ -84,7 +93,10 @@ class Display:
         self._trial: TaskID | None = None
         self._overall: TaskID | None = None
         self._planned = ""
+        self._links: set[str] = set()
+        """Those of which was said what they were measured to be."""
         self._why = ""
+        self._where = ""
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -157,8 +169,9 @@ class Display:
     def trial_begins(self, plan: TrialPlan) -> None:
         """Take the trial that begins."""
         self._end_bar()
-        self._why = f", {plan.concurrency} in flight ({plan.why})" if plan.why else ""
-        self._trial = self._progress.add_task(f"{self._place(plan.number)} {plan.subject.id}{self._why}", total=None)
+        self._why = plan.why
+        self._where = _where(plan)
+        self._trial = self._progress.add_task(f"{self._place(plan.number)} {plan.subject.id}{self._where}", total=None)
 
     def progress(self, progress: TrialProgress) -> None:
         """Take news of the trial that is under way."""
@@ -177,20 +190,27 @@ class Display:
         """Take what became of a trial, and how long the others will take."""
         self._end_bar()
         if self._overall is not None:
-            self._progress.update(self._overall, advance=1, left_s=left_s)
+            of_run = int(trial.purpose is not Purpose.CEILING)
+            self._progress.update(self._overall, advance=of_run, left_s=left_s)
+        if (link := link_line(trial)) and trial.link not in self._links and not self._quiet:
+            self._links.add(trial.link)
+            tell(link)
         # Why a subject is unavailable was said when its build failed.
         # What a search tries is told as it goes on: it is what the next trial depends on.
         if trial.outcome is Outcome.UNAVAILABLE or (self._bars and trial.outcome is Outcome.OK and not self._why):
             return
         if not self._quiet or trial.outcome is not Outcome.OK:
             left = f"; about {format_span(left_s)} left" if left_s and not self._quiet else ""
-            tell(f"{self._place(trial.trial)} {trial.subject}{self._why}: {_ending(trial, rate=bool(self._why))}{left}")
+            ending = _ending(trial, rate=bool(self._why))
+            tell(f"{self._place(trial.trial)} {trial.subject}{self._where}: {ending}{left}")
 
     def _show_log(self, log: Path) -> None:
         for line in log_tail(log):
             tell(f"  {line}")
 
     def _place(self, number: int) -> str:
+        if number == CEILING_TRIAL:
+            return "the web's ceiling:"
         return f"trial {number + 1} of {self._planned}:"
 
     def _end_bar(self) -> None:
@@ -222,7 +242,21 @@ class Spectator:
             self._lines.feed(piece)
 
 
+def _where(plan: TrialPlan) -> str:
+    """Say which of several conditions it is, and why it was chosen."""
+    why = f" ({plan.why})" if plan.why else ""
+    if plan.condition.name:
+        return f", {plan.condition.name}{why}"
+    return f", {plan.concurrency} in flight{why}" if why else ""
+
+
 def _ending(trial: Trial, *, rate: bool) -> str:
+    """Say in a few words what became of a trial."""
+    from httpdyno.experiments.registry import definition_of
+
+    told = definition_of(trial.experiment).told if trial.outcome is Outcome.OK else None
+    if told is not None and (words := told(trial)):
+        return without_controls(words)
     if trial.outcome is not Outcome.OK or trial.summary is None:
         return without_controls(f"{trial.outcome}: {trial.reason}" if trial.reason else str(trial.outcome))
     time_s = (trial.summary.time_ns or 0) / 1e9

@@ -31,7 +31,7 @@ def doctor(
     from httpdyno.lab.diagnosis import diagnose
 
     if format not in {"plain", "json"}:
-        raise InvalidValue(f"format: {format!r} is not known to doctor; known are: plain, json")
+        raise InvalidValue(f"--format: {format!r} is not known to doctor; known are: plain, json")
     facts = diagnose()
     console = results()
     if format == "json":

@@ -1,4 +1,4 @@
-"""``room`` and ``origin``: the engine takes this process over, with its streams, its terminal and its exit status."""
+"""``room``, ``origin``, ``fetch``, ``link``: the engine takes this process over, its streams and its exit status."""
 
 from __future__ import annotations
 

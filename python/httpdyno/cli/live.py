@@ -9,7 +9,7 @@ from httpdyno.cli.terminal import tell
 from httpdyno.errors import Interrupted, InvalidValue, UsageError
 from httpdyno.lab.host_limit import HOSTS_COUNTED
 from httpdyno.lab.interruption import Interruption
-from httpdyno.model import LIVE, parse_duration_ns
+from httpdyno.model import LIVE, counted, parse_duration_ns
 
 __all__ = ["LiveOptions", "Traffic", "confirm", "live_user_agent", "require_answer"]
 
@@ -39,21 +39,25 @@ class LiveOptions:
             return 0.0
         return parse_duration_ns(self.per_host_interval, name="--per-host-interval") / 1e9
 
-    def check(self, web: str, memory: str | None) -> None:
+    def check(self, web: str, memory: str | None, link: str) -> None:
         """Refuse what one of the webs cannot have.
 
         Raises
         ------
         UsageError
-            If there is a limit per host for a web of ours, or a limit of memory without a room.
+            If there is a limit per host for a web of ours, or a limit of memory or a link without a room.
         """
         if web == LIVE:
             if memory is not None:
                 raise UsageError("--memory: only a room limits memory, and the live web has none; leave it out")
+            if link != "direct":
+                raise UsageError(
+                    "--link: the way to the real internet is what it is; leave it out, or give a --web of ours"
+                )
             return
         for option, value in (("--per-host", self.per_host), ("--per-host-interval", self.per_host_interval)):
             if value is not None:
-                raise UsageError(f"{option}: only the hosts of --web live are spared; the web {web} has no limit")
+                raise UsageError(f"{option}: only the hosts of --web live are spared; leave it out, or give --web live")
 
 
 def live_user_agent(contact: str) -> str:
@@ -85,11 +89,11 @@ class Traffic:
     @property
     def lines(self) -> tuple[str, str]:
         """What a user has to know before it is sent."""
-        hosts = f"{'at least ' if self.hosts >= HOSTS_COUNTED else ''}{_counted(self.hosts, 'host')}"
+        hosts = f"{'at least ' if self.hosts >= HOSTS_COUNTED else ''}{counted(self.hosts, 'host')}"
         contact = "" if "+" in self.user_agent or "@" in self.user_agent else "; --contact says how you can be reached"
         return (
-            f"this will send {_counted(self.trials * self.urls, 'request')} to {hosts} of the real internet: "
-            f"{_counted(self.urls, 'URL')} in {'each of ' if self.trials > 1 else ''}{_counted(self.trials, 'trial')}; "
+            f"this will send {counted(self.trials * self.urls, 'request')} to {hosts} of the real internet: "
+            f"{counted(self.urls, 'URL')} in {'each of ' if self.trials > 1 else ''}{counted(self.trials, 'trial')}; "
             "redirects come on top",
             f"they go out as {self.user_agent!r}, {self.per_host} at a time to a host{contact}",
         )
@@ -125,7 +129,3 @@ def confirm(traffic: Traffic, options: LiveOptions, interruption: Interruption) 
         answer = sys.stdin.readline()
     if answer.strip().lower() not in {"y", "yes"}:
         raise Interrupted("not begun: nothing was sent")
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

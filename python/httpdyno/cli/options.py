@@ -1,24 +1,43 @@
 """Options that several verbs share, with the environment variables that do the same."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from httpdyno.cli.completion import WEBS, complete_formats, complete_presets, complete_runs, complete_webs
+from httpdyno.cli.completion import (
+    WEBS,
+    complete_formats,
+    complete_http_versions,
+    complete_links,
+    complete_own_webs,
+    complete_presets,
+    complete_runs,
+    complete_servers,
+    complete_webs,
+)
 
 __all__ = [
+    "Against",
     "Concurrency",
     "Contact",
     "Cpus",
     "Detach",
+    "DocumentScale",
     "Duration",
     "Every",
     "Format",
+    "GridPreset",
+    "GridScale",
+    "HttpVersion",
     "Install",
     "Limit",
+    "LinkSeed",
+    "LinkSpec",
     "Memory",
     "OutputFolder",
+    "OwnWeb",
+    "Peer",
     "PerHost",
     "PerHostInterval",
     "Preset",
@@ -27,6 +46,7 @@ __all__ = [
     "Resume",
     "Scale",
     "Seed",
+    "ServerLink",
     "SubjectFolders",
     "Timeout",
     "Urls",
@@ -73,6 +93,17 @@ Timeout = Annotated[
         help="What a client gives one URL: seconds, or with a unit (800ms).",
     ),
 ]
+HttpVersion = Annotated[
+    str | None,
+    typer.Option(
+        "--http-version",
+        metavar="1.1|2",
+        envvar="HTTP_VERSION",
+        help="The one version of HTTP that clients are told to speak; who does not claim it is unavailable. Default: "
+        "each client's own.",
+        autocompletion=complete_http_versions,
+    ),
+]
 UserAgent = Annotated[
     str,
     typer.Option(
@@ -86,6 +117,15 @@ Web = Annotated[
         metavar="WEB",
         help=f"{', '.join(WEBS)}, the TOML file of a web model, or live: the real internet, for the list of --urls.",
         autocompletion=complete_webs,
+    ),
+]
+OwnWeb = Annotated[
+    str,
+    typer.Option(
+        "--web",
+        metavar="WEB",
+        help=f"{', '.join(WEBS)}, or the TOML file of a web model.",
+        autocompletion=complete_own_webs,
     ),
 ]
 PerHost = Annotated[
@@ -120,6 +160,32 @@ Seed = Annotated[
         help="Seed of the web and of the order of trials.",
         show_default="the web's own",
     ),
+]
+
+
+def _link(ends: str) -> Any:  # noqa: ANN401  # what Typer gives
+    return typer.Option(
+        "--link",
+        metavar="SPEC",
+        help=f"Path between {ends}: rtt=40ms,rate=1gbit,queue=100ms,loss=0.1%,mtu=1500, one way with "
+        "up. or down.; or lan, dc, broadband, 4g, satellite, with changes after it: 4g,loss=1%.",
+        autocompletion=complete_links,
+    )
+
+
+LinkSpec = Annotated[str, _link("client and web")]
+ServerLink = Annotated[str, _link("generator and server")]
+Against = Annotated[
+    str | None,
+    typer.Option(
+        "--against",
+        metavar="URL",
+        help="Measure against another machine, such as http://other:8080, where `httpdyno origin --listen` runs.",
+    ),
+]
+LinkSeed = Annotated[
+    int,
+    typer.Option("--link-seed", metavar="N", min=0, max=2**64 - 1, help="Seed of the link: which packets are lost."),
 ]
 Repeat = Annotated[
     int | None,
@@ -169,7 +235,7 @@ Format = Annotated[
     ),
 ]
 OutputFolder = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="Folder in which the folder of the run is made.")
+    Path, typer.Option("--out", metavar="DIR", help="Where runs are kept: each gets a folder of its own there.")
 ]
 SubjectFolders = Annotated[
     list[Path] | None,
@@ -179,17 +245,40 @@ Every = Annotated[
     bool, typer.Option("--all", help="Every client there is, not only the eleven of the published crawl's table.")
 ]
 Install = Annotated[
-    bool, typer.Option("--install", help="First bring what the clients need, as `httpdyno subjects install` does.")
+    bool, typer.Option("--install", help="First bring what the subjects need, as `httpdyno subjects install` does.")
 ]
-Preset = Annotated[
-    str | None,
-    typer.Option(
+
+
+def _preset(names: str) -> Any:  # noqa: ANN401
+    return typer.Option(
         "--preset",
         metavar="NAME",
-        help="Measure again what was published: its subjects, concurrencies and number of URLs; then print both.",
+        help=f"Measure again what was published, and print both; takes: {names}.",
         autocompletion=complete_presets,
+    )
+
+
+def _scale(what: str) -> Any:  # noqa: ANN401
+    return typer.Option("--scale", metavar="SHARE", help=f"Take that share of a preset's {what}, such as 1/10.")
+
+
+Preset = Annotated[str | None, _preset("published")]
+GridPreset = Annotated[
+    str | None,
+    _preset(
+        "published-batch-1, published-batch-1-public-network, published-batch-2, published-batch-3,"
+        " published-batch-3-23gbit or published-batch-4"
     ),
 ]
-Scale = Annotated[
-    str | None, typer.Option("--scale", metavar="SHARE", help="Take that share of a preset's URLs, such as 1/10.")
+Scale = Annotated[str | None, _scale("URLs")]
+DocumentScale = Annotated[str | None, _scale("documents")]
+GridScale = Annotated[str | None, _scale("rates and requests in flight")]
+Peer = Annotated[
+    str | None,
+    typer.Option(
+        "--peer",
+        metavar="SERVER",
+        help="A server that answers instead of the engine's own origin, such as apache.",
+        autocompletion=complete_servers,
+    ),
 ]

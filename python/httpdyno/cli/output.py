@@ -5,20 +5,37 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import typer
 
+from httpdyno.cli.page import leave_page
 from httpdyno.cli.terminal import reader_may_leave, results, tell
 from httpdyno.errors import HttpdynoError, Interrupted, NothingMeasured, NotResumable, UnknownName
 from httpdyno.experiments.measure import Measured
 from httpdyno.experiments.pending import PendingRun
-from httpdyno.model import Subject, Table
+from httpdyno.model import Note, Subject, Table
 from httpdyno.report import Surface, format_names, render
 from httpdyno.report.cell import without_controls
 from httpdyno.subjects.builder import BuildOutcome
 from httpdyno.subjects.probe import ProbeResult
 
-__all__ = ["check_format", "close_run", "print_probe", "print_table", "require_builds", "telling_of_rest"]
+if TYPE_CHECKING:
+    from httpdyno.store import Run
+
+__all__ = [
+    "check_format",
+    "close_run",
+    "print_probe",
+    "print_reserved",
+    "print_run",
+    "print_table",
+    "print_tables",
+    "require_builds",
+    "telling_of_rest",
+]
+
+_WITHOUT_NOTES: Final = "csv"
 
 
 def check_format(name: str) -> None:
@@ -36,39 +53,72 @@ def check_format(name: str) -> None:
 
 def print_table(table: Table, format_name: str) -> None:
     """Write a table to stdout."""
-    text = render(table, format_name, Surface.of(sys.stdout))
+    print_tables([table], format_name)
+
+
+def print_tables(tables: Iterable[Table], format_name: str) -> None:
+    """Write tables to stdout, an empty line between them."""
+    surface = Surface.of(sys.stdout)
+    texts = [render(table, format_name, surface) for table in tables]
     with reader_may_leave():
-        sys.stdout.write(text)
+        sys.stdout.write("\n".join(texts))
         sys.stdout.flush()
 
 
-def close_run(measured: Measured, invalid: Iterable[HttpdynoError] = ()) -> None:
-    """Write the page of the run; say on stderr where both are and what is missing; set the exit code.
+def print_reserved(tables: Sequence[Table], reservations: Sequence[Note], format_name: str) -> None:
+    """Write tables to stdout that have their reservations; those for which there is no place go to stderr.
+
+    CSV has no place for them, and a format for programs none where there is no row.
+    """
+    print_tables(tables, format_name)
+    if not _has_place(tables, format_name):
+        for note in reservations:
+            tell(note.text)
+
+
+def _has_place(tables: Sequence[Table], format_name: str) -> bool:
+    """Tell whether the reservations of tables can be read in what is printed of them."""
+    from httpdyno.experiments.showing import read_by_programs
+
+    without_rows = read_by_programs(format_name) and not any(table.rows for table in tables)
+    return format_name != _WITHOUT_NOTES and not without_rows
+
+
+def print_run(run: "Run", format_name: str) -> None:
+    """Write what a run measured to stdout, and with what reservations it is read.
+
+    Raises
+    ------
+    UnreadableRun
+        If a trial is damaged, or this version does not know the experiment.
+    UnknownName
+        If this version does not know the preset of the run.
+    """
+    from httpdyno.cli.preset import absent_subjects
+    from httpdyno.experiments.reservation import table_reservations
+    from httpdyno.experiments.showing import shown_tables
+
+    tables = shown_tables(run, format_name, absent_subjects(run))
+    # To read the trials once more takes about a millisecond each: only where the tables do not say it.
+    notes = () if _has_place(tables, format_name) else table_reservations(run.manifest, run.records())
+    print_reserved(tables, notes, format_name)
+
+
+def close_run(measured: Measured) -> None:
+    """Write the page of the run; say on stderr where both are; set the exit code.
 
     Raises
     ------
     typer.Exit
         With 3 when nothing could be measured, 130 when the run was interrupted.
     """
-    for error in invalid:
-        tell(error.line)
     if measured.folder:
         tell(f"run: {measured.folder}" if measured.whole else _partial(measured.folder, measured.experiment))
-        _tell_report(measured.folder)
+        leave_page(measured.folder)
     if not measured.whole:
         raise typer.Exit(Interrupted.exit_code)
     if not measured.anything:
         raise typer.Exit(NothingMeasured.exit_code)
-
-
-def _tell_report(folder: Path) -> None:
-    """Write the page of a run and say where it is; that it cannot be written is no failure of the measurement."""
-    from httpdyno.cli.report import write_report
-
-    try:
-        tell(f"report: {write_report(folder)}")
-    except HttpdynoError as error:
-        tell(error.line)
 
 
 @contextmanager

@@ -1,26 +1,20 @@
-"""``--preset`` and ``--scale``: who is measured, on how many URLs, and how the result stands beside the publication."""
+"""``--preset`` and ``--scale``: who is measured, and on how many URLs."""
 
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from httpdyno.cli.output import print_table
-from httpdyno.cli.terminal import reader_may_leave
 from httpdyno.errors import UsageError
 from httpdyno.experiments.crawl import HEADLINE
-from httpdyno.experiments.pending import PendingRun
-from httpdyno.experiments.published import PRESET_SETTING, run_beside
-from httpdyno.model import Subject, SubjectKind, Table
-from httpdyno.published import Preset, find_preset, in_published_form, parse_scale
-from httpdyno.store import open_run
-from httpdyno.subjects.catalogue import Catalogue
+from httpdyno.experiments.published import PRESET_SETTING
+from httpdyno.model import Condition, Subject, SubjectKind
+from httpdyno.published import find_preset, parse_scale
+from httpdyno.store import Run
+from httpdyno.subjects.catalogue import Catalogue, read_catalogue
 
-__all__ = ["Selection", "print_result", "read_by_programs", "select", "selected_before"]
+__all__ = ["Selection", "absent_subjects", "require_able", "select"]
 
 _NO_SUBJECT: Final = "httpdyno has no such subject"
-_FOR_PROGRAMS: Final = frozenset({"csv", "json"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +24,6 @@ class Selection:
     subjects: tuple[Subject, ...]
     limit: int | None
     """None: all of a list, or as many of a web as are taken without a word."""
-    preset: Preset | None = None
-    absent: Mapping[str, str] = field(default_factory=dict)
-    """Subjects of the preset that do not exist here, and what the table says of them."""
 
 
 def select(
@@ -71,68 +62,60 @@ def select(
         named = catalogue.select_of_kind(names or (), SubjectKind.CLIENT)
         return Selection(named or catalogue.usual(HEADLINE), limit)
     if scale is not None and limit is not None:
-        raise UsageError("--scale and --limit both say how many URLs; give one of them")
+        raise UsageError("--limit: --scale says how many URLs, too; leave one of the two out")
     found = find_preset(preset, experiment)
     share = parse_scale(scale or "1")
     if limit is None and not (quick and scale is None):
         limit = found.urls(share)
     there = [name for name in found.subjects if name in catalogue.subjects]
     subjects = found.applied(catalogue.select_of_kind(names or there, SubjectKind.CLIENT))
-    return Selection(subjects, limit, found, {} if names else _absent(found, catalogue))
+    return Selection(subjects, limit)
 
 
-def selected_before(run: PendingRun, catalogue: Catalogue) -> Selection:
-    """Give what a run was begun with, to show its result in the same way.
+def require_able(
+    subjects: Sequence[Subject],
+    conditions: Sequence[Condition],
+    able_to: Callable[[Subject, Condition], bool],
+    asked: str,
+) -> None:
+    """Refuse a subject that can do nothing of what is asked.
+
+    Parameters
+    ----------
+    subjects, conditions
+        Who is asked what.
+    able_to : callable
+        Tells whether one can do the other.
+    asked : str
+        The options that ask for it.
+
+    Raises
+    ------
+    UsageError
+        If there is such a subject.
+    """
+    for subject in subjects:
+        if not any(able_to(subject, condition) for condition in conditions):
+            raise UsageError(f"{subject.id}: cannot do that with {asked}; leave it out, or choose other settings")
+
+
+def absent_subjects(run: Run) -> dict[str, str]:
+    """Say of a preset's subjects which of them do not exist here, and why; of none when others were named.
 
     Raises
     ------
     UnknownName
-        If it was of a preset that there is no more.
+        If this version does not know the preset of the run.
     """
-    name = run.manifest.settings.get(PRESET_SETTING) if run.manifest else None
+    name = run.manifest.settings.get(PRESET_SETTING)
     if not isinstance(name, str):
-        return Selection(run.subjects, None)
-    found = find_preset(name, run.experiment.name)
-    there = {name for name in found.subjects if name in catalogue.subjects}
-    whole = {subject.id for subject in run.subjects} == there
-    return Selection(run.subjects, None, found, _absent(found, catalogue) if whole else {})
-
-
-def _absent(found: Preset, catalogue: Catalogue) -> dict[str, str]:
-    missing = [name for name in found.subjects if name not in catalogue.subjects]
+        return {}
+    measured = {subject.id for subject in run.manifest.subjects}
+    missing = [name for name in find_preset(name, run.manifest.experiment).subjects if name not in measured]
+    if not missing:
+        return {}
+    catalogue = read_catalogue(())
+    if any(name in catalogue.subjects for name in missing):
+        return {}
     reasons = {name: catalogue.invalid[name].line for name in missing if name in catalogue.invalid}
     return {name: f"unavailable: {reasons.get(name, _NO_SUBJECT)}" for name in missing}
-
-
-def print_result(selection: Selection, measured: Table, folder: Path | None, format_name: str) -> None:
-    """Print what was measured: of a preset in the published form, then beside the published figures.
-
-    Programs get one table, in which each row has both.
-
-    Parameters
-    ----------
-    selection : Selection
-        Who was measured.
-    measured : Table
-        The experiment's own table, printed when there is no preset.
-    folder : Path, optional
-        The run.
-    format_name : str
-        One of ``report.format_names``.
-    """
-    if selection.preset is None or folder is None:
-        print_table(measured, format_name)
-        return
-    published, run = selection.preset.table, open_run(folder)
-    if read_by_programs(format_name):
-        print_table(run_beside(run, published, for_programs=True), format_name)
-        return
-    print_table(in_published_form(measured, published, selection.absent), format_name)
-    with reader_may_leave():
-        sys.stdout.write("\n")
-    print_table(run_beside(run, published), format_name)
-
-
-def read_by_programs(format_name: str) -> bool:
-    """Tell whether a format is read by programs, for which a result is one table."""
-    return format_name in _FOR_PROGRAMS

@@ -27,7 +27,7 @@ def published(
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """List the tables that others have published; print one with its source, or with a run beside it."""
-    from httpdyno.cli.output import check_format, print_table
+    from httpdyno.cli.output import check_format, print_reserved, print_table
     from httpdyno.errors import UsageError
     from httpdyno.published import published_listing, published_table
 
@@ -39,9 +39,12 @@ def published(
     elif beside is None:
         print_table(published_table(name).as_table(), format)
     else:
-        from httpdyno.cli.preset import read_by_programs
         from httpdyno.cli.run_argument import open_named_run
         from httpdyno.experiments.published import run_beside
+        from httpdyno.experiments.reservation import table_reservations
+        from httpdyno.experiments.showing import read_by_programs, reserved
 
         table, run = published_table(name), open_named_run(beside, runs)
-        print_table(run_beside(run, table, for_programs=read_by_programs(format)), format)
+        both = run_beside(run, table, for_programs=read_by_programs(format))
+        notes = table_reservations(run.manifest, run.records())
+        print_reserved(reserved((both,), notes, format), notes, format)

@@ -82,7 +82,7 @@ def _text(sql: str | None) -> str:
     try:
         return sys.stdin.read()
     except UnicodeDecodeError as error:
-        raise UsageError("the query on standard input is no UTF-8 text") from error
+        raise UsageError("the query on standard input is no UTF-8 text; write it as such") from error
 
 
 def _table(answer: "Answer", format_name: str) -> Iterator[str]:

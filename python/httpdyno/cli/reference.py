@@ -6,15 +6,16 @@ from typing import Any, Final
 import typer.main
 
 from httpdyno.cli.app import app
+from httpdyno.cli.examples import examples_text
 
 __all__ = ["ENGINE_VERBS", "command_line_page"]
 
-ENGINE_VERBS: Final = ("room", "origin")
+ENGINE_VERBS: Final = ("room", "origin", "fetch", "link")
 """Verbs that describe themselves: the engine's."""
 
 _INTRODUCTION: Final = """# Command line
 
-After set-up the command is `.venv/bin/httpdyno`. This page is generated from the commands (`make docs`).
+How it gets into `PATH`: [installing](../guide/install.md). This page is generated from the commands (`make docs`).
 
 Results go to stdout, progress and messages to stderr; there are no colours and no bars when it is no terminal.
 
@@ -22,7 +23,8 @@ Exit codes: 0 done, 1 a check or threshold failed, 2 usage, 3 nothing could be m
 with the status of its command: 128 + N when signal N ended it, 124 at its deadline, 125 when the engine itself failed.
 
 `HTTPDYNO_ENGINE` names another engine, `XDG_CACHE_HOME` another place for the builds of subjects, `NO_COLOR` turns
-colours off.
+colours off. A variable beside an option does what the option does; a verb without that option ignores it, as `cost`
+does `HTTP_VERSION`.
 """
 
 
@@ -52,7 +54,9 @@ def _section(name: str, command: Any, engine_help: Mapping[str, str]) -> str:  #
     if verb in engine_help:
         return "\n".join([*lines, "```", engine_help[verb].strip(), "```", ""])
     lines += ["| | environment | default | |", "| --- | --- | --- | --- |"]
-    return "\n".join([*lines, *(_row(parameter) for parameter in command.params if not _is_help(parameter)), ""])
+    lines += [_row(parameter) for parameter in command.params if not _is_help(parameter)]
+    examples = examples_text(name.removeprefix("httpdyno "))
+    return "\n".join([*lines, "", *(["```text", examples.strip(), "```", ""] if examples else [])])
 
 
 def _is_help(parameter: Any) -> bool:  # noqa: ANN401
@@ -63,10 +67,21 @@ def _row(parameter: Any) -> str:  # noqa: ANN401
     name = parameter.opts[0]
     metavar = (parameter.metavar or "").replace("|-", " or -")
     # An argument has no name that is typed: people know it by what stands in its place.
-    shown = f"{name} {metavar}".strip() if name.startswith("-") else parameter.metavar or name.upper()
+    typed = name.startswith("-")
+    shown = f"{_spellings(parameter)} {metavar}".strip() if typed else parameter.metavar or name.upper()
     default = "" if parameter.default in (None, "") or callable(parameter.default) else f"`{parameter.default}`"
     environment = f"`{parameter.envvar}`" if parameter.envvar else ""
     return f"| `{_escaped(shown)}` | {environment} | {default} | {_escaped(parameter.help or '')} |"
+
+
+def _spellings(parameter: Any) -> str:  # noqa: ANN401
+    """Give all that can be typed for an option, the short ones first; after a slash what turns it off."""
+    either = (sorted(names, key=_is_long) for names in (parameter.opts, parameter.secondary_opts) if names)
+    return " / ".join(", ".join(names) for names in either)
+
+
+def _is_long(name: str) -> bool:
+    return name.startswith("--")
 
 
 def _escaped(text: str) -> str:

@@ -9,10 +9,10 @@ from httpdyno.cli.completion import complete_formats
 from httpdyno.cli.run_argument import RunName, RunsFolder, open_named_run
 
 if TYPE_CHECKING:
-    from httpdyno.model import Report, Table
+    from httpdyno.model import Report
     from httpdyno.store import Run
 
-__all__ = ["report", "write_report"]
+__all__ = ["report"]
 
 _CHART_WIDTH: Final = 760
 """Of a chart as a file, in pixels; a PNG has two for each of them."""
@@ -42,84 +42,38 @@ def report(
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Print the table of a run and write its page: one HTML file that needs no network."""
-    from httpdyno.cli.output import check_format, print_table
+    from httpdyno.cli.output import check_format, print_run
+    from httpdyno.cli.page import report_of, write_page
     from httpdyno.cli.terminal import tell
+    from httpdyno.store.layout import REPORT
 
     check_format(format or "table")
     opened = open_named_run(run, runs)
     if schema:
         _print_schema(opened)
         return
-    print_table(_table(opened), format or "table")
+    print_run(opened, format or "table")
     wants_page = html is not None or (format is None and charts is None)
     if not wants_page and charts is None:
         return
-    told = _built(opened)
+    told = report_of(opened)
     if wants_page:
-        tell(f"report: {_write_page(told, html or opened.folder / _name())}")
+        tell(f"report: {write_page(told, html or opened.folder / REPORT)}")
     if charts is not None:
         tell(f"charts: {_write_charts(told, charts)}")
-
-
-def write_report(folder: Path) -> Path:
-    """Write the page of a run into its folder.
-
-    Returns
-    -------
-    Path
-        Where it is.
-
-    Raises
-    ------
-    UnreadableRun
-        If the run is damaged, or of an experiment that this version does not know.
-    StorageFailed
-        If the folder cannot be written.
-    """
-    from httpdyno.store import open_run
-
-    return _write_page(_built(open_run(folder)), folder / _name())
-
-
-def _name() -> str:
-    from httpdyno.store.layout import REPORT
-
-    return REPORT
-
-
-def _built(run: "Run") -> "Report":
-    from httpdyno.experiments.registry import definition_of
-    from httpdyno.experiments.report import build_report
-
-    return build_report(run, definition_of(run.manifest.experiment))
-
-
-def _table(run: "Run") -> "Table":
-    from httpdyno.experiments.reservation import reserved_table
-
-    return reserved_table(run.manifest, run.records())
 
 
 def _print_schema(run: "Run") -> None:
     import sys
 
     from httpdyno.cli.terminal import reader_may_leave
+    from httpdyno.experiments.showing import shown_tables
     from httpdyno.report.json_schema import experiment_schema
 
+    (table,) = shown_tables(run, "json")
     with reader_may_leave():
-        sys.stdout.write(experiment_schema(_table(run).columns, run.manifest.experiment))
+        sys.stdout.write(experiment_schema(table.columns, run.manifest.experiment))
         sys.stdout.flush()
-
-
-def _write_page(told: "Report", path: Path) -> Path:
-    from httpdyno.report.html.page import page
-    from httpdyno.storage import storage_errors
-    from httpdyno.store.files import write_whole
-
-    text = page(told).encode()
-    with storage_errors(f"{path}: the report cannot be written", folder=path.parent, cure="name another: --html FILE"):
-        write_whole(path, lambda file: file.write(text))
-    return path
 
 
 def _write_charts(told: "Report", folder: Path) -> Path:

@@ -38,6 +38,13 @@ def open_named_run(name: str, runs: Path) -> "Run":
     UnreadableRun
         If it is no run, is damaged, or was written by a newer version.
     """
-    from httpdyno.store import find_run, open_run
+    from httpdyno.errors import UnreadableRun
+    from httpdyno.store import RELATIVE_NAMES, find_run, open_run
 
-    return open_run(find_run(name, runs))
+    try:
+        return open_run(find_run(name, runs))
+    except UnreadableRun as error:
+        if name in RELATIVE_NAMES:
+            # Who has not named it cannot know which others there are.
+            raise UnreadableRun(f"{error.line}; name another, see: httpdyno runs") from error
+        raise

@@ -10,7 +10,13 @@ __all__ = ["runs"]
 def runs(out: OutputFolder = Path("runs"), format: Format = "table") -> None:  # noqa: A002
     """List the runs of a folder, the newest first."""
     from httpdyno.cli.output import check_format, print_table
+    from httpdyno.cli.terminal import tell
     from httpdyno.experiments.past import runs_table
 
     check_format(format)
-    print_table(runs_table(out), format)
+    table, complaints = runs_table(out)
+    print_table(table, format)
+    for complaint in complaints:
+        tell(f"left out: {complaint}")
+    if not table.rows:
+        tell(f"there are no runs in {out}; make one with: httpdyno bench")

@@ -1,10 +1,9 @@
 """From the options of a verb to what an experiment takes: URLs, workload, place."""
 
 import os
-import shlex
 import stat
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,23 +12,31 @@ import typer
 
 from httpdyno.cli.completion import WEBS
 from httpdyno.cli.concurrency import AUTO, parse_concurrency
+from httpdyno.cli.http_version import parse_http_version
 from httpdyno.cli.live import LiveOptions, Traffic, confirm, live_user_agent, require_answer
 from httpdyno.cli.terminal import tell
 from httpdyno.errors import EmptyList, InvalidValue, UsageError
+from httpdyno.experiments.against_list import file_at_origin
 from httpdyno.experiments.crawl import Crawl
 from httpdyno.experiments.pending import PendingRun, begin_run
 from httpdyno.experiments.place import Place
-from httpdyno.experiments.registry import definition_of
-from httpdyno.experiments.resume import Resumed, resume_run
 from httpdyno.experiments.schedule import usual_repeat
 from httpdyno.experiments.url_source import QUICK_LIMIT, STANDARD_INPUT, UrlFile, urls_of_list, urls_of_web
 from httpdyno.lab.engine import Engine, ServedWeb
 from httpdyno.lab.host_limit import count_hosts
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.location import find_engine
-from httpdyno.lab.room import Machine
-from httpdyno.model import LIVE, Subject, Workload, format_cpus, parse_cpus, parse_duration_ns, parse_size_bytes
-from httpdyno.store import find_run, read_manifest
+from httpdyno.lab.room import Pinning
+from httpdyno.model import (
+    LIVE,
+    Link,
+    Subject,
+    Workload,
+    format_cpus,
+    optional_size_bytes,
+    parse_cpus,
+    parse_duration_ns,
+)
 from httpdyno.subjects.cache import cache_folder
 
 __all__ = [
@@ -39,8 +46,7 @@ __all__ = [
     "make_place",
     "open_urls",
     "options_of_environment",
-    "refuse_beside_resume",
-    "resume_named",
+    "traffic_of",
 ]
 
 
@@ -59,6 +65,10 @@ class CrawlOptions:
     quick: bool = False
     preset: str | None = None
     live: LiveOptions = field(default_factory=LiveOptions)
+    link: str = "direct"
+    link_seed: int = 1
+    against: str | None = None
+    http_version: str | None = None
 
     @property
     def on_live_web(self) -> bool:
@@ -82,15 +92,23 @@ def make_crawl(options: CrawlOptions, urls: UrlFile, place: Place) -> Crawl:
     else:
         web = place.engine.web(options.web, seed=options.seed)
     return Crawl(
-        workload=Workload(urls=urls.file.path, timeout_s=timeout_ns / 1e9, user_agent=user_agent),
+        workload=Workload(
+            urls=urls.file.path,
+            timeout_s=timeout_ns / 1e9,
+            user_agent=user_agent,
+            http_version=parse_http_version(options.http_version),
+        ),
         web=_lasting(options.web),
         seed=web.seed,
         web_digest=web.digest,
         concurrency=None if (asked := parse_concurrency(options.concurrency)) == AUTO else asked,
         deadline_s=parse_duration_ns(options.duration, name="--duration") / 1e9,
-        memory_bytes=None if options.memory is None else parse_size_bytes(options.memory, name="--memory"),
+        memory_bytes=optional_size_bytes(options.memory, name="--memory"),
         per_host=options.live.per_host or 1,
         per_host_interval_s=options.live.per_host_interval_s,
+        link=str(Link.parse(options.link)),
+        link_seed=options.link_seed,
+        against=options.against,
         repeat=options.repeat,
         quick=options.quick,
         preset=options.preset,
@@ -107,7 +125,7 @@ def begin_crawl(
     urls: str | None,
     limit: int | None,
     piped: bool = False,
-) -> Iterator[tuple[PendingRun, Place]]:
+) -> Iterator[PendingRun]:
     """Begin the crawl that the options describe.
 
     Raises
@@ -119,7 +137,7 @@ def begin_crawl(
     Interrupted
         At a signal while the list is read.
     """
-    options.live.check(options.web, options.memory)
+    options.live.check(options.web, options.memory, options.link)
     asked = parse_concurrency(options.concurrency)
     if options.on_live_web:
         require_answer(options.live)
@@ -129,85 +147,25 @@ def begin_crawl(
             subjects = _as_tuned(subjects, crawl, place)
         if options.on_live_web:
             repeat = usual_repeat(len(subjects), quick=options.quick) if options.repeat is None else options.repeat
-            confirm(_traffic(crawl, prepared, len(subjects) * repeat), options.live, interruption)
+            confirm(traffic_of(crawl, prepared, len(subjects) * repeat), options.live, interruption)
         with begin_run(crawl, subjects, prepared, place) as run:
-            yield run, place
+            yield run
 
 
 def _as_tuned(subjects: Sequence[Subject], crawl: Crawl, place: Place) -> list[Subject]:
     """Give subjects the concurrencies that were found here, and say of each where its own comes from."""
     from httpdyno.experiments.tuned import with_tuned
 
-    (web,) = crawl.webs()
-    tuned = with_tuned(subjects, place, memory_bytes=crawl.memory_bytes, web=web)
+    tuned = with_tuned(subjects, place, crawl)
     for one in tuned:
         tell(one.line)
     return [one.subject for one in tuned]
 
 
-def _traffic(crawl: Crawl, urls: UrlFile, trials: int) -> Traffic:
+def traffic_of(crawl: Crawl, urls: UrlFile, trials: int) -> Traffic:
+    """Say what so many trials of a crawl send to the real internet."""
     with urls.file.path.open("rb") as lines:
         return Traffic(trials, urls.count, count_hosts(lines), crawl.per_host, crawl.workload.user_agent)
-
-
-@contextmanager
-def resume_named(
-    name: str, runs: Path, interruption: Interruption, live: LiveOptions, *, verb: str = "bench"
-) -> Iterator[tuple[PendingRun, Place]]:
-    """Go on with a run that a user has named; standard input may be its lock.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such run.
-    UsageError
-        If it cannot be continued, or is a run of another verb; the message says why.
-    Interrupted
-        At a signal while its list is read.
-    """
-    folder = find_run(name, runs)
-    if (experiment := definition_of(read_manifest(folder).experiment).name) != verb:
-        again = f"httpdyno {experiment} --resume {shlex.quote(str(folder))}"
-        raise UsageError(f"{folder} is a run of {experiment}; go on with: {again}")
-    with interruption.at_once("the run was being reopened"):
-        resumed = resume_run(folder, make_place(None, runs), inherited=0)
-    with resumed.urls, resumed.run:
-        _agree_again(resumed, live, interruption)
-        yield resumed.run, resumed.place
-
-
-def _agree_again(resumed: Resumed, live: LiveOptions, interruption: Interruption) -> None:
-    """Ask before the rest of a run goes to the real internet, unless the process that handed it over has asked."""
-    run = resumed.run
-    if not run.live or run.manifest is None or (run.writer and run.writer.lock.inherited):
-        return
-    require_answer(live)
-    assert isinstance(run.experiment, Crawl), "only a crawl asks the real internet"
-    confirm(_traffic(run.experiment, resumed.urls, run.manifest.trials_planned - len(run.finished)), live, interruption)
-
-
-def refuse_beside_resume(context: typer.Context, allowed: Collection[str]) -> None:
-    """Refuse what was typed beside ``--resume`` and would contradict what the run was begun with.
-
-    Environment variables do not count: they may stand there for other commands.
-
-    Parameters
-    ----------
-    context : typer.Context
-        Of the verb.
-    allowed : collection of str
-        Parameters that say nothing of what is measured.
-
-    Raises
-    ------
-    UsageError
-        If there is such an option, or a subject is named.
-    """
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if parameter.name not in allowed and source is not None and source.name == "COMMANDLINE":
-            option = parameter.opts[0] if parameter.opts[0].startswith("-") else "a SUBJECT"
-            raise UsageError(f"--resume: {option} cannot be given beside it: a run goes on as it was begun")
 
 
 def options_of_environment(context: typer.Context) -> tuple[str, ...]:
@@ -255,7 +213,7 @@ def make_place(cpus: str | None, runs: Path | None, *, environment: Sequence[str
             raise InvalidValue(f"--cpus: CPU {min(absent)} is not available here; choose from {format_cpus(available)}")
     return Place(
         engine=Engine(find_engine()),
-        machine=Machine(subject or None, engine or None),
+        pinning=Pinning(subject or None, engine or None),
         cache=cache_folder(),
         runs=runs,
         command=("httpdyno", *sys.argv[1:2], *environment, *sys.argv[2:]),
@@ -304,15 +262,20 @@ def open_urls(
     if limit is None and options.quick:
         limit = QUICK_LIMIT
     with interruption.at_once("the list of URLs was being read"):
-        if urls is not None:
-            return urls_of_list(urls, limit=limit)
-        if piped and _is_piped():
-            try:
-                return urls_of_list(STANDARD_INPUT, limit=limit)
-            except EmptyList:
-                if limit is None or options.on_live_web:
-                    raise
-        return urls_of_web(place.engine, web=options.web, seed=options.seed, limit=limit)
+        listed = _listed(place, options, urls=urls, limit=limit, piped=piped)
+        return listed if options.against is None else file_at_origin(listed, options.against)
+
+
+def _listed(place: Place, options: CrawlOptions, *, urls: str | None, limit: int | None, piped: bool) -> UrlFile:
+    if urls is not None:
+        return urls_of_list(urls, limit=limit)
+    if piped and _is_piped():
+        try:
+            return urls_of_list(STANDARD_INPUT, limit=limit)
+        except EmptyList:
+            if limit is None or options.on_live_web:
+                raise
+    return urls_of_web(place.engine, web=options.web, seed=options.seed, limit=limit)
 
 
 def _lasting(web: str) -> str:

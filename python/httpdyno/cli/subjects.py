@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from httpdyno.cli.completion import complete_clients, complete_subjects
+from httpdyno.cli.completion import complete_claimants, complete_subjects
 from httpdyno.cli.options import Cpus, Format, SubjectFolders
+from httpdyno.cli.verb import Verb
 
 __all__ = ["app"]
 
@@ -13,12 +14,15 @@ app = typer.Typer(help="List, install, build and probe the subjects.", no_args_i
 Names = Annotated[
     list[str] | None, typer.Argument(metavar="SUBJECT", help="Default: all of them.", autocompletion=complete_subjects)
 ]
-Clients = Annotated[
-    list[str] | None, typer.Argument(metavar="CLIENT", help="Default: all of them.", autocompletion=complete_clients)
+Claimants = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SUBJECT", help="Default: every client and every server.", autocompletion=complete_claimants
+    ),
 ]
 
 
-@app.command("list")
+@app.command("list", cls=Verb)
 def list_subjects(format: Format = "table", subjects: SubjectFolders = None) -> None:  # noqa: A002
     """List every subject with its state, and what is missing where it is unavailable."""
     from httpdyno.cli.output import check_format, print_table
@@ -30,7 +34,7 @@ def list_subjects(format: Format = "table", subjects: SubjectFolders = None) -> 
     print_table(subjects_table(read_catalogue(subjects or ()), cache_folder()), format)
 
 
-@app.command()
+@app.command(cls=Verb)
 def install(names: Names = None, subjects: SubjectFolders = None) -> None:
     """Bring what subjects need, then build them: again after an interruption it goes on where it was.
 
@@ -48,7 +52,7 @@ def install(names: Names = None, subjects: SubjectFolders = None) -> None:
     build(names, subjects)
 
 
-@app.command()
+@app.command(cls=Verb)
 def build(names: Names = None, subjects: SubjectFolders = None) -> None:
     """Build what is not built yet; a subject that cannot be built does not stop the others."""
     from httpdyno.cli.display import Display
@@ -67,21 +71,22 @@ def build(names: Names = None, subjects: SubjectFolders = None) -> None:
     require_builds(outcomes.values(), every=bool(names))
 
 
-@app.command()
-def probe(names: Clients = None, cpus: Cpus = None, subjects: SubjectFolders = None) -> None:
-    """Put the claims of clients to the test in the room; exit code 1 when one does not hold."""
+@app.command(cls=Verb)
+def probe(names: Claimants = None, cpus: Cpus = None, subjects: SubjectFolders = None) -> None:
+    """Put the claims of clients and servers to the test; exit code 1 when one does not hold.
+
+    A client is given a web in a room, a server a few requests on this machine's loopback.
+    """
     from httpdyno.cli.display import Display
     from httpdyno.cli.output import print_probe, require_builds
     from httpdyno.cli.session import make_place
     from httpdyno.cli.terminal import messages
     from httpdyno.lab.interruption import Interruption
     from httpdyno.lab.proof import prove
-    from httpdyno.model import SubjectKind
     from httpdyno.subjects.builder import build_subjects
     from httpdyno.subjects.catalogue import read_catalogue
 
-    catalogue = read_catalogue(subjects or ())
-    chosen = catalogue.select_of_kind(names or (), SubjectKind.CLIENT) or catalogue.of_kind(SubjectKind.CLIENT)
+    chosen = read_catalogue(subjects or ()).claimants(names or ())
     place = make_place(cpus, None)
     honest = True
     with Interruption() as interruption:
@@ -90,7 +95,7 @@ def probe(names: Clients = None, cpus: Cpus = None, subjects: SubjectFolders = N
             display.built(outcomes)
         for outcome in outcomes.values():
             if outcome.build:
-                results = prove(outcome, place.engine, place.machine, interruption)
+                results = prove(outcome, place.engine, place.pinning, interruption)
                 honest = print_probe(outcome.subject, results) and honest
     require_builds(outcomes.values(), every=bool(names))
     if not honest:

@@ -8,21 +8,27 @@ import typer
 
 from httpdyno.cli.completion import complete_clients
 from httpdyno.cli.options import (
+    Against,
     Cpus,
     Format,
+    HttpVersion,
+    Install,
+    LinkSeed,
+    LinkSpec,
     Memory,
     OutputFolder,
+    OwnWeb,
     Resume,
     Seed,
     SubjectFolders,
     Timeout,
     Urls,
     UserAgent,
-    Web,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from httpdyno.cli.session import CrawlOptions
     from httpdyno.experiments.measure import Measured
@@ -34,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["tune"]
 
-_BESIDE_RESUME: Final = frozenset({"resume", "format", "out"})
 _TIMEOUTS: Final = 2
 _BEYOND_TIMEOUTS_S: Final = 2
 """A trial lasts two timeouts and two seconds: URLs that never answer have then given their places back for a while."""
@@ -70,9 +75,14 @@ def tune(
     limit: _Limit = None,
     duration: _Duration = None,
     timeout: Timeout = "5",
+    http_version: HttpVersion = None,
     user_agent: UserAgent = "",
-    web: Web = "top-sites",
+    web: OwnWeb = "top-sites",
     seed: Seed = None,
+    link: LinkSpec = "direct",
+    link_seed: LinkSeed = 1,
+    against: Against = None,
+    install: Install = False,
     cpus: Cpus = None,
     memory: Memory = None,
     format: Format = "table",  # noqa: A002
@@ -85,40 +95,40 @@ def tune(
     More errors or late answers than at low concurrency rule one out; of those that are equally good the smallest is
     chosen. `bench --concurrency auto` uses it, on this machine and with the same web.
     """
-    from httpdyno.cli.display import Display
-    from httpdyno.cli.live import LiveOptions
-    from httpdyno.cli.output import check_format, close_run, print_table, telling_of_rest
-    from httpdyno.cli.session import (
-        CrawlOptions,
-        make_place,
-        options_of_environment,
-        refuse_beside_resume,
-        resume_named,
-    )
-    from httpdyno.cli.terminal import messages
+    from httpdyno.cli.against import given, settle_against
+    from httpdyno.cli.output import close_run
+    from httpdyno.cli.running import Beginning, RunOptions, make_run, show
+    from httpdyno.cli.session import CrawlOptions
     from httpdyno.errors import NothingMeasured, UsageError
-    from httpdyno.experiments.measure import measure
-    from httpdyno.lab.interruption import Interruption
     from httpdyno.model import SubjectKind
-    from httpdyno.subjects.catalogue import read_catalogue
 
-    check_format(format)
-    interruption = Interruption()
-    if resume is None:
+    def begin(beginning: Beginning) -> "AbstractContextManager[PendingRun]":
         if name is None:
             raise UsageError("tune: name the SUBJECT whose concurrency is to be found, such as go-net-http")
-        (subject,) = read_catalogue(subjects or ()).select_of_kind([name], SubjectKind.CLIENT)
-        options = CrawlOptions(web, seed, timeout, _lasting(duration, timeout), user_agent, None, memory)
-        place = make_place(cpus, out, environment=options_of_environment(context))
-        begun = _begin(options, subject, place, interruption, urls=urls, limit=limit)
-    else:
-        refuse_beside_resume(context, _BESIDE_RESUME)
-        begun = resume_named(resume, out, interruption, LiveOptions(), verb="tune")
-    with interruption, begun as (run, place), telling_of_rest(run), Display(messages()) as display:
-        measured = measure(run, place, display, interruption)
-    print_table(measured.table, format)
-    found = _keep(run, place, measured)
-    close_run(measured)
+        (subject,) = beginning.catalogue.select_of_kind([name], SubjectKind.CLIENT)
+        beginning.install(subject)
+        options = CrawlOptions(
+            web=web,
+            seed=seed,
+            timeout=timeout,
+            duration=_lasting(duration, timeout),
+            user_agent=user_agent,
+            concurrency=None,
+            memory=memory,
+            link=link,
+            link_seed=link_seed,
+            against=against,
+            http_version=http_version,
+        )
+        place = beginning.place
+        options = settle_against(options, place.engine, web_given=given(context, "web"))
+        return _begin(options, subject, place, beginning.interruption, urls=urls, limit=limit)
+
+    made = make_run(context, RunOptions(format, out, subjects, cpus, resume, install=install), begin, fetcher=True)
+    assert made is not None, "a search has no --detach"
+    show(made.measured, format)
+    found = _keep(made.run, made.measured)
+    close_run(made.measured)
     if not found:
         raise typer.Exit(NothingMeasured.exit_code)
 
@@ -141,7 +151,7 @@ def _begin(
     *,
     urls: str | None,
     limit: int | None,
-) -> "Iterator[tuple[PendingRun, Place]]":
+) -> "Iterator[PendingRun]":
     from httpdyno.cli.session import make_crawl
     from httpdyno.errors import UsageError
     from httpdyno.experiments.pending import begin_run
@@ -159,9 +169,12 @@ def _begin(
             web_digest=crawl.web_digest,
             deadline_s=crawl.deadline_s,
             memory_bytes=crawl.memory_bytes,
+            link=crawl.link,
+            link_seed=crawl.link_seed,
+            against=crawl.against,
         )
         with begin_run(experiment, [subject], prepared, place) as run:
-            yield run, place
+            yield run
 
 
 def _open_urls(
@@ -179,15 +192,22 @@ def _open_urls(
         source = None if urls == "-" else urls
         with open_urls(place, options, interruption, urls=source, limit=SAMPLED) as sample:
             limit = urls_needed(
-                sample, place.engine, web=options.web, seed=options.seed, timeout_s=timeout_s, deadline_s=deadline_s
+                sample,
+                place.engine,
+                web=options.web,
+                seed=options.seed,
+                timeout_s=timeout_s,
+                deadline_s=deadline_s,
+                against=options.against,
             )
     return open_urls(place, options, interruption, urls=urls, limit=limit)
 
 
-def _keep(run: "PendingRun", place: "Place", measured: "Measured") -> bool:
+def _keep(run: "PendingRun", measured: "Measured") -> bool:
     """Keep what was found, and say where it is used; or why nothing is kept. Tell whether something was."""
     from httpdyno.cli.terminal import tell
-    from httpdyno.experiments.tuned import keep_found
+    from httpdyno.experiments.tune import Tune
+    from httpdyno.experiments.tuned import keep_found, options_found_for
     from httpdyno.experiments.tuning import chosen_words, concluded, disturbed_words, uncertain_words
 
     (subject,) = run.subjects
@@ -199,8 +219,10 @@ def _keep(run: "PendingRun", place: "Place", measured: "Measured") -> bool:
     if uncertain := uncertain_words(concluded(measured.trials)):
         tell(uncertain)
         return False
-    if keep_found(run, place, measured.trials) is None:
+    if keep_found(run, measured.trials) is None:
         return False
     tell(chosen_words(subject.id, subject.concurrency, concluded(measured.trials)))
-    tell(f"kept for this machine; use it with: httpdyno bench {subject.id} --concurrency auto")
+    assert isinstance(run.experiment, Tune), "only a search finds a concurrency"
+    found_for = options_found_for(run.experiment)
+    tell(f"kept for this machine; use it with: httpdyno bench {subject.id}{found_for} --concurrency auto")
     return True

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from httpdyno.cli.completion import WEBS, complete_own_webs
 from httpdyno.cli.options import Limit, Seed
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def urls(
         typer.Argument(
             metavar="WEB|FILE|-|https://...",
             help="A web; or a list of URLs or bare domains, or a table of domains (CSV), also as .gz or .zip.",
+            autocompletion=complete_own_webs,
         ),
     ],
     limit: Limit = None,
@@ -43,7 +45,7 @@ def urls(
 
 def _prepared(source: str, limit: int | None, seed: int | None) -> "UrlFile":
     from httpdyno.cli.terminal import tell
-    from httpdyno.errors import UsageError
+    from httpdyno.errors import UnknownName, UsageError
     from httpdyno.experiments.list_file import is_remote
     from httpdyno.experiments.url_preparation import prepare_urls
     from httpdyno.experiments.url_source import STANDARD_INPUT, urls_of_web
@@ -60,6 +62,8 @@ def _prepared(source: str, limit: int | None, seed: int | None) -> "UrlFile":
         return prepared
     if source == LIVE:
         raise UsageError("urls live: the real internet has no list of its own; give a file or https://...")
+    if source not in WEBS and not path.is_file():
+        raise UnknownName(f"urls: {source[:200]!r} is no file, and no web ({', '.join(WEBS)})")
     return urls_of_web(Engine(find_engine()), web=source, seed=seed, limit=limit)
 
 

@@ -8,10 +8,10 @@ from typing import Final
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import ListedPlan
-from httpdyno.experiments.restoring import restored
+from httpdyno.experiments.restoring import restored, workload_settings
 from httpdyno.experiments.schedule import schedule, usual_repeat
 from httpdyno.judge import CRAWL_METRICS
-from httpdyno.model import Column, ColumnKind, Condition, Subject, Workload
+from httpdyno.model import Column, ColumnKind, Condition, Link, Subject, Workload
 from httpdyno.store import WebIdentity
 
 __all__ = ["DEFINITION", "HEADLINE", "NAME", "Crawl", "restore_crawl"]
@@ -41,6 +41,9 @@ DEFINITION: Final = Definition(
         Column("language"),
         Column("method"),
         Column("concurrency", ColumnKind.INTEGER, description="requests in flight at most"),
+        Column(
+            "http_version", description="HTTP version that was asked for; empty: each client's default", shown=False
+        ),
     ),
 )
 
@@ -64,6 +67,11 @@ class Crawl:
     """None: each subject's own."""
     deadline_s: float = 600.0
     memory_bytes: int | None = None
+    link: str = "direct"
+    """The path between subjects and web, in its canonical text."""
+    link_seed: int = 1
+    against: str | None = None
+    """The origin of another machine that plays the web; None: it is in the room."""
     per_host: int = 1
     """URLs of one host in flight, on the real internet."""
     per_host_interval_s: float = 0.0
@@ -88,6 +96,9 @@ class Crawl:
             concurrency=self.concurrency,
             deadline_s=self.deadline_s,
             memory_bytes=self.memory_bytes,
+            link=Link.parse(self.link),
+            link_seed=self.link_seed,
+            against=self.against,
             per_host=self.per_host,
             per_host_interval_s=self.per_host_interval_s,
         )
@@ -123,16 +134,15 @@ class Crawl:
             "concurrency": self.concurrency,
             "deadline_s": self.deadline_s,
             "memory_bytes": self.memory_bytes,
+            "link": self.link,
+            "link_seed": self.link_seed,
+            "against": self.against,
             "per_host": self.per_host,
             "per_host_interval_s": self.per_host_interval_s,
             "repeat": self.repeat,
             "quick": self.quick,
             "preset": self.preset,
-            "timeout_s": self.workload.timeout_s,
-            "user_agent": self.workload.user_agent,
-            "keepalive": self.workload.keepalive,
-            "check": self.workload.check,
-            "http_version": self.workload.http_version,
+            **workload_settings(self.workload),
         }
 
 

@@ -1,9 +1,10 @@
 """What an experiment's results mean: its question, its metrics, the one that ranks, and its table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from httpdyno.judge import find_metric, trial_table
+from httpdyno.experiments.experiment import Setting
+from httpdyno.judge import Judge, find_metric, judge_crawl, trial_table
 from httpdyno.model import Column, Metric, Table, Trial
 
 __all__ = ["Definition"]
@@ -31,6 +32,17 @@ class Definition:
     """The columns before the figures; each is named like the field of a trial that it shows."""
     tabulate: Callable[[Sequence[Trial]], Table] | None = None
     """Makes the table of an experiment in which subjects are not what the rows are; None: a row for each subject."""
+    compared_by: tuple[str, ...] = ()
+    """Names of the metrics by which two runs are compared unless others are asked for; empty: the one that ranks."""
+    views: Callable[[Sequence[Trial], Mapping[str, Setting]], tuple[Table, ...]] | None = None
+    """Makes several tables that people read better than the one that programs get; None: they get the same.
+
+    It is told the settings of the run, as its manifest carries them.
+    """
+    judge: Judge = judge_crawl
+    """Makes the record of a client's trial from what it left; a tool's and a server's are made where they are run."""
+    told: Callable[[Trial], str | None] | None = None
+    """Says in a few words what a trial found that went well; None: how many URLs were fetched in which time."""
 
     def __post_init__(self) -> None:
         """Refuse to rank by what is not measured."""
@@ -40,6 +52,11 @@ class Definition:
     def ranking_metric(self) -> Metric:
         """The metric that says who is better."""
         return find_metric(self.metrics, self.ranked_by)
+
+    @property
+    def compared_metrics(self) -> tuple[Metric, ...]:
+        """The metrics by which two runs are compared unless others are asked for."""
+        return tuple(find_metric(self.metrics, name) for name in self.compared_by or (self.ranked_by,))
 
     def table(self, trials: Sequence[Trial]) -> Table:
         """Put trials of this experiment into its table: as ``judge.trial_table`` does, unless it has its own way."""

@@ -9,15 +9,18 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-__all__ = ["DomainColumn", "LeftOut", "domain_column", "host_name", "read_domains"]
+__all__ = ["DomainColumn", "LeftOut", "domain_column", "host_name", "is_table", "read_domains"]
 
 _NAMES: Final = ("domain", "host", "hostname", "name", "origin", "site", "url", "website")
 """Headings of the column that holds domains, in any case."""
+_DELIMITERS: Final = (",", ";", "\t")
+"""What stands between the columns of tables, the usual one first; none of it can be in the name of a host."""
 _LABEL: Final = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
 _LAST_LABEL: Final = re.compile(r"[a-z]{2,63}|xn--[a-z0-9-]{1,59}")
 _ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*:.*|\[.*\]")
 _ONE_WORD: Final = re.compile(r"[^\s.,:/]+([.:/][^\s,]*)?")
 _WITH_PATH: Final = re.compile(r"[a-z][a-z0-9+.-]*://.*[?#/].*", re.I)
+_AUTHORITY: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?([^/?#]*)", re.I)
 _ORIGIN: Final = re.compile(r"(https?)://([^/?#]+)/?", re.I)
 _LONGEST_NAME: Final = 253
 _NO_SITES: Final = frozenset({"alt", "arpa", "internal", "invalid", "local", "localhost", "onion"})
@@ -52,6 +55,7 @@ class DomainColumn:
     place: int
     heading: bool
     """Whether the first row names the columns."""
+    delimiter: str = ","
 
 
 def domain_column(first_line: str) -> DomainColumn | None:
@@ -59,22 +63,37 @@ def domain_column(first_line: str) -> DomainColumn | None:
 
     Known are tables with a heading (DomCop's ``"Rank","Domain","Open Page Rank"``, Majestic's, Cloudflare's ``domain``,
     Chrome's ``origin,rank``) and those without one, in which a rank stands before or behind the name (Tranco's and
-    Umbrella's ``1,example.org``).
+    Umbrella's ``1,example.org``). Columns are separated by commas, semicolons or tabulators.
 
     Returns
     -------
     DomainColumn or None
-        None for a plain list: URLs, or one domain a line.
+        None for a plain list: URLs, or one domain a line; and for a table that is none of these.
     """
-    cells = [cell.strip() for cell in _row(first_line)]
+    return next(filter(None, (_column(first_line, delimiter) for delimiter in _DELIMITERS)), None)
+
+
+def is_table(first_line: str) -> bool:
+    """Tell from its first line whether a list is a table, also where nobody knows in which column domains stand.
+
+    Before its path a URL has nothing that separates columns, and a bare domain has it nowhere.
+    """
+    before_path = _AUTHORITY.match(first_line.strip())
+    authority = before_path[1] if before_path else ""
+    separated = any(delimiter in authority for delimiter in _DELIMITERS) and "@" not in authority
+    return separated or domain_column(first_line) is not None
+
+
+def _column(first_line: str, delimiter: str) -> DomainColumn | None:
+    cells = [cell.strip() for cell in _row(first_line, delimiter)]
     headings = [cell.lower() for cell in cells]
     for name in _NAMES:
         if name in headings:
-            return DomainColumn(headings.index(name), heading=True)
+            return DomainColumn(headings.index(name), heading=True, delimiter=delimiter)
     ranked = len(cells) > 1 and not _WITH_PATH.match(cells[0])
     for rank, domain in ((0, 1), (1, 0)):
         if ranked and cells[rank].isascii() and cells[rank].isdigit() and _ONE_WORD.fullmatch(cells[domain]):
-            return DomainColumn(domain, heading=False)
+            return DomainColumn(domain, heading=False, delimiter=delimiter)
     return None
 
 
@@ -136,7 +155,7 @@ def _urls(lines: Iterable[str], column: DomainColumn, left_out: LeftOut) -> Iter
         if not line.strip():
             continue
         left_out.lines += 1
-        cells = _row(line)
+        cells = _row(line, column.delimiter)
         scheme, domain = _origin(cells[column.place].strip()) if len(cells) > column.place else ("https", "")
         name = host_name(domain)
         reason = _reason(domain, name)
@@ -166,9 +185,9 @@ def _origin(text: str) -> tuple[str, str]:
     return (found[1].lower(), found[2]) if found else ("https", text)
 
 
-def _row(line: str) -> list[str]:
+def _row(line: str, delimiter: str) -> list[str]:
     """Read one row of a table: no field of a list of domains goes on in the next line."""
     try:
-        return next(csv.reader(io.StringIO(line.strip("\r\n"))), [])
+        return next(csv.reader(io.StringIO(line.strip("\r\n")), delimiter=delimiter), [])
     except csv.Error:
         return []

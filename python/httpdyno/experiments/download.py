@@ -22,6 +22,7 @@ _TIMEOUT_S: Final = 60.0
 """How long the server may send nothing."""
 _PIECE_BYTES: Final = 256 * 1024
 _REASON_LENGTH: Final = 80
+_CURE: Final = "look at the address, or download it and give the file"
 
 
 def download(
@@ -68,11 +69,11 @@ def download(
                     into.write(piece)
     except urllib.error.HTTPError as error:
         with error:
-            raise UsageError(f"{url}: the server answers {error.code} {error.reason}") from error
+            raise UsageError(f"{url}: the server answers {error.code} {error.reason}; {_CURE}") from error
     except urllib.error.URLError as error:
-        raise UsageError(f"{url}: cannot be fetched: {_reason(error.reason)}") from error
+        raise UsageError(f"{url}: cannot be fetched: {_reason(error.reason)}; {_CURE}") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise UsageError(f"{url}: cannot be fetched: {_reason(error)}") from error
+        raise UsageError(f"{url}: cannot be fetched: {_reason(error)}; {_CURE}") from error
     if max(received, expected or 0) > largest_bytes:
         raise UsageError(f"{url}: larger than {format_size(largest_bytes)}; download it and give the file")
     if expected is not None and received < expected:

@@ -5,13 +5,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from httpdyno.lab.planned_time import PlannedTime
-from httpdyno.model import TrialPlan
+from httpdyno.model import SubjectKind, TrialPlan
 from httpdyno.stats import median
 
-__all__ = ["OVERHEAD_S", "Forecast", "Key", "guess_s", "key_of", "time_left_s"]
+__all__ = ["OVERHEAD_S", "START_S", "Forecast", "Key", "guess_s", "key_of", "request_s", "time_left_s"]
 
 OVERHEAD_S: Final = 1.0
 """What a trial takes beside its subject's own time: a room is made, answers are judged, the machine cools down."""
+
+START_S: Final = 1.0
+"""What a program takes until its first request: an interpreter a quarter of it, a JVM or a browser more."""
+_REQUEST_S: Final = 0.001
+"""Libraries take 0.05 ms to 1.5 ms of processor time for a request: who is unknown is taken for a slow one."""
+_CHECKED_S: Final = 0.0025
+"""With a document of 16 KB that is parsed: 0.4 ms to 3.5 ms."""
+_TOOL_S: Final = 0.0005
+"""A load tool parses nothing."""
 
 Key = tuple[str, str, int]
 """Trials that take about as long as each other: subject, condition, concurrency."""
@@ -22,11 +31,23 @@ def key_of(plan: TrialPlan) -> Key:
     return plan.subject.id, plan.condition.name, plan.concurrency
 
 
-def guess_s(planned: PlannedTime, concurrency: int, *, deadline_s: float) -> float:
-    """Guess how long a trial takes from what its web has planned.
+def request_s(plan: TrialPlan) -> float:
+    """Guess what a request takes a subject itself, beside waiting: what it says of itself, else what such ones take."""
+    if plan.subject.request_ms is not None:
+        return plan.subject.request_ms / 1000
+    if plan.subject.kind is SubjectKind.TOOL:
+        return _TOOL_S
+    return _CHECKED_S if plan.condition.workload.check else _REQUEST_S
+
+
+def guess_s(
+    planned: PlannedTime, concurrency: int, *, deadline_s: float, request_s: float = 0.0, round_trip_s: float = 0.0
+) -> float:
+    """Guess how long a trial takes from what its web has planned and from what a program needs for itself.
 
     The last exchange can begin when the others are done, so the longest one is added to the share of each slot: that
-    is the most that a list takes which is worked through in its order. A client that lacks processor time takes longer.
+    is the most that a list takes which is worked through in its order by who costs no time. What requests take the
+    subject itself is added one after the other, since it has a processor to itself, but is done while others wait.
 
     Parameters
     ----------
@@ -36,12 +57,19 @@ def guess_s(planned: PlannedTime, concurrency: int, *, deadline_s: float) -> flo
         Exchanges at once.
     deadline_s : float
         When the trial is ended, whatever is left.
+    request_s : float
+        What a request takes the subject itself.
+    round_trip_s : float
+        Of the link.
 
     References
     ----------
     Graham, Bounds for certain multiprocessing anomalies (1966), Bell System Technical Journal 45(9): list scheduling.
     """
-    return min(planned.total_s / concurrency + planned.longest_s, deadline_s) + OVERHEAD_S
+    waited_s = planned.total_s + planned.urls * round_trip_s
+    own_s = planned.urls * request_s
+    list_s = max((waited_s + own_s) / concurrency, own_s) + planned.longest_s
+    return min(START_S + list_s, deadline_s) + OVERHEAD_S
 
 
 def time_left_s(

@@ -32,7 +32,9 @@ _CONDITIONS: Final = (
 )
 """What a trial was given. Every record has it, also one from before there was a setting for it."""
 _NAMES: Final = {"urls_given": "URLs", "timeout_ns": "timeout", "http_version": "HTTP version"}
-_SETTINGS_OF_CONDITIONS: Final = frozenset({"concurrency", "timeout_s", "link", "keepalive", "check", "http_version"})
+_SETTINGS_OF_CONDITIONS: Final = frozenset(
+    {"concurrency", "timeout_s", "link", "against", "keepalive", "check", "http_version"}
+)
 _HARMLESS_SETTINGS: Final = frozenset({"repeat", "quick", "preset"})
 """They say how much was measured, or are a name for other settings: nothing that moves a figure by itself."""
 _NAMED_AT_MOST: Final = 3

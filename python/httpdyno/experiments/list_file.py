@@ -13,14 +13,13 @@ from typing import IO, Final, cast
 
 from httpdyno.errors import UsageError
 from httpdyno.experiments.download import Received, download
+from httpdyno.experiments.url_list import GZIP, ZIP
 from httpdyno.experiments.url_source import STANDARD_INPUT
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.storage import storage_errors
 
 __all__ = ["is_remote", "list_lines", "opened_list"]
 
-_GZIP: Final = b"\x1f\x8b"
-_ZIP: Final = b"PK\x03\x04"
 _LONGEST_LINE: Final = 64 * 1024
 """What is longer is cut: no URL is, and a file that is no list must not fill memory."""
 _DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, NotImplementedError, RuntimeError)
@@ -55,9 +54,9 @@ def opened_list(source: str, progress: Received | None = None) -> Iterator[IO[by
             yield _unpacked(_opened(source, progress, stack), name, stack)
         except _DAMAGED as error:
             reason = " ".join(str(error).split()) or type(error).__name__
-            raise UsageError(f"{name}: cannot be unpacked: {reason}") from error
+            raise UsageError(f"{name}: cannot be unpacked: {reason}; fetch it again, or unpack it yourself") from error
         except OSError as error:
-            raise UsageError(f"{name}: cannot be read: {error.strerror or error}") from error
+            raise UsageError(f"{name}: cannot be read: {error.strerror or error}; name another file") from error
 
 
 def list_lines(file: IO[bytes]) -> Iterator[bytes]:
@@ -77,10 +76,10 @@ def _opened(source: str, progress: Received | None, stack: ExitStack) -> io.Buff
 
 
 def _unpacked(packed: io.BufferedReader, name: str, stack: ExitStack) -> IO[bytes]:
-    magic = packed.peek(len(_ZIP))
-    if magic.startswith(_GZIP):
+    magic = packed.peek(len(ZIP))
+    if magic.startswith(GZIP):
         return cast("IO[bytes]", stack.enter_context(gzip.open(packed)))
-    if not magic.startswith(_ZIP):
+    if not magic.startswith(ZIP):
         return packed
     if not packed.seekable():
         copy = stack.enter_context(ScratchFile())
@@ -91,6 +90,6 @@ def _unpacked(packed: io.BufferedReader, name: str, stack: ExitStack) -> IO[byte
     archive = stack.enter_context(zipfile.ZipFile(packed))
     members = [member for member in archive.infolist() if not member.is_dir()]
     if not members:
-        raise UsageError(f"{name}: there is no file in the archive")
+        raise UsageError(f"{name}: there is no file in the archive; give the list itself")
     # Beside the list itself there may be a licence.
     return stack.enter_context(archive.open(max(members, key=lambda member: member.file_size)))

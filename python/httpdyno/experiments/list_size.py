@@ -18,7 +18,14 @@ _FEWEST: Final = 1_000
 
 
 def urls_needed(
-    sample: UrlFile, engine: Engine, *, web: str, seed: int | None, timeout_s: float, deadline_s: float
+    sample: UrlFile,
+    engine: Engine,
+    *,
+    web: str,
+    seed: int | None,
+    timeout_s: float,
+    deadline_s: float,
+    against: str | None = None,
 ) -> int:
     """Say how many URLs the fastest client could get through.
 
@@ -36,6 +43,8 @@ def urls_needed(
         What a client gives one URL.
     deadline_s : float
         When a trial is ended.
+    against : str, optional
+        The origin of another machine that plays the web.
 
     Raises
     ------
@@ -46,7 +55,14 @@ def urls_needed(
     """
     with ScratchFile() as file:
         known = engine.web(web, seed=seed)
-        engine.expect(web=web, seed=known.seed, timeout_s=timeout_s, urls=sample.file.path, into=file.file)
+        engine.expect(
+            web=web,
+            seed=known.seed,
+            timeout_s=timeout_s,
+            urls=sample.file.path,
+            into=file.file,
+            against=against,
+        )
         planned = read_planned_time(file.path, timeout_s=timeout_s)
     mean_s = planned.total_s / max(sample.count, 1)
     per_s = min(HIGHEST / mean_s, _FASTEST_PER_S) if mean_s > 0 else _FASTEST_PER_S

@@ -54,12 +54,15 @@ class LoadedRun:
     manifest : Manifest
         What was run, where and with what: ``manifest.machine``, ``manifest.webs``, ``manifest.settings``, ...
     trials : pl.DataFrame
-        One row for each trial: ``docs/reference/records.md``.
+        One row for each trial of a subject: ``docs/reference/records.md``.
+    ceilings : pl.DataFrame
+        The trial that asked what the web can give at all, with the same columns; no row where none was made.
     """
 
     folder: Path
     manifest: Manifest
     trials: pl.DataFrame
+    ceilings: pl.DataFrame
 
     @property
     def samples(self) -> pl.LazyFrame:
@@ -189,7 +192,7 @@ class LoadedRun:
 
     @property
     def _run(self) -> Run:
-        return Run(self.folder, self.manifest, self.trials)
+        return Run(self.folder, self.manifest, self.trials, self.ceilings)
 
     @property
     def _definition(self) -> Definition:
@@ -215,7 +218,7 @@ class LoadedRun:
 def load_run(run: str | PathLike[str], *, runs: str | PathLike[str] = "runs") -> LoadedRun:
     """Read a run; ``httpdyno.load_run`` is this function, and documents it."""
     opened = open_run(find_run(str(Path(run)), Path(runs)))
-    return LoadedRun(opened.folder, opened.manifest, opened.trials)
+    return LoadedRun(opened.folder, opened.manifest, opened.trials, opened.ceilings)
 
 
 def _standings(condition: str, ranking: Ranking) -> Iterable[tuple[object, ...]]:

@@ -65,7 +65,7 @@ def compare_within_run(
         )
     ]
     notes = [f"{run.folder.name}, {run.manifest.started_at:%Y-%m-%d %H:%M} UTC: paired by block"]
-    notes += [note.text for note in reservations(run.manifest, finished=len(run.trials))]
+    notes += [note.text for note in reservations(run.manifest, trials)]
     return compared(_NAMES, ("baselineValue", "value"), rows, notes)
 
 

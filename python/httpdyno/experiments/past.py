@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from httpdyno.errors import UnreadableRun
-from httpdyno.model import Cell, Column, ColumnKind, Note, Table
+from httpdyno.model import Cell, Column, ColumnKind, Table
 from httpdyno.store import Run, holder_of, open_run
 from httpdyno.store.files import storing
 
@@ -21,26 +21,39 @@ RUN_COLUMNS: Final = (
 )
 
 
-def runs_table(folder: Path) -> Table:
-    """List the runs of a folder, the newest first; what is no run is named under the table.
+def runs_table(folder: Path) -> tuple[Table, tuple[str, ...]]:
+    """List the runs of a folder, the newest first.
 
     A folder that does not exist has no runs.
+
+    Returns
+    -------
+    tuple of Table and tuple of str
+        The runs; of each folder that is none or cannot be read, a line that says so.
+
+    Raises
+    ------
+    UnreadableRun
+        If it is no folder.
     """
+    if folder.exists() and not folder.is_dir():
+        raise UnreadableRun(f"{folder} is no folder; runs are kept in one")
     rows: list[tuple[Cell, ...]] = []
-    notes: list[Note] = []
+    complaints: list[str] = []
     for path in _folders(folder):
         try:
             rows.append(_row(open_run(path)))
         except UnreadableRun as error:
-            notes.append(Note(error.line))
-    return Table(RUN_COLUMNS, tuple(rows), notes=tuple(notes))
+            complaints.append(error.line)
+    return Table(RUN_COLUMNS, tuple(rows)), tuple(complaints)
 
 
 def _folders(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     with storing(folder):
-        return sorted((path for path in folder.iterdir() if path.is_dir()), reverse=True)
+        found = (path for path in folder.iterdir() if not path.name.startswith(".") and path.is_dir())
+        return sorted(found, reverse=True)
 
 
 def _row(run: Run) -> tuple[Cell, ...]:

@@ -16,7 +16,7 @@ from httpdyno.experiments.plan import Plan
 from httpdyno.experiments.url_source import UrlFile
 from httpdyno.judge import JudgedTrial
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.model import Subject, Trial
+from httpdyno.model import Purpose, Subject, Trial
 from httpdyno.store import (
     Manifest,
     RunWriter,
@@ -41,22 +41,28 @@ class PendingRun:
         What is asked.
     subjects : tuple of Subject
         Who is asked.
-    urls : ScratchFile
-        What every subject is given.
+    urls : ScratchFile | None
+        What every subject is given; None: each condition has a list of its own.
+    place : Place
+        Where it is made.
     writer : RunWriter | None
         Keeps the run; None: it is not kept.
     finished : tuple of Trial
         What was measured before.
+    ceiling : Trial | None
+        What asked before what the web can give at all; None: not asked yet.
     """
 
     def __init__(
         self,
         experiment: Experiment,
         subjects: Sequence[Subject],
-        urls: ScratchFile,
+        urls: ScratchFile | None,
+        place: Place,
         writer: RunWriter | None,
         finished: Sequence[Trial] = (),
         *,
+        ceiling: Trial | None = None,
         announced: bool = False,
     ) -> None:
         """Use ``begin_run`` or ``resume_run``.
@@ -66,8 +72,10 @@ class PendingRun:
         self.experiment = experiment
         self.subjects = tuple(subjects)
         self.urls = urls
+        self.place = place
         self.writer = writer
         self.finished = tuple(finished)
+        self.ceiling = ceiling
         self._kept = 0
         self._open = writer is not None
         self._announced = announced
@@ -92,15 +100,13 @@ class PendingRun:
         """Whether it is known, and written down, which trials the run consists of."""
         return self.manifest is None or all(subject.fingerprint for subject in self.manifest.subjects)
 
-    def settle(self, builds: Mapping[str, BuildOutcome], cache: Path) -> Plan:
+    def settle(self, builds: Mapping[str, BuildOutcome]) -> Plan:
         """Fix which trials the run consists of, now that it is known which subjects are available.
 
         Parameters
         ----------
         builds : mapping
             What became of the builds, by the id of the subject.
-        cache : Path
-            The user's cache folder.
 
         Returns
         -------
@@ -117,6 +123,7 @@ class PendingRun:
         available = sum(outcome.build is not None for outcome in builds.values())
         plan = self.experiment.plan(self.subjects, available=available)
         if self.writer:
+            cache = self.place.cache
             versions = tuple(describe_subject(outcome.subject, cache, outcome) for outcome in builds.values())
             self._check_unchanged(self.writer, versions, plan)
             settings = {**self.writer.manifest.settings, **plan.settings}
@@ -135,7 +142,7 @@ class PendingRun:
         """
         if self.writer:
             self.writer.add(judged.trial, judged.samples if judged.samples.width else None)
-            self._kept += 1
+            self._kept += judged.trial.purpose is Purpose.SUBJECT
 
     def close(self, *, whole: bool) -> None:
         """End the writing.
@@ -187,16 +194,26 @@ class PendingRun:
             raise NotResumable(f"{writer.folder}: trial {number} is not what its settings plan; begin a new run")
 
 
-def begin_run(experiment: Experiment, subjects: Sequence[Subject], urls: UrlFile, place: Place) -> PendingRun:
+def begin_run(experiment: Experiment, subjects: Sequence[Subject], urls: UrlFile | None, place: Place) -> PendingRun:
     """Begin a run: make its folder, with all that is needed to go on with it.
+
+    Parameters
+    ----------
+    experiment, subjects
+        What is asked, and who.
+    urls : UrlFile, optional
+        The list that every subject is given; None: each condition has a list of its own.
+    place : Place
+        Where it is measured and kept.
 
     Raises
     ------
     StorageFailed
         If the folder of runs cannot be written: that is found out before minutes of building.
     """
+    file = urls.file if urls else None
     if place.runs is None:
-        return PendingRun(experiment, subjects, urls.file, None)
+        return PendingRun(experiment, subjects, file, place, None)
     manifest = Manifest(
         experiment=experiment.name,
         command=place.command,
@@ -209,14 +226,14 @@ def begin_run(experiment: Experiment, subjects: Sequence[Subject], urls: UrlFile
         subjects=tuple(describe_subject(subject) for subject in subjects),
         settings={
             **experiment.settings(),
-            "subject_cpus": place.machine.subject_cpus,
-            "engine_cpus": place.machine.engine_cpus,
+            "subject_cpus": place.pinning.subject_cpus,
+            "engine_cpus": place.pinning.engine_cpus,
         },
         engine=place.engine.identity(),
-        urls=urls.identity(),
+        urls=urls.identity() if urls else None,
     )
-    run = PendingRun(experiment, subjects, urls.file, RunWriter.create(place.runs, manifest))
-    if urls.source is not None and run.folder:
+    run = PendingRun(experiment, subjects, file, place, RunWriter.create(place.runs, manifest))
+    if urls and urls.source is not None and run.folder:
         try:
             keep_list(run.folder, urls.file.path)
         except BaseException:
@@ -248,5 +265,6 @@ def describe_subject(
         unavailable=outcome.error.line if outcome and outcome.error else None,
         concurrency=subject.concurrency,
         folder=str(subject.folder.resolve()),
+        http=subject.capabilities.http,
         fingerprint=build_place(subject, cache).fingerprint if cache else None,
     )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.room import Machine
+from httpdyno.lab.room import Pinning
 
 __all__ = ["Place"]
 
@@ -14,7 +14,7 @@ class Place:
     """Where a run is made."""
 
     engine: Engine
-    machine: Machine
+    pinning: Pinning
     cache: Path
     runs: Path | None
     """None: nothing is kept."""

@@ -1,9 +1,10 @@
 """Which trials a run consists of: a list that is fixed before the first of them, or a search that goes by results."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from httpdyno.experiments.schedule import shuffled
 from httpdyno.model import Condition, Subject, Trial, TrialPlan
 
 __all__ = ["ListedPlan", "NextTrial", "Plan", "SearchPlan", "following"]
@@ -78,14 +79,16 @@ class NextTrial:
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
-    """Trials of one subject, each of which depends on those before it."""
+    """Trials each of which depends on those of its subject before it; several subjects take turns, in rounds."""
 
-    subject: Subject
+    subjects: tuple[Subject, ...]
     begins_with: Condition
     """A condition like those that will be tried, to guess how long one of them takes."""
     most: int
-    choose: Callable[[Sequence[Trial]], NextTrial | None]
-    """Chooses from the trials that are there, in the order of their numbers."""
+    choose: Callable[[Subject, Sequence[Trial]], NextTrial | None]
+    """Chooses for a subject from its own trials that are there, in the order of their numbers."""
+    seed: int = 1
+    """Decides the order within each round."""
     open: bool = field(default=True, init=False)
 
     @property
@@ -94,15 +97,30 @@ class SearchPlan:
         return {}
 
     def next(self, seen: Sequence[Trial]) -> TrialPlan | None:
-        """Let the search choose; each trial is a block of its own, as the next one is made at another time."""
+        """Let the search of the next subject choose. A round is a block: whoever has come to its end is left out."""
         number = len(seen)
-        chosen = self.choose(seen) if number < self.most else None
-        return TrialPlan(number, number, 0, self.subject, chosen.condition, chosen.why) if chosen else None
+        if number >= self.most:
+            return None
+        block = seen[-1].block if seen else 0
+        gone = {trial.subject for trial in seen if trial.block == block}
+        waiting = [subject for subject in self.subjects if subject.id not in gone]
+        return self._first(waiting, seen, block, len(gone)) or self._first(self.subjects, seen, block + 1, 0)
+
+    def _first(self, subjects: Iterable[Subject], seen: Sequence[Trial], block: int, position: int) -> TrialPlan | None:
+        for subject in shuffled(subjects, block, self.seed):
+            chosen = self.choose(subject, [trial for trial in seen if trial.subject == subject.id])
+            if chosen is not None:
+                return TrialPlan(len(seen), block, position, subject, chosen.condition, chosen.why)
+        return None
 
     def left(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
         """Give as many trials as there may still be; nobody knows under which conditions."""
         numbers = range(len(seen), self.most)
-        return [TrialPlan(number, number, 0, self.subject, self.begins_with) for number in numbers]
+        among = len(self.subjects)
+        return [
+            TrialPlan(number, number // among, number % among, self.subjects[number % among], self.begins_with)
+            for number in numbers
+        ]
 
     def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
         """Search again, and find a trial that would not be made after those before it."""

@@ -5,17 +5,26 @@ from dataclasses import replace
 from typing import Final
 
 from httpdyno.errors import UsageError
+from httpdyno.experiments.capacity.presets import find_capacity_preset
+from httpdyno.experiments.capacity.published_form import beside_published
 from httpdyno.experiments.registry import definition_of
 from httpdyno.experiments.reservation import table_reservations
-from httpdyno.model import LIVE, Table, Trial, format_size
-from httpdyno.published import Circumstances, PublishedTable, Workload, beside, find_preset, stacked
+from httpdyno.model import LIVE, Note, Table, Trial, format_size
+from httpdyno.published import Circumstances, PublishedTable, Workload, beside, find_preset, parse_scale, stacked
 from httpdyno.store import Machine, Manifest, Run, WebIdentity
 
-__all__ = ["PRESET_SETTING", "circumstances_of", "published_beside", "run_beside"]
+__all__ = ["PRESET_SETTING", "SCALE_SETTING", "circumstances_of", "published_beside", "run_beside"]
 
 PRESET_SETTING: Final = "preset"
 """The setting of a manifest that names the preset of the run; absent or None when there was none."""
+SCALE_SETTING: Final = "scale"
+"""The setting that says which share of a preset it was, where its points depend on that; absent or None: all of it."""
+PEER_SETTING: Final = "peer"
+"""The setting that names the server that answered in place of a web; absent or None: a web did."""
+AGAINST_SETTING: Final = "against"
+"""The setting that names the origin of another machine; absent or None: the web was played on this one."""
 _ENGINE: Final = "engine"
+_CAPACITY: Final = "capacity"
 
 
 def circumstances_of(manifest: Manifest, trials: Sequence[Trial]) -> Circumstances:
@@ -29,9 +38,12 @@ def circumstances_of(manifest: Manifest, trials: Sequence[Trial]) -> Circumstanc
         Of the same run: they say what of the machine a subject was given.
     """
     settings = manifest.settings
+    peer = settings.get(PEER_SETTING)
     return Circumstances(
         machine=", ".join([_machine(manifest.machine), *_share(trials)]),
-        web="; ".join(map(_web, manifest.webs)),
+        web=f"the server {peer}, on the same machine"
+        if peer
+        else "; ".join(_web(web, settings.get(AGAINST_SETTING)) for web in manifest.webs),
         web_names=tuple(web.name for web in manifest.webs),
         workload=Workload(
             timeout_s=_seconds(settings.get("timeout_s")), deadline_s=_seconds(settings.get("deadline_s"))
@@ -63,13 +75,26 @@ def run_beside(run: Run, published: PublishedTable, *, for_programs: bool = Fals
     if experiment != published.experiment:
         raise UsageError(
             f"{run.folder.name} is a run of {experiment}, the published table {published.name} is one of"
-            f" {published.experiment}: they answer different questions"
+            f" {published.experiment}; name another table, see: httpdyno published"
         )
     trials = run.records()
-    measured = definition_of(experiment).table(trials)
-    put = beside if for_programs else stacked
-    table = put(measured, published, circumstances_of(run.manifest, trials))
-    return replace(table, notes=(*table_reservations(run.manifest, finished=len(run.trials)), *table.notes))
+    here = circumstances_of(run.manifest, trials)
+    if experiment == _CAPACITY:
+        table = _grid_beside(run.manifest, trials, published, here)
+    else:
+        put = beside if for_programs else stacked
+        table = put(definition_of(experiment).table(trials), published, here)
+    return replace(table, notes=(*table_reservations(run.manifest, trials), *table.notes))
+
+
+def _grid_beside(manifest: Manifest, trials: Sequence[Trial], published: PublishedTable, here: Circumstances) -> Table:
+    """Put a grid beside a published one: its rows are points, whoever was measured there."""
+    scale = parse_scale(str(manifest.settings.get(SCALE_SETTING) or "1"))
+    table = beside_published(trials, find_capacity_preset(published.preset), scale)
+    machines = f"machine: published: {published.circumstances.machine}; measured: {here.machine}"
+    versions = ", ".join(f"{subject} {version}" for subject, version in here.versions.items())
+    lines = (machines, *((f"versions: measured: {versions}; published: unknown",) if versions else ()))
+    return replace(table, notes=(*table.notes, *map(Note, lines)))
 
 
 def published_beside(run: Run) -> Table | None:
@@ -117,10 +142,11 @@ def _share(trials: Sequence[Trial]) -> Iterator[str]:
         yield f"of these {' and '.join(given)} for the subject"
 
 
-def _web(web: WebIdentity) -> str:
+def _web(web: WebIdentity, against: object) -> str:
     if web.name == LIVE:
         return "the live internet"
-    return f"{web.name}, seed {web.seed}: a model, played to the client by the same machine"
+    where = f"{against}, another machine" if against else "the same machine"
+    return f"{web.name}, seed {web.seed}: a model, played to the client by {where}"
 
 
 def _seconds(value: object) -> float | None:

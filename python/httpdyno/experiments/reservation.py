@@ -1,24 +1,25 @@
-"""What a run says of itself under its table: that nobody can verify it, that it is a first look, or not whole."""
+"""What a run says of itself under its table: what nobody verified or limited, a first look, trials that are missing."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from httpdyno.experiments.registry import definition_of
+from httpdyno.judge.notes import unlimited_notes
 from httpdyno.model import LIVE, Note, Table, Trial
 from httpdyno.store import Manifest
 
-__all__ = ["reservations", "reserved_table", "table_reservations"]
+__all__ = ["not_whole", "of_memory", "reservations", "reserved_table", "table_reservations"]
 
 
-def reservations(manifest: Manifest, *, finished: int) -> tuple[Note, ...]:
+def reservations(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Note, ...]:
     """Give the reservations with which the figures of a run have to be read.
 
     Parameters
     ----------
     manifest : Manifest
         Of the run.
-    finished : int
-        How many of its trials are there.
+    trials : sequence of Trial
+        Those of its trials that are there.
 
     Returns
     -------
@@ -27,17 +28,24 @@ def reservations(manifest: Manifest, *, finished: int) -> tuple[Note, ...]:
     """
     live = any(web.name == LIVE for web in manifest.webs)
     unverified = "UNVERIFIED: made on the real internet, where nobody knows which answers are right; nobody is ranked"
-    return (*([Note(unverified)] if live else []), *table_reservations(manifest, finished=finished))
+    return (*([Note(unverified)] if live else []), *table_reservations(manifest, trials))
 
 
-def table_reservations(manifest: Manifest, *, finished: int) -> tuple[Note, ...]:
+def table_reservations(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Note, ...]:
     """Give those of the reservations that no verdict of a table tells of already."""
-    texts = []
-    if manifest.settings.get("quick"):
-        texts.append(f"a first look (--quick): {_times(manifest)}; differences may be chance")
-    if finished < manifest.trials_planned:
-        texts.append(f"not whole: {finished} of {manifest.trials_planned} trials")
-    return tuple(Note(text) for text in texts)
+    quick = manifest.settings.get("quick")
+    looked = [Note(f"a first look (--quick): {_times(manifest)}; differences may be chance")] if quick else []
+    return (*looked, *of_memory(trials), *not_whole(len(trials), manifest.trials_planned))
+
+
+def of_memory(trials: Sequence[Trial]) -> tuple[Note, ...]:
+    """Say that memory was not limited though that was asked for; empty when it was, or nobody asked."""
+    return tuple(map(Note, unlimited_notes(trials)))
+
+
+def not_whole(finished: int, planned: int) -> tuple[Note, ...]:
+    """Say that trials are missing; empty when none is."""
+    return (Note(f"not whole: {finished} of {planned} trials"),) if finished < planned else ()
 
 
 def reserved_table(manifest: Manifest, trials: Sequence[Trial]) -> Table:
@@ -49,7 +57,7 @@ def reserved_table(manifest: Manifest, trials: Sequence[Trial]) -> Table:
         If this version does not know the experiment.
     """
     table = definition_of(manifest.experiment).table(trials)
-    return replace(table, notes=(*table.notes, *table_reservations(manifest, finished=len(trials))))
+    return replace(table, notes=(*table.notes, *table_reservations(manifest, trials)))
 
 
 def _times(manifest: Manifest) -> str:

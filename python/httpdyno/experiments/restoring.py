@@ -1,24 +1,28 @@
-"""Makes an experiment of one web and one list again from what the manifest of its run says."""
+"""Makes experiments again from what the manifests of their runs say."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from httpdyno.errors import UnreadableRun
+from httpdyno.errors import InvalidValue, UnreadableRun
 from httpdyno.experiments.experiment import Setting
 from httpdyno.model import Workload
 from httpdyno.store import WebIdentity
 
-__all__ = ["restored"]
+__all__ = ["only_web", "reading_settings", "restored", "workload_settings"]
 
 _ELSEWHERE: Final = frozenset({"workload", "web", "seed", "web_digest"})
 """Fields that are not among the settings: the workload lies there in pieces, the web stands for itself."""
+_LATER: Final = frozenset({"link", "link_seed", "against"})
+"""Settings that runs of an older version do not have: they were made without."""
+_OF_WORKLOAD: Final = tuple(field.name for field in fields(Workload) if field.name != "urls")
 _Kind = TypeVar("_Kind")
 
 
 def restored(kind: type[_Kind], settings: Mapping[str, Setting], webs: Sequence[WebIdentity], urls: Path) -> _Kind:
-    """Make an experiment again.
+    """Make an experiment of one web and one list again.
 
     Parameters
     ----------
@@ -39,16 +43,51 @@ def restored(kind: type[_Kind], settings: Mapping[str, Setting], webs: Sequence[
     from pydantic import TypeAdapter, ValidationError  # heavy: only who resumes a run pays for it
 
     of_kind: Any = kind
-    try:
-        (web,) = webs
-        workload = {field.name: settings[field.name] for field in fields(Workload) if field.name != "urls"}
-        own = {field.name: settings[field.name] for field in fields(of_kind) if field.name not in _ELSEWHERE}
+    with reading_settings():
+        web = only_web(webs)
+        workload = {name: settings[name] for name in _OF_WORKLOAD}
+        names = [field.name for field in fields(of_kind) if field.name not in _ELSEWHERE]
+        own = {name: settings[name] for name in names if name in settings or name not in _LATER}
         identity = {"web": web.name, "seed": web.seed, "web_digest": web.digest}
-        return TypeAdapter(kind).validate_python({**own, **identity, "workload": {**workload, "urls": urls}})
+        try:
+            return TypeAdapter(kind).validate_python({**own, **identity, "workload": {**workload, "urls": urls}})
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise InvalidValue(f"{first['loc'][-1]}: {first['msg']}") from error
+
+
+def workload_settings(workload: Workload) -> dict[str, Setting]:
+    """Give what a workload asks, its list aside, as settings from which ``restored`` makes it again."""
+    return {name: getattr(workload, name) for name in _OF_WORKLOAD}
+
+
+@contextmanager
+def reading_settings() -> Iterator[None]:
+    """Say of a setting that is missing or cannot be that the run is damaged.
+
+    Raises
+    ------
+    UnreadableRun
+        In the block, instead of what a dictionary, a number or a record says of it.
+    """
+    try:
+        yield
     except KeyError as error:
-        raise UnreadableRun(f"the settings of the run are damaged: {error.args[0]} is missing") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UnreadableRun(f"the settings of the run are damaged: {first['loc'][-1]}: {first['msg']}") from error
-    except ValueError as error:
-        raise UnreadableRun("the settings of the run are damaged: there must be one web") from error
+        raise UnreadableRun(
+            f"the settings of the run are damaged: {error.args[0]} is missing; measure again"
+        ) from error
+    except (AttributeError, InvalidValue, TypeError, ValueError) as error:
+        raise UnreadableRun(f"the settings of the run are damaged: {error}; measure again") from error
+
+
+def only_web(webs: Sequence[WebIdentity]) -> WebIdentity:
+    """Give the web of a run that has one.
+
+    Raises
+    ------
+    UnreadableRun
+        If there is none, or several.
+    """
+    if len(webs) != 1:
+        raise UnreadableRun("the settings of the run are damaged: there must be one web; measure again")
+    return webs[0]

@@ -12,10 +12,10 @@ from httpdyno.errors import NotResumable
 from httpdyno.experiments.changes import changed_engine, changed_machine, changed_subject
 from httpdyno.experiments.pending import PendingRun, describe_subject
 from httpdyno.experiments.place import Place
-from httpdyno.experiments.registry import restore_experiment
+from httpdyno.experiments.registry import WITHOUT_LIST, WITHOUT_WEB, restore_experiment
 from httpdyno.experiments.url_source import UrlFile, urls_of_run
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.room import Machine
+from httpdyno.lab.room import Pinning
 from httpdyno.model import LIVE, Subject
 from httpdyno.store import Manifest, RunWriter, SubjectVersion, describe_machine, open_run
 from httpdyno.subjects.definition import read_subject
@@ -27,9 +27,8 @@ class Resumed(NamedTuple):
     """A run that goes on."""
 
     run: PendingRun
-    urls: UrlFile
-    """To be closed when the run has ended."""
-    place: Place
+    urls: UrlFile | None
+    """To be closed when the run has ended; None: each condition has a list of its own."""
 
 
 def resume_run(folder: Path, place: Place, *, inherited: int | None = None) -> Resumed:
@@ -67,23 +66,28 @@ def _reopened(writer: RunWriter, place: Place) -> Resumed:
     settings = manifest.settings
     _check_surroundings(writer.folder, manifest, place.engine)
     subjects = _subjects(writer.folder, manifest.subjects, place.cache)
-    finished = open_run(writer.folder).records()
-    assert manifest.urls is not None, "checked with the surroundings"
+    there = open_run(writer.folder)
     with ExitStack() as failed:
-        urls = failed.enter_context(urls_of_run(writer.folder, place.engine, manifest.webs[0], manifest.urls))
-        experiment = restore_experiment(manifest.experiment, settings, manifest.webs, urls.file.path)
-        run = PendingRun(experiment, subjects, urls.file, writer, finished, announced=True)
+        urls = None
+        if manifest.urls is not None:
+            urls = failed.enter_context(urls_of_run(writer.folder, place.engine, manifest.webs[0], manifest.urls))
+        file = urls.file if urls else None
+        experiment = restore_experiment(manifest.experiment, settings, manifest.webs, file.path if file else None)
+        pinning = Pinning(_text(settings.get("subject_cpus")), _text(settings.get("engine_cpus")))
+        place = replace(place, pinning=pinning, runs=writer.folder.parent, command=manifest.command)
+        finished, ceiling = there.records(), there.ceiling()
+        run = PendingRun(experiment, subjects, file, place, writer, finished, ceiling=ceiling, announced=True)
         if run.settled and not writer.lock.inherited:
             # Else it was begun, or reopened, by the process that has handed it over to this one.
             resumed_at = (*manifest.resumed_at, datetime.now(UTC))
             writer.describe(replace(manifest, resumed_at=resumed_at, ended_at=None))
-        machine = Machine(_text(settings.get("subject_cpus")), _text(settings.get("engine_cpus")))
         failed.pop_all()
-    return Resumed(run, urls, replace(place, machine=machine, runs=writer.folder.parent, command=manifest.command))
+    return Resumed(run, urls)
 
 
 def _check_surroundings(folder: Path, manifest: Manifest, engine: Engine) -> None:
-    if manifest.urls is None or not manifest.webs:
+    listed = manifest.urls is not None or manifest.experiment in WITHOUT_LIST
+    if not listed or not (manifest.webs or manifest.experiment in WITHOUT_WEB):
         raise NotResumable(f"{folder} was made by a version of httpdyno that could not resume runs; begin a new run")
     if manifest.version != httpdyno.__version__:
         change: str | None = f"httpdyno is {httpdyno.__version__}, was {manifest.version}"

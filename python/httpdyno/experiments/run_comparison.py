@@ -60,7 +60,7 @@ def compare_two_runs(
         )
     ]
     notes = [
-        *_origins(a, b),
+        *_origins((a, trials_a), (b, trials_b)),
         *(f"A and B are not alike, which may be all that shows: {difference}" for difference in differences),
         *(f"the instrument changed: {difference}" for difference in instrument_differences(a.manifest, b.manifest)),
     ]
@@ -74,7 +74,9 @@ def _comparable(a: Run, b: Run) -> None:
         )
     first, second = a.manifest.experiment, b.manifest.experiment
     if first != second:
-        raise UsageError(f"A is a run of {first}, B one of {second}: they answer different questions")
+        raise UsageError(
+            f"A is a run of {first}, B one of {second}; name two that answer the same question, see: httpdyno runs"
+        )
 
 
 def _rows(
@@ -114,11 +116,11 @@ def _notes(a: Side, b: Side) -> tuple[str, ...]:
     return tuple(f"{' and '.join(name for name in said if text in said[name])}: {text}" for text in texts)
 
 
-def _origins(a: Run, b: Run) -> list[str]:
+def _origins(*runs: tuple[Run, Sequence[Trial]]) -> list[str]:
     """Name the two runs, with the reservations with which each has to be read."""
     notes = []
-    for name, run in (("A", a), ("B", b)):
-        of = [note.text for note in reservations(run.manifest, finished=len(run.trials))]
+    for name, (run, trials) in zip("AB", runs, strict=True):
+        of = [note.text for note in reservations(run.manifest, trials)]
         started = f"{run.manifest.started_at:%Y-%m-%d %H:%M} UTC"
         notes.append("; ".join([f"{name}: {run.folder.name}, {started}", *of]))
     return notes

@@ -2,12 +2,13 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from httpdyno.errors import InvalidValue
 from httpdyno.model import Condition, Subject, TrialPlan
 
-__all__ = ["schedule", "usual_repeat"]
+__all__ = ["renumbered", "schedule", "shuffled", "usual_repeat"]
 
 _REPEAT: Final = 5
 _REPEAT_OF_MANY: Final = 7
@@ -69,11 +70,23 @@ def schedule(
     grid = list(conditions)
     plans: list[TrialPlan] = []
     for block, condition in enumerate(grid * repeat):
-        for position, subject in enumerate(_shuffled(subjects, block, seed)):
+        for position, subject in enumerate(shuffled(subjects, block, seed)):
             plans.append(TrialPlan(len(plans), block, position, subject, condition))
     return tuple(plans)
 
 
-def _shuffled(subjects: Iterable[Subject], block: int, seed: int) -> list[Subject]:
+def renumbered(plans: Iterable[TrialPlan]) -> tuple[TrialPlan, ...]:
+    """Give the trials that are left of a schedule new numbers, and new positions in their blocks, without gaps."""
+    positions: dict[int, int] = {}
+    found: list[TrialPlan] = []
+    for number, plan in enumerate(plans):
+        position = positions.get(plan.block, 0)
+        positions[plan.block] = position + 1
+        found.append(replace(plan, number=number, position=position))
+    return tuple(found)
+
+
+def shuffled(subjects: Iterable[Subject], block: int, seed: int) -> list[Subject]:
+    """Give the order in which subjects run within a block: the same on every machine, whatever order they come in."""
     # Sorted by a hash instead of drawn from `random`, whose sequence is not promised from one Python to the next.
     return sorted(subjects, key=lambda subject: hashlib.sha256(f"{seed}/{block}/{subject.id}".encode()).digest())

@@ -9,16 +9,18 @@ from httpdyno.errors import InvalidValue
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import NextTrial, SearchPlan
-from httpdyno.experiments.restoring import restored
+from httpdyno.experiments.restoring import restored, workload_settings
 from httpdyno.experiments.tune_table import tune_table
 from httpdyno.experiments.tuning import HIGHEST, MOST_TRIALS, observed, search_from
 from httpdyno.judge import CRAWL_METRICS
-from httpdyno.model import Column, ColumnKind, Condition, Outcome, Subject, Trial, Workload
+from httpdyno.model import Column, ColumnKind, Condition, Link, Outcome, Subject, Trial, Workload
 from httpdyno.store import WebIdentity
 
 __all__ = ["DEFINITION", "NAME", "Tune", "restore_tune"]
 
 NAME: Final = "tune"
+
+
 DEFINITION: Final = Definition(
     name=NAME,
     question="How many requests in flight give the most right answers a second, without more errors or late answers?",
@@ -52,6 +54,11 @@ class Tune:
     deadline_s: float = 12.0
     """When a trial is ended, whatever is left of the list."""
     memory_bytes: int | None = None
+    link: str = "direct"
+    """The path between subject and web, in its canonical text."""
+    link_seed: int = 1
+    against: str | None = None
+    """The origin of another machine that plays the web; None: it is in the room."""
     highest: int = HIGHEST
     most_trials: int = MOST_TRIALS
 
@@ -74,6 +81,9 @@ class Tune:
             concurrency=concurrency,
             deadline_s=self.deadline_s,
             memory_bytes=self.memory_bytes,
+            link=Link.parse(self.link),
+            link_seed=self.link_seed,
+            against=self.against,
             name=f"{concurrency} in flight",
         )
 
@@ -92,7 +102,7 @@ class Tune:
         if len(subjects) != 1:
             raise InvalidValue(f"a search is made for one subject at a time, not for {len(subjects)}")
         most = self.most_trials if available else 1
-        return SearchPlan(subjects[0], self.condition(self.start), most, self._choose)
+        return SearchPlan((subjects[0],), self.condition(self.start), most, self._choose, self.seed)
 
     def webs(self) -> tuple[WebIdentity]:
         """Give the web of all trials."""
@@ -104,16 +114,15 @@ class Tune:
             "start": self.start,
             "deadline_s": self.deadline_s,
             "memory_bytes": self.memory_bytes,
+            "link": self.link,
+            "link_seed": self.link_seed,
+            "against": self.against,
             "highest": self.highest,
             "most_trials": self.most_trials,
-            "timeout_s": self.workload.timeout_s,
-            "user_agent": self.workload.user_agent,
-            "keepalive": self.workload.keepalive,
-            "check": self.workload.check,
-            "http_version": self.workload.http_version,
+            **workload_settings(self.workload),
         }
 
-    def _choose(self, seen: Sequence[Trial]) -> NextTrial | None:
+    def _choose(self, _subject: Subject, seen: Sequence[Trial]) -> NextTrial | None:
         if any(trial.outcome is Outcome.UNAVAILABLE for trial in seen):
             return None
         search = search_from(self.start, self.highest, self.most_trials)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from httpdyno.experiments.tuning import concluded, law_of, law_words
-from httpdyno.judge import CRAWL_METRICS, find_metric, trial_notes
+from httpdyno.judge import CRAWL_METRICS, ceiling_notes, find_metric, trial_notes
+from httpdyno.judge.http_versions import asked_version_notes
 from httpdyno.model import Cell, Column, ColumnKind, Metric, Note, Outcome, Table, Trial, Validity
 from httpdyno.stats import Point, Standing, median
 
@@ -16,6 +17,7 @@ _MEDIANS: Final = tuple(find_metric(CRAWL_METRICS, name) for name in ("p50", "p9
 _COLUMNS: Final = (
     Column("subject", description="name of the subject's folder", shown=False),
     Column("concurrency", _INTEGER, description="requests in flight at most"),
+    Column("http_version", description="HTTP version that was asked for; empty: the client's default", shown=False),
     Column("verdict", description="what the search says of it: chosen, no better, worse, raises faults, or failed"),
     Column("rightPerSec", _RATE.kind, _RATE.unit, "right answers a second: geometric mean of the trials"),
     Column("rightPerSecLow", _RATE.kind, _RATE.unit, "lower end of its interval of 95 %, by the spread of all repeats"),
@@ -44,6 +46,7 @@ def tune_table(trials: Sequence[Trial]) -> Table:
     notes = [Note(f"{point.load} in flight: {text}") for point, text in _reasons(conclusion.points, groups)]
     if trials:
         notes += [Note(chosen_text(conclusion.best)), Note(law_words(law_of(trials, conclusion), conclusion))]
+    notes += map(Note, (*asked_version_notes(trials), *ceiling_notes(trials)))
     return Table(_COLUMNS, rows, notes=tuple(notes))
 
 
@@ -64,6 +67,7 @@ def _row(point: Point, trials: Sequence[Trial]) -> tuple[Cell, ...]:
     return (
         trials[0].subject,
         point.load,
+        trials[0].http_version,
         _verdict(point.standing, trials),
         round(point.value, 1),
         round(interval.low, 1) if interval else None,

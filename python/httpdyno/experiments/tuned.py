@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from httpdyno.experiments.crawl import Crawl
 from httpdyno.experiments.pending import PendingRun
 from httpdyno.experiments.place import Place
 from httpdyno.experiments.tune import Tune
 from httpdyno.experiments.tuning import concluded
-from httpdyno.lab.room import Machine
+from httpdyno.lab.room import Pinning
 from httpdyno.model import Subject, Trial, parse_cpus
 from httpdyno.store import NotTuned, Tuned, TunedFor, WebIdentity, describe_machine, find_tuned, keep_tuned
 from httpdyno.subjects.build import build_place
 
-__all__ = ["TunedSubject", "keep_found", "tuned_for", "with_tuned"]
+__all__ = ["TunedSubject", "keep_found", "options_found_for", "tuned_for", "with_tuned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,14 @@ class TunedSubject:
 
 
 def tuned_for(
-    subject: Subject, cache: Path, machine: Machine, *, memory_bytes: int | None, web: WebIdentity
+    subject: Subject,
+    cache: Path,
+    pinning: Pinning,
+    *,
+    memory_bytes: int | None,
+    link: str,
+    web: WebIdentity,
+    http_version: str = "",
 ) -> TunedFor:
     """Say for what a concurrency of a subject is found: the subject as it is now, this machine, a web.
 
@@ -38,14 +46,18 @@ def tuned_for(
         Whose files and toolchain are hashed.
     cache : Path
         The user's cache folder.
-    machine : Machine
+    pinning : Pinning
         The CPUs of a trial.
     memory_bytes : int or None
         Memory limit of the subject.
+    link : str
+        The path between it and the web.
     web : WebIdentity
         What it asks.
+    http_version : str
+        The version of HTTP that it is told to speak; empty: its default.
     """
-    pinned = machine.subject_cpus
+    pinned = pinning.subject_cpus
     return TunedFor(
         subject=subject.id,
         fingerprint=build_place(subject, cache).fingerprint,
@@ -53,15 +65,15 @@ def tuned_for(
         cpus=len(os.sched_getaffinity(0) if pinned is None else parse_cpus(pinned)),
         pinned=pinned is not None,
         memory_bytes=memory_bytes,
+        link=link,
         web=web.name,
         seed=web.seed,
         web_digest=web.digest,
+        http_version=http_version,
     )
 
 
-def with_tuned(
-    subjects: Sequence[Subject], place: Place, *, memory_bytes: int | None, web: WebIdentity
-) -> tuple[TunedSubject, ...]:
+def with_tuned(subjects: Sequence[Subject], place: Place, crawl: Crawl) -> tuple[TunedSubject, ...]:
     """Give each subject the concurrency that was found for it here; one that has none keeps its own.
 
     Parameters
@@ -70,23 +82,27 @@ def with_tuned(
         With their own concurrencies.
     place : Place
         Where they are measured.
-    memory_bytes : int or None
-        Memory limit of a subject.
-    web : WebIdentity
-        What they ask.
+    crawl : Crawl
+        What they are asked.
     """
-    return tuple(_tuned(subject, place, memory_bytes, web) for subject in subjects)
+    return tuple(_tuned(subject, place, crawl) for subject in subjects)
 
 
-def keep_found(run: PendingRun, place: Place, trials: Sequence[Trial]) -> Path | None:
+def options_found_for(asked: Crawl | Tune) -> str:
+    """Give the options that name what a concurrency was found for, a space before each; empty for the usual."""
+    link = "" if asked.link == "direct" else f" --link {asked.link}"
+    against = "" if asked.against is None else f" --against {asked.against}"
+    version = asked.workload.http_version
+    return f"{link}{against}" + (f" --http-version {version}" if version else "")
+
+
+def keep_found(run: PendingRun, trials: Sequence[Trial]) -> Path | None:
     """Keep what a whole search has found, so that ``--concurrency auto`` finds it.
 
     Parameters
     ----------
     run : PendingRun
         The run of a search; what it found on the real internet would be no search of ours.
-    place : Place
-        Where it was made.
     trials : sequence of Trial
         All of them.
 
@@ -100,22 +116,33 @@ def keep_found(run: PendingRun, place: Place, trials: Sequence[Trial]) -> Path |
     StorageFailed
         If the cache cannot be written.
     """
-    experiment, (subject,) = run.experiment, run.subjects
+    experiment, (subject,), place = run.experiment, run.subjects, run.place
     assert isinstance(experiment, Tune), "only a search finds a concurrency"
     best = concluded(trials).best
     if best is None:
         return None
-    (web,) = experiment.webs()
-    of = tuned_for(subject, place.cache, place.machine, memory_bytes=experiment.memory_bytes, web=web)
     found = Tuned(best.load, best.value, datetime.now(UTC), run.folder.name if run.folder else None)
-    return keep_tuned(place.cache, of, found)
+    return keep_tuned(place.cache, _found_for(subject, place, experiment), found)
 
 
-def _tuned(subject: Subject, place: Place, memory_bytes: int | None, web: WebIdentity) -> TunedSubject:
-    of = tuned_for(subject, place.cache, place.machine, memory_bytes=memory_bytes, web=web)
-    found = find_tuned(place.cache, of)
+def _found_for(subject: Subject, place: Place, asked: Crawl | Tune) -> TunedFor:
+    (web,), (condition,) = asked.webs(), asked.conditions()
+    return tuned_for(
+        subject,
+        place.cache,
+        place.pinning,
+        memory_bytes=asked.memory_bytes,
+        link=condition.link_name,
+        web=web,
+        http_version=asked.workload.http_version,
+    )
+
+
+def _tuned(subject: Subject, place: Place, crawl: Crawl) -> TunedSubject:
+    found = find_tuned(place.cache, _found_for(subject, place, crawl))
     if isinstance(found, NotTuned):
         own = f"{subject.id}: {found.reason}: its own concurrency, {subject.concurrency}, is used"
-        return TunedSubject(subject, f"{own}; httpdyno tune {subject.id} would find the best")
+        again = f"httpdyno tune {subject.id}{options_found_for(crawl)}"
+        return TunedSubject(subject, f"{own}; {again} would find the best")
     line = f"{subject.id}: {found.concurrency} in flight, as found on {found.found_at:%Y-%m-%d}"
     return TunedSubject(replace(subject, concurrency=found.concurrency), line)

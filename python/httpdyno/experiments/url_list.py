@@ -5,9 +5,14 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
-__all__ = ["read_url_list"]
+__all__ = ["GZIP", "ZIP", "from_first_line", "read_url_list"]
+
+GZIP: Final = b"\x1f\x8b"
+ZIP: Final = b"PK\x03\x04"
+"""What a list that is packed begins with, one way or the other."""
 
 _SCHEME: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://")
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _BLANK: Final = re.compile(rb"\s")
 
 
@@ -33,9 +38,19 @@ def read_url_list(lines: Iterable[bytes], limit: int | None = None) -> Iterator[
     yield from islice(_urls(lines), limit)
 
 
+def from_first_line(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Pass over what stands before a list: blank lines and comments."""
+    begun = False
+    for line in lines:
+        text = line.removeprefix(_BYTE_ORDER_MARK)
+        begun = begun or bool(text.strip() and not text.lstrip().startswith(b"#"))
+        if begun:
+            yield text
+
+
 def _urls(lines: Iterable[bytes]) -> Iterator[bytes]:
     for line in lines:
-        text = line.removeprefix(b"\xef\xbb\xbf").strip()
+        text = line.removeprefix(_BYTE_ORDER_MARK).strip()
         if not text or text.startswith(b"#"):
             continue
         bare = not _SCHEME.match(text) and not _BLANK.search(text)

@@ -1,17 +1,18 @@
 """Prepares a list of URLs for clients: from a list of them, or from a table of domains."""
 
-from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import Final
 
-from httpdyno.experiments.domain_list import LeftOut, domain_column, read_domains
+from httpdyno.errors import UsageError
+from httpdyno.experiments.domain_list import LeftOut, domain_column, is_table, read_domains
 from httpdyno.experiments.download import Received
 from httpdyno.experiments.list_file import list_lines, opened_list
-from httpdyno.experiments.url_list import read_url_list
-from httpdyno.experiments.url_source import UrlFile, written
+from httpdyno.experiments.url_list import from_first_line, read_url_list
+from httpdyno.experiments.url_source import STANDARD_INPUT, UrlFile, written
 
 __all__ = ["prepare_urls"]
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_SHOWN: Final = 60
 
 
 def prepare_urls(
@@ -40,30 +41,31 @@ def prepare_urls(
     Raises
     ------
     UsageError
-        If the list cannot be fetched, read or unpacked; EmptyList if there is no URL in it.
+        If the list cannot be fetched, read or unpacked, or is a table and nobody knows where its domains stand;
+        EmptyList if there is no URL in it.
     StorageFailed
         If there is no room for it.
     """
     left_out = LeftOut()
     with opened_list(source, progress) as file:
-        lines = _from_first_line(list_lines(file))
+        lines = from_first_line(list_lines(file))
         first = next(lines, b"")
         column = domain_column(_text(first))
         whole = chain([first], lines)
         if column is None:
+            if is_table(_text(first)):
+                raise UsageError(_unknown(source, _text(first)))
             return written(read_url_list(whole, limit), source), left_out
         domains = read_domains(map(_text, whole), column, left_out, limit)
         return written((url.encode() for url in domains), source), left_out
 
 
-def _from_first_line(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Pass over what stands before a list: blank lines and comments."""
-    begun = False
-    for line in lines:
-        text = line.removeprefix(_BYTE_ORDER_MARK)
-        begun = begun or bool(text.strip() and not text.startswith(b"#"))
-        if begun:
-            yield text
+def _unknown(source: str, first: str) -> str:
+    name = "standard input" if source == STANDARD_INPUT else source
+    return (
+        f"{name}: its first line, {first.strip()[:_SHOWN]!r}, is neither a URL nor a domain, and no table of domains"
+        " that is known: give it a heading, such as rank,domain, or a rank beside each domain, or one domain a line"
+    )
 
 
 def _text(line: bytes) -> str:

@@ -1,15 +1,18 @@
 """Where the URLs of a crawl come from: a web, a file or standard input, copied into one file for all trials."""
 
 import hashlib
+import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 from httpdyno.errors import EmptyList, NotResumable, UsageError
-from httpdyno.experiments.url_list import read_url_list
+from httpdyno.experiments.domain_list import is_table
+from httpdyno.experiments.url_list import GZIP, ZIP, from_first_line, read_url_list
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.storage import storage_errors
@@ -40,7 +43,7 @@ class UrlFile:
     file: ScratchFile
     count: int
     source: str | None = None
-    """The file that they came from, ``-`` for standard input; None: the web itself."""
+    """The file that they came from, ``-`` for standard input, another machine's URL; None: the web itself."""
 
     def identity(self) -> UrlList:
         """Say which list it is."""
@@ -87,17 +90,33 @@ def urls_of_list(source: str, *, limit: int | None) -> UrlFile:
     Raises
     ------
     UsageError
-        If the file cannot be read; EmptyList if there is no URL in it.
+        If the file cannot be read, or is a table of domains or packed; EmptyList if there is no URL in it.
     StorageFailed
         If there is no room for the prepared list.
     """
     try:
         if source == STANDARD_INPUT:
-            return written(read_url_list(sys.stdin.buffer, limit), source)
+            return written(_plain_list(sys.stdin.buffer, limit, source), source)
         with Path(source).open("rb") as lines:
-            return written(read_url_list(lines, limit), source)
+            return written(_plain_list(lines, limit, source), source)
     except OSError as error:
-        raise UsageError(f"--urls {source}: cannot be read: {error.strerror}") from error
+        raise UsageError(
+            f"--urls {source}: cannot be read: {error.strerror}; name another file, or - for standard input"
+        ) from error
+
+
+def _plain_list(lines: Iterable[bytes], limit: int | None, source: str) -> Iterator[bytes]:
+    """Give the URLs of a list that needs no preparation; else a whole run would ask for what nobody has."""
+    rest = from_first_line(lines)
+    first = next(rest, b"")
+    kind = "packed" if first.startswith((GZIP, ZIP)) else "a table of domains"
+    if kind == "packed" or is_table(first.decode("utf-8", errors="replace")):
+        piped = source == STANDARD_INPUT
+        raise UsageError(
+            f"{'standard input' if piped else f'--urls {source}'}: this is {kind}, not a list of URLs;"
+            f" make one of it with: httpdyno urls {source if piped else shlex.quote(source)} > urls.txt"
+        )
+    return read_url_list(chain([first], rest), limit)
 
 
 def urls_of_run(folder: Path, engine: Engine, web: WebIdentity, recorded: UrlList) -> UrlFile:

@@ -11,7 +11,7 @@ __all__ = ["CLOCK_SLACK_NS", "DONE_SLACK_NS", "BoolArray", "Claims", "Int64Array
 CLOCK_SLACK_NS: Final = 2_000_000
 """Reading clocks, and durations in whole milliseconds: 2 ms at either end, beside the precision of the start time."""
 DONE_SLACK_NS: Final = 100_000_000
-"""The origin stamps the end after its write has returned; on a busy CPU the client may have read it all before that."""
+"""The last bytes may be framing alone: a decoder that has found its own end mark need not wait for them."""
 
 Int64Array = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]

@@ -7,7 +7,7 @@ from httpdyno.model import Outcome, Trial, Validity
 
 __all__ = ["believed", "believed_trials"]
 
-_NOT_ITS_FAULT: Final = frozenset({Outcome.OK, Outcome.INTERRUPTED})
+_NOT_ITS_FAULT: Final = frozenset({Outcome.OK, Outcome.INTERRUPTED, Outcome.REFUSED})
 """How a trial may end without its subject being at fault."""
 _AGAINST_ALL: Final = frozenset({Validity.INCORRECT, Validity.UNVERIFIED})
 """What one trial says about all of the subject's: its answers were wrong, or nobody knows what is right."""

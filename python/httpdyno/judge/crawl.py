@@ -6,13 +6,12 @@ import numpy as np
 import polars as pl
 
 from httpdyno.judge.outcome import Ending
+from httpdyno.judge.validity.stretch import MANY
 from httpdyno.model import CrawlSummary, Verdict
 from httpdyno.stats import summarise_durations
 
-__all__ = ["MANY", "summarise_crawl"]
+__all__ = ["summarise_crawl"]
 
-MANY: Final = 4
-"""A list is exhausted at a moment that says something when it is this many times as long as requests are in flight."""
 _FIGURES: Final = ("status", "start_ns", "duration_ns", "body_length", "precision_ns")
 _COARSE_NS: Final = 10_000_000
 

@@ -6,6 +6,7 @@ from typing import BinaryIO
 import polars as pl
 
 from httpdyno.errors import EngineFailed
+from httpdyno.installation import RENEW_ENGINE
 
 __all__ = ["read_engine_csv"]
 
@@ -26,4 +27,4 @@ def read_engine_csv(source: Path | BinaryIO, columns: dict[str, pl.DataType], wh
         return pl.DataFrame(schema=columns)
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise EngineFailed(f"the engine's {what} cannot be read ({reason}): build the engine again") from error
+        raise EngineFailed(f"the engine's {what} cannot be read ({reason}): {RENEW_ENGINE}") from error

@@ -66,6 +66,23 @@ class Expectations:
         of_row[must_arrive.to_numpy()] = request
         return cls(distinct.select("url", "outcome", "status", "length", "cause"), given, urls, of_row, requests)
 
+    def first(self, count: int) -> "Expectations":
+        """Give those of the first URLs of the list alone; a list that is no longer than that stays as it is.
+
+        Raises
+        ------
+        ValueError
+            If a URL is in the list more than once: its first URLs are then not the first rows.
+        """
+        if count >= len(self):
+            return self
+        if len(self.distinct) != len(self):
+            raise ValueError("a list with a URL in it more than once cannot be cut")
+        distinct = self.distinct.head(count)
+        return Expectations(
+            distinct, self.given[:count], TextIndex(distinct["url"]), self.request[:count], self.requests
+        )
+
     def __len__(self) -> int:
         """Give the length of the list."""
         return int(self.given.sum())

@@ -1,40 +1,28 @@
 """The metrics of a trial: every figure that a table shows, under the name that people ask for it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
 
 from httpdyno.errors import UnknownName
+from httpdyno.judge.figures import Figure, of_counter, wire_bytes
+from httpdyno.judge.http_versions import http_2_share
 from httpdyno.model import Column, ColumnKind, Direction, Metric, Trial
 
 __all__ = ["CRAWL_METRICS", "find_metric"]
 
-_Figure = Callable[[Trial], float | None]
 
 _INTEGER, _DECIMAL, _DURATION = ColumnKind.INTEGER, ColumnKind.DECIMAL, ColumnKind.DURATION
 _HIGHER, _LOWER = Direction.HIGHER, Direction.LOWER
 _MS: Final = 1e-6
 
 
-def _summary(name: str, scale: float = 1.0) -> _Figure:
+def _summary(name: str, scale: float = 1.0) -> Figure:
     def figure(trial: Trial) -> float | None:
         value = getattr(trial.summary, name, None)
         return None if value is None else value * scale
 
     return figure
-
-
-def _counter(name: str, scale: float = 1.0) -> _Figure:
-    def figure(trial: Trial) -> float | None:
-        value = getattr(trial.counters, name)
-        return None if value is None else value * scale
-
-    return figure
-
-
-def _wire_bytes(trial: Trial) -> float | None:
-    sent, received = trial.counters.sent_bytes, trial.counters.received_bytes
-    return None if sent is None or received is None else sent + received
 
 
 CRAWL_METRICS: Final = (
@@ -60,14 +48,20 @@ CRAWL_METRICS: Final = (
     ),
     Metric(Column("p50", _DURATION, "ms", "median duration of a URL"), _summary("p50_ns", _MS), _LOWER, 1),
     Metric(Column("p99", _DURATION, "ms", "99th percentile of the durations"), _summary("p99_ns", _MS), _LOWER, 1),
-    Metric(Column("cpuUser", _DURATION, "ms", "CPU time in user mode"), _counter("cpu_user_ns", _MS), _LOWER),
-    Metric(Column("cpuSys", _DURATION, "ms", "CPU time in the kernel"), _counter("cpu_system_ns", _MS), _LOWER),
+    Metric(Column("cpuUser", _DURATION, "ms", "CPU time in user mode"), of_counter("cpu_user_ns", _MS), _LOWER),
+    Metric(Column("cpuSys", _DURATION, "ms", "CPU time in the kernel"), of_counter("cpu_system_ns", _MS), _LOWER),
     Metric(
-        Column("peakMemory", ColumnKind.SIZE, "bytes", "highest memory in use"), _counter("peak_memory_bytes"), _LOWER
+        Column("peakMemory", ColumnKind.SIZE, "bytes", "highest memory in use"), of_counter("peak_memory_bytes"), _LOWER
     ),
-    Metric(Column("wireBytes", ColumnKind.SIZE, "bytes", "sent and received on the wire"), _wire_bytes),
+    Metric(Column("wireBytes", ColumnKind.SIZE, "bytes", "sent and received on the wire"), wire_bytes),
     Metric(
-        Column("connections", _INTEGER, description="TCP connections that the origin accepted"), _counter("connections")
+        Column("connections", _INTEGER, description="TCP connections that the origin accepted"),
+        of_counter("connections"),
+    ),
+    Metric(
+        Column("http2", _DECIMAL, description="share of the requests that came by HTTP/2, 0 to 1", shown=False),
+        http_2_share,
+        digits=2,
     ),
 )
 """What a crawl is described by, in the order of its table."""

@@ -1,12 +1,12 @@
-"""What has to be said about a subject: why its trials failed, are not valid, or have wrong answers explained."""
+"""What has to be said about trials: why they failed, are not valid, have wrong answers explained, or no limit."""
 
 import re
 from collections.abc import Sequence
 from typing import Final
 
-from httpdyno.model import Trial, Validity
+from httpdyno.model import Outcome, Trial, Validity, format_size
 
-__all__ = ["trial_notes", "unverified_notes"]
+__all__ = ["trial_notes", "unlimited_notes", "unverified_notes"]
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -21,7 +21,8 @@ def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     reasons: dict[str, list[str]] = {}
     for trial in trials:
         for label, reason in ((trial.outcome, trial.reason), (trial.validity, trial.validity_reason)):
-            if reason and label is not Validity.UNVERIFIED:
+            # Why a trial was refused is the reason of its validity, too.
+            if reason and label not in {Validity.UNVERIFIED, Outcome.REFUSED}:
                 text = f"{label}: {reason}"
                 reasons.setdefault(_NUMBER.sub("0", text), []).append(text)
     notes = [_note(texts, len(trials)) for texts in reasons.values()]
@@ -32,6 +33,24 @@ def unverified_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     """Say that there are trials whose answers nobody can verify, and why: one line for each reason."""
     told = [trial.validity_reason for trial in trials if trial.validity is Validity.UNVERIFIED]
     return tuple(f"{Validity.UNVERIFIED}: {reason}; nobody is ranked" for reason in dict.fromkeys(told))
+
+
+def unlimited_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Say that the memory of trials was not limited though that was asked for, and why: one line for each reason.
+
+    Reasons that differ in their numbers only are one, told as it was the first time.
+    """
+    asked = [trial.counters for trial in trials if trial.counters.memory_limit_bytes is not None]
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for counters in asked:
+        if counters.memory_limit_bytes is not None and counters.memory_limit_reason:
+            reason, size = counters.memory_limit_reason, format_size(counters.memory_limit_bytes)
+            reasons.setdefault((size, _NUMBER.sub("0", reason)), []).append(reason)
+    notes = []
+    for (size, _), told in reasons.items():
+        share = "" if len(told) == len(asked) else f" in {len(told)} of {len(asked)} trials"
+        notes.append(f"memory was not limited to {size}{share}: {told[0]}; see: httpdyno doctor")
+    return tuple(notes)
 
 
 def _note(texts: Sequence[str], trials: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from httpdyno.judge.lines import Lines
 from httpdyno.judge.verdict import Judged
-from httpdyno.model import Outcome
+from httpdyno.model import Outcome, counted
 
 __all__ = ["Ending", "ending_from_report", "outcome_of"]
 
@@ -24,7 +24,8 @@ class Ending:
     Attributes
     ----------
     kind : str
-        ``exited``, ``signaled``, ``deadline``, ``interrupted`` or ``failed_to_start``.
+        ``exited``, ``signaled``, ``deadline``, ``interrupted``, ``failed_to_start``, ``link_limited``, ``origin_lost``,
+        ``peer_failed``.
     reason : str | None
         What the engine says about it.
     exit_code, signal : int | None
@@ -50,6 +51,11 @@ class Ending:
     def cut_short(self) -> bool:
         """Whether the process was stopped before it was done by itself."""
         return self.kind in {"deadline", "interrupted"}
+
+    @property
+    def refused(self) -> bool:
+        """Whether the instrument failed: its link was not what was asked, or its peer did not come up or was lost."""
+        return self.kind in {"link_limited", "origin_lost", "peer_failed"}
 
     @property
     def killed(self) -> bool:
@@ -101,7 +107,7 @@ def _from_output(lines: Lines, judged: Judged, *, cut_short: bool) -> tuple[Outc
     )
     for outcome, count, noun, what, examples in faults:
         if count:
-            return outcome, f"{_count(count, noun)} {what}, such as {', '.join(map(repr, examples))}"
+            return outcome, f"{counted(count, noun)} {what}, such as {', '.join(map(repr, examples))}"
     return Outcome.OK, None
 
 
@@ -116,9 +122,8 @@ def _hung(ending: Ending, judged: Judged, *, timeout_ns: int) -> str | None:
         return f"printed nothing in {_seconds(ending.ended_at_ns - ending.started_at_ns)}"
     silent_ns = ending.ended_at_ns - last
     if silent_ns > _SILENT_TIMEOUTS * timeout_ns + _SILENT_AT_LEAST_NS:
-        return (
-            f"printed nothing in the {_seconds(silent_ns)} before the deadline; {_count(judged.missing, 'URL')} missing"
-        )
+        missing = f"{counted(judged.missing, 'URL')} missing"
+        return f"printed nothing in the {_seconds(silent_ns)} before the deadline; {missing}"
     return None
 
 
@@ -146,7 +151,3 @@ def _signal_name(number: int) -> str:
 
 def _seconds(duration_ns: int) -> str:
     return f"{duration_ns / 1e9:.1f} s"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -36,7 +36,8 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95) -> Ran
     Returns
     -------
     Ranking
-        The best first; those of the same first rank by their medians. Each pair once, the better median first.
+        The best median first, whatever ranks are left open: one whose trials scatter does not stand higher for it.
+        Each pair once, the better median first.
 
     Raises
     ------
@@ -62,7 +63,7 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95) -> Ran
     ]
     comparisons = corrected(pairs, metric, level=level)
     sure = [_winner_first(comparison) for comparison in comparisons if comparison.difference is not _UNDECIDED]
-    standings = [
+    standings = tuple(
         Standing(
             subject,
             best=1 + sum(loser == subject for _, loser in sure),
@@ -70,9 +71,8 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95) -> Ran
             value=median_interval(np.array(list(by_subject[subject].values())), level=level),
         )
         for subject in ordered
-    ]
-    # The sort is stable: medians decide among those of one first rank.
-    return Ranking(metric.name, tuple(sorted(standings, key=lambda standing: standing.best)), comparisons)
+    )
+    return Ranking(metric.name, standings, comparisons)
 
 
 def _winner_first(comparison: Comparison) -> tuple[str, str]:

@@ -1,15 +1,16 @@
 """What the claims of a client are held against: what each URL must answer, and when requests arrived at the origin."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import polars as pl
 
 from httpdyno.judge.engine_csv import read_engine_csv
 from httpdyno.judge.expectations import Expectations
 
-__all__ = ["Reference", "read_arrivals"]
+__all__ = ["Reference", "clock_bound_ns", "read_arrivals"]
 
 _ARRIVED: Final[dict[str, pl.DataType]] = {"at_ns": pl.Int64(), "done_ns": pl.Int64(), "url": pl.String()}
 
@@ -24,10 +25,13 @@ class Reference:
         What each URL must answer; the same for all trials of a condition.
     arrivals : pl.DataFrame | None
         As ``read_arrivals`` gives them; None where nothing was logged.
+    clock_bound_ns : int
+        By how much the stamps of arrivals may be off: those of another machine are moved to the clock of this one.
     """
 
     expectations: Expectations
     arrivals: pl.DataFrame | None = None
+    clock_bound_ns: int = 0
 
 
 def read_arrivals(source: Path | BinaryIO) -> pl.DataFrame:
@@ -36,8 +40,8 @@ def read_arrivals(source: Path | BinaryIO) -> pl.DataFrame:
     Returns
     -------
     pl.DataFrame
-        One row for each request: ``at_ns`` when its head was complete, ``done_ns`` when the last byte of the answer was
-        handed to the kernel (null if never), ``url``.
+        One row for each request: ``at_ns`` when its head was complete, ``done_ns`` when the call began that handed the
+        last byte of the answer to the kernel (null if never), ``url``.
 
     Raises
     ------
@@ -45,3 +49,15 @@ def read_arrivals(source: Path | BinaryIO) -> pl.DataFrame:
         If it is no such CSV.
     """
     return read_engine_csv(source, _ARRIVED, "arrivals")
+
+
+def clock_bound_ns(report: Mapping[str, Any]) -> int:
+    """Take how well the stamps of another machine's origin are known on this machine's clock; 0 of an origin here.
+
+    Parameters
+    ----------
+    report : mapping
+        The engine's, version 1.
+    """
+    against = report.get("against") or {}
+    return int((against.get("clock") or {}).get("bound_ns", 0))

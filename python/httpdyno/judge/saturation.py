@@ -40,10 +40,10 @@ def is_saturated(starts_ns: pl.Series, counters: Counters, *, concurrency: int) 
     return lasted_ns > 0 and spent_ns > 0 and spent_ns >= SATURATED_SHARE * lasted_ns * cpus
 
 
-def name_timeouts(samples: pl.DataFrame, *, timeout_ns: int) -> pl.DataFrame:
-    """Give the cause ``timeout_when_saturated`` to false errors that lasted as long as the client's timeout."""
+def name_timeouts(samples: pl.DataFrame, cause: str, *, timeout_ns: int) -> pl.DataFrame:
+    """Give a cause to false errors that lasted as long as the client's timeout."""
     own_timeout = (pl.col("verdict").cast(pl.String) == Verdict.FALSE_ERROR.value) & (
         pl.col("duration_ns") >= round(_OWN_TIMEOUT_SHARE * timeout_ns)
     )
-    cause = pl.when(own_timeout.fill_null(False)).then(pl.lit(TIMED_OUT_SATURATED)).otherwise(pl.col("cause"))
-    return samples.with_columns(cause=cause)
+    named = pl.when(own_timeout.fill_null(False)).then(pl.lit(cause)).otherwise(pl.col("cause"))
+    return samples.with_columns(cause=named)

@@ -3,11 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Final
 
 from httpdyno.judge.belief import believed, believed_trials
+from httpdyno.judge.ceiling import ceiling_notes, ceiling_over
 from httpdyno.judge.doubt import level_notes, rank_notes
 from httpdyno.judge.group import grouped
+from httpdyno.judge.http_versions import asked_version_notes, version_notes
 from httpdyno.judge.metrics import find_metric
 from httpdyno.judge.notes import trial_notes, unverified_notes
 from httpdyno.judge.ranking import rank
@@ -33,6 +36,18 @@ _RANK: Final = Column("rank", description="1-2: cannot be told apart from others
 _JUDGED: Final = (
     Column("wrong", ColumnKind.INTEGER, description="wrong answers that no known failure explains, in the worst trial"),
     Column("verdict", description="whether the figures can be trusted, or how the trial failed"),
+    Column(
+        "ceilingPerSec",
+        ColumnKind.DECIMAL,
+        "1/s",
+        "right answers a second that the fetcher native got out of the same web",
+        shown=False,
+    ),
+    Column(
+        "ceilingLimit",
+        description="what kept it from more: web, fetcher, origin, link, instrument, machine",
+        shown=False,
+    ),
 )
 _LEVEL: Final = 0.95
 
@@ -107,6 +122,9 @@ def trial_table(
         *unverified_notes(trials),
         *rank_notes(rankings.values()),
         *level_notes(ranking_metric, standings, level=_LEVEL),
+        *ceiling_notes(trials),
+        *asked_version_notes(trials),
+        *version_notes(trials),
     )
     return Table(
         (*identity, *(column for metric in metrics for column in _columns(metric, ranked_by)), *_JUDGED),
@@ -129,7 +147,9 @@ def _rows(trials: Sequence[Trial], condition: str, ranking: Ranking, metric: Met
         subject = row.trials[0].subject
         if believed(row.trials):
             return 0, places.get(subject, len(places)), subject
-        value = median(map(metric.figure, row.counting)) or 0.0
+        value = median(map(metric.figure, row.counting))
+        if value is None:
+            return 1 if row.counting else 2, inf, subject
         return 1 if row.counting else 2, -value if metric.better is Direction.HIGHER else value, subject
 
     return sorted(rows, key=order)
@@ -153,7 +173,9 @@ def _cells(row: _Row, metrics: Sequence[Metric], ranked_by: str, identity: Seque
         figure = _rounded(median(map(metric.figure, row.counting)), metric.digits)
         cells += [figure] if metric.name != ranked_by else [*_ranked(row, figure, metric)]
     verified = [trial.tally.wrong for trial in row.well if trial.tally and not trial.tally.unverified]
-    return (*cells, max(verified) if verified else None, _verdict(row))
+    ceiling, limit = ceiling_over(row.trials)
+    wrong = max(verified) if verified else None
+    return (*cells, wrong, _verdict(row), _rounded(ceiling, 1), limit.value if limit else None)
 
 
 def _ranked(row: _Row, figure: Cell, metric: Metric) -> tuple[Cell, ...]:
@@ -172,7 +194,7 @@ def _rounded(value: float | None, digits: int) -> Cell:
 
 
 def _verdict(row: _Row) -> str:
-    failed = [trial.outcome.value for trial in row.trials if trial.outcome is not Outcome.OK]
+    failed = [(trial.validity or trial.outcome).value for trial in row.trials if trial.outcome is not Outcome.OK]
     if failed and not believed(row.trials):
         return Counter(failed).most_common(1)[0][0]
     worst = [validity for validity in reversed(Validity) if any(trial.validity is validity for trial in row.counting)]

@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import polars as pl
 
 from httpdyno.judge.crawl import summarise_crawl
+from httpdyno.judge.distance import TIMED_OUT_OVER_LINK, outlasts_plan
 from httpdyno.judge.lines import read_lines
 from httpdyno.judge.outcome import ending_from_report, outcome_of
 from httpdyno.judge.reference import Reference
 from httpdyno.judge.saturation import is_saturated
-from httpdyno.judge.validity import judge_validity
+from httpdyno.judge.validity import with_validity
 from httpdyno.judge.verdict import judge_samples
 from httpdyno.model import (
     Counters,
@@ -22,12 +23,13 @@ from httpdyno.model import (
     Tally,
     Trial,
     TrialPlan,
+    Validity,
     Verdict,
     counters_from_report,
     schema,
 )
 
-__all__ = ["JudgedTrial", "Remains", "judge_crawl", "trial_not_run"]
+__all__ = ["Judge", "JudgedTrial", "Remains", "judge_crawl", "trial_not_run", "trial_refused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +52,23 @@ class Remains:
         What the client wrote to its standard output.
     stderr : str
         The end of what the client wrote to its standard error.
+    round_trip_ns : int | None
+        Of a packet between client and peer and back, as measured in such a room; None: not measured.
     """
 
     report: Mapping[str, Any]
     output: BinaryIO
     stderr: str = ""
+    round_trip_ns: int | None = None
+
+
+class Judge(Protocol):
+    """Makes the record of a client's trial from what it left."""
+
+    def __call__(
+        self, plan: TrialPlan, remains: Remains, reference: Reference, *, version: str | None = None
+    ) -> JudgedTrial:
+        """Judge one trial of a client."""
 
 
 def judge_crawl(plan: TrialPlan, remains: Remains, reference: Reference, *, version: str | None = None) -> JudgedTrial:
@@ -78,31 +92,46 @@ def judge_crawl(plan: TrialPlan, remains: Remains, reference: Reference, *, vers
     """
     counters = counters_from_report(remains.report)
     ending = ending_from_report(remains.report, remains.stderr)
+    if ending.refused:
+        return JudgedTrial(trial_refused(plan, remains.report, version=version), pl.DataFrame())
     timeout_ns = round(plan.condition.workload.timeout_s * 1e9)
     lines = read_lines(remains.output, cut_short=ending.killed)
+    over_link = outlasts_plan(plan.condition.link, timeout_ns=timeout_ns)
+    known_failures = (*plan.subject.known_failures, *([TIMED_OUT_OVER_LINK] if over_link else ()))
     judged = judge_samples(
         lines.frame,
         reference,
         timeout_ns=timeout_ns,
         cut_short=ending.cut_short,
         saturated=is_saturated(lines.frame["start_ns"], counters, concurrency=plan.concurrency),
-        known_cases=[failure.case for failure in plan.subject.known_failures],
+        over_link=over_link,
+        known_cases=[failure.case for failure in known_failures],
     )
     outcome, reason = outcome_of(ending, lines, judged, timeout_ns=timeout_ns)
-    tally = _tally(judged.samples, plan.subject.known_failures)
+    tally = _tally(judged.samples, known_failures)
     urls_given = len(reference.expectations)
-    trial = replace(
+    unjudged = replace(
         trial_not_run(plan, outcome, reason, version=version, urls_given=urls_given),
         garbage_lines=lines.garbage,
         summary=summarise_crawl(judged.samples, ending, urls_given=urls_given, concurrency=plan.concurrency),
         tally=tally,
         counters=counters,
     )
-    validity, validity_reason = judge_validity(trial)
-    trial = replace(trial, validity=validity, validity_reason=validity_reason)
     columns = [field.name for field in schema(Sample)]
     number = pl.lit(plan.number, dtype=pl.Int32).alias("trial")
-    return JudgedTrial(trial, judged.samples.with_columns(number).select(columns))
+    return JudgedTrial(with_validity(unjudged), judged.samples.with_columns(number).select(columns))
+
+
+def trial_refused(plan: TrialPlan, report: Mapping[str, Any], *, version: str | None = None) -> Trial:
+    """Make the record of a trial whose instrument failed: its link was not what was asked, or its peer was lost."""
+    link = report.get("link") or {}
+    reason = str(link.get("reason") or report.get("reason") or "the link is not what was asked")
+    trial = trial_not_run(plan, Outcome.REFUSED, reason, version=version)
+    # Of a subject that was not started, nothing was counted: a 0 would say that it was.
+    counters = counters_from_report({**report, "subject": None})
+    lost = report.get("outcome") in {"origin_lost", "peer_failed"}
+    validity = Validity.ORIGIN_LIMITED if lost else Validity.LINK_LIMITED
+    return replace(trial, validity=validity, validity_reason=reason, counters=counters)
 
 
 def trial_not_run(
@@ -123,7 +152,7 @@ def trial_not_run(
         concurrency=plan.concurrency,
         web=condition.web,
         seed=condition.seed,
-        link=str(condition.link),
+        link=condition.link_name,
         timeout_ns=round(condition.workload.timeout_s * 1e9),
         keepalive=condition.workload.keepalive,
         check=condition.workload.check,
@@ -132,6 +161,15 @@ def trial_not_run(
         outcome=outcome,
         reason=reason,
         counters=Counters(),
+        purpose=plan.purpose,
+        capacity_point=condition.capacity_point,
+        service_point=condition.service_point,
+        cost_point=condition.cost_point,
+        latency_point=condition.latency_point,
+        peer=condition.peer or "origin",
+        batch=condition.batch,
+        harness=condition.harness,
+        receive_steering=condition.receive_steering,
     )
 
 

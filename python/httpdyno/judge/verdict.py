@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 
 from httpdyno.judge.arrival import CLOCK_SLACK_NS, BoolArray, Claims, Int64Array, Requests, seen_within
+from httpdyno.judge.distance import TIMED_OUT_OVER_LINK
 from httpdyno.judge.expectations import Expectations
 from httpdyno.judge.reference import Reference
-from httpdyno.judge.saturation import name_timeouts
+from httpdyno.judge.saturation import TIMED_OUT_SATURATED, name_timeouts
 from httpdyno.judge.text_index import TextIndex
 from httpdyno.model import Verdict
 
@@ -20,6 +21,10 @@ VERDICTS: Final = pl.Enum([verdict.value for verdict in Verdict])
 _WRONG: Final = [verdict.value for verdict in Verdict if verdict.wrong]
 _COMMAS_TRIED: Final = 16
 _EXAMPLES: Final = 3
+_WRONG_CONTENT: Final = "check_failed"
+"""Cause of an honest answer whose content is not what the client was told to check for."""
+_CHECK_FAILED: Final = "CheckFailed"
+"""What it then has to report (``subjects/CONTRACT.md``): the one name of an error that is judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,7 @@ def judge_samples(
     timeout_ns: int,
     cut_short: bool = False,
     saturated: bool = False,
+    over_link: bool = False,
     known_cases: Collection[str] = (),
 ) -> Judged:
     """Judge every line of a client.
@@ -66,7 +72,8 @@ def judge_samples(
 
     1. ``unverified``: nobody knows what the web serves.
     2. ``missed_error``: a status was reported where an error was due.
-    3. ``false_error``: an error was reported where a status was due.
+    3. ``false_error``: an error was reported where a status was due, or another one than ``CheckFailed`` where only the
+       content was wrong: nothing stood in the way of reading it.
     4. ``wrong_status``, then ``wrong_length``: the answer is another than the web serves.
     5. ``late``: the duration is more than the timeout, 10 % and 100 ms.
     6. ``wrong_time``: a status was reported for a URL whose request must reach the origin, but no request of that URL
@@ -87,6 +94,8 @@ def judge_samples(
         True when the deadline, or the user, ended the trial: URLs without a line become samples, ``not_reached``.
     saturated : bool
         True when the client was out of processor time: its own timeouts on honest answers then have that cause.
+    over_link : bool
+        True when the link may take longer than the timeout leaves: timeouts on honest answers then have that cause.
     known_cases : Collection[str]
         Causes of the subject's known failures; a wrong sample with such a cause is ``explained``.
     """
@@ -98,8 +107,9 @@ def judge_samples(
     if len(duplicates):
         matched, ids = matched.filter(pl.Series(~surplus)), ids[~surplus]
     samples = _with_verdicts(matched, ids, reference, timeout_ns=timeout_ns)
-    if saturated:
-        samples = name_timeouts(samples, timeout_ns=timeout_ns)
+    if over_link or saturated:
+        why = TIMED_OUT_OVER_LINK.case if over_link else TIMED_OUT_SATURATED
+        samples = name_timeouts(samples, why, timeout_ns=timeout_ns)
     unprinted = np.repeat(np.arange(len(given)), given - np.bincount(ids, minlength=len(given)))
     missing = expectations.distinct["url"].gather(unprinted)
     if cut_short:
@@ -179,12 +189,13 @@ def _with_verdicts(matched: pl.DataFrame, ids: Int64Array, reference: Reference,
     )
     answered = pl.col("status").is_not_null()
     compared = answered & (pl.col("due") != "error")
+    unread = (pl.col("cause") == _WRONG_CONTENT).fill_null(False) & (pl.col("code") != _CHECK_FAILED)
     verdict = (
         pl.when(pl.col("due").is_null())
         .then(_literal(Verdict.UNVERIFIED))
         .when(answered & (pl.col("due") == "error"))
         .then(_literal(Verdict.MISSED_ERROR))
-        .when(~answered & (pl.col("due") == "status"))
+        .when(~answered & ((pl.col("due") == "status") | unread))
         .then(_literal(Verdict.FALSE_ERROR))
         .when(compared & (pl.col("status") != pl.col("due_status")))
         .then(_literal(Verdict.WRONG_STATUS))
@@ -221,7 +232,7 @@ def _unseen(matched: pl.DataFrame, ids: Int64Array, reference: Reference) -> pl.
         return pl.repeat(False, len(matched), eager=True)
     request = reference.expectations.request[ids]
     start = matched["start_ns"].to_numpy()
-    tolerance = matched["precision_ns"].to_numpy() + CLOCK_SLACK_NS
+    tolerance = matched["precision_ns"].to_numpy() + CLOCK_SLACK_NS + reference.clock_bound_ns
     end = start + matched["duration_ns"].to_numpy() + tolerance
     seen = seen_within(Claims(request, start - tolerance, end), _requests(reference.arrivals, reference.expectations))
     return pl.Series((request >= 0) & ~seen)

@@ -1,10 +1,11 @@
-"""What a comparison says, in words: the change in percent, and which way it goes."""
+"""What comparisons say, in words: the change in percent, and which way it goes."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from httpdyno.model import Comparison, Difference, Direction, Interval, Metric
 
-__all__ = ["NO_DIFFERENCE", "change_text", "difference_text"]
+__all__ = ["NO_DIFFERENCE", "change_text", "difference_text", "listed"]
 
 NO_DIFFERENCE: Final = "no difference shown"
 """Not "equal": that is something no measurement shows."""
@@ -27,6 +28,11 @@ def difference_text(comparison: Comparison, metric: Metric) -> str:
         return NO_DIFFERENCE
     rises = (comparison.difference is Difference.BETTER) is (metric.better is Direction.HIGHER)
     return _WORDS.get(metric.column.unit, _ANY)[0 if rises else 1]
+
+
+def listed(words: Sequence[str]) -> str:
+    """Join words as a sentence does: ``A, B and C``."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _percent(ratio: float) -> str:

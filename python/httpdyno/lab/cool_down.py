@@ -5,14 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from httpdyno.lab.load import Load, Snapshot, load_between
+from httpdyno.lab.machine_use import MachineUse, Snapshot, use_between
 
-__all__ = ["CoolDown", "Pause", "disturbance", "quieter"]
+__all__ = ["LONGEST_S", "CoolDown", "Pause", "disturbance", "quieter"]
 
 WINDOW_S: Final = 0.25
 """How long the machine is watched to tell whether it is quiet: 25 ticks of the kernel's clock."""
 LONGEST_S: Final = 5.0
 """What disturbs for longer than this is not the last trial, and no waiting helps."""
+SHORTEST_WINDOW_S: Final = 0.1
+"""Between short trials: of fewer ticks than ten one more or less would be a disturbance."""
 _BUSY: Final = 0.20
 _STALLED: Final = 0.20
 
@@ -26,7 +28,7 @@ class Pause:
     """What disturbed last; None when it was quiet at once."""
 
 
-def disturbance(load: Load, usual: Load) -> str | None:
+def disturbance(use: MachineUse, usual: MachineUse) -> str | None:
     """Say what there is on the machine beside the usual; None when it is quiet.
 
     Quiet is a CPU that is busy, or a resource that is waited for, for at most 20 % of the time more than usual, and no
@@ -35,32 +37,30 @@ def disturbance(load: Load, usual: Load) -> str | None:
 
     Parameters
     ----------
-    load : Load
+    use : MachineUse
         Of the last moment.
-    usual : Load
+    usual : MachineUse
         What others do on this machine all the time: no trial has left that behind, and it would not go away.
     """
-    for cpu, share in sorted(load.busy.items()):
+    for cpu, share in sorted(use.busy.items()):
         if share > usual.busy.get(cpu, 0.0) + _BUSY:
             return f"CPU {cpu} was {share:.0%} busy"
-    for name, share in sorted(load.stalled.items()):
+    for name, share in sorted(use.stalled.items()):
         if share > usual.stalled.get(name, 0.0) + _STALLED:
             return f"{name} made others wait for {share:.0%} of the time"
-    left = (load.orphans or 0) - (usual.orphans or 0)
+    left = (use.orphans or 0) - (usual.orphans or 0)
     return f"{left} socket{'' if left == 1 else 's'} had lost their process" if left > 0 else None
 
 
-def quieter(one: Load, other: Load) -> Load:
-    """Give the lower value of each of two loads; what only one of them knows is taken from that."""
-    return Load(
-        busy={
-            cpu: min(load.busy[cpu] for load in (one, other) if cpu in load.busy) for cpu in {*one.busy, *other.busy}
-        },
+def quieter(one: MachineUse, other: MachineUse) -> MachineUse:
+    """Give the lower value of two uses of the machine; what only one of them knows is taken from that."""
+    return MachineUse(
+        busy={cpu: min(use.busy[cpu] for use in (one, other) if cpu in use.busy) for cpu in {*one.busy, *other.busy}},
         stalled={
-            name: min(load.stalled[name] for load in (one, other) if name in load.stalled)
+            name: min(use.stalled[name] for use in (one, other) if name in use.stalled)
             for name in {*one.stalled, *other.stalled}
         },
-        orphans=min((load.orphans for load in (one, other) if load.orphans is not None), default=None),
+        orphans=min((use.orphans for use in (one, other) if use.orphans is not None), default=None),
     )
 
 
@@ -71,6 +71,7 @@ class CoolDown:
         self,
         read: Callable[[], Snapshot],
         *,
+        longest_s: float = LONGEST_S,
         pause: Callable[[float], None] = time.sleep,
         stop: Callable[[], bool] = lambda: False,
         tell: Callable[[str], None] = lambda _: None,
@@ -81,6 +82,9 @@ class CoolDown:
         ----------
         read : callable
             Takes a snapshot.
+        longest_s : float
+            What is waited at most: a trial that lasts a second leaves less behind than one that lasts minutes, and
+            should not be waited for longer than it took. The window is a tenth of it at most.
         pause : callable
             Waits for so many seconds.
         stop : callable
@@ -89,17 +93,19 @@ class CoolDown:
             Gets what is waited for, each time that it is looked at.
         """
         self._read = read
+        self._longest_ns = longest_s * 1e9
+        self._window_s = max(SHORTEST_WINDOW_S, min(WINDOW_S, longest_s / 10))
         self._pause = pause
         self._stop = stop
         self._tell = tell
-        self._usual: Load | None = None
+        self._usual: MachineUse | None = None
 
     def learn(self) -> None:
         """Watch the machine before the first trial, when none has left anything behind."""
         self._usual = self._watch(self._read())[1]
 
     def wait(self) -> Pause:
-        """Wait until the machine is as quiet as usual, 5 s at most.
+        """Wait until the machine is as quiet as usual, or as long as is waited at most.
 
         Returns
         -------
@@ -109,22 +115,22 @@ class CoolDown:
         first = last = self._read()
         reason: str | None = None
         while not self._stop():
-            last, load = self._watch(last)
-            usual = self._usual or load
-            disturbed = disturbance(load, usual)
-            self._usual = quieter(load, usual)
+            last, use = self._watch(last)
+            usual = self._usual or use
+            disturbed = disturbance(use, usual)
+            self._usual = quieter(use, usual)
             if disturbed is None:
                 break
             reason = disturbed
-            if last.at_ns - first.at_ns >= LONGEST_S * 1e9:
+            if last.at_ns - first.at_ns >= self._longest_ns:
                 reason = f"{disturbed}, still"
                 # Others have come to stay: not to be waited for again.
-                self._usual = load
+                self._usual = use
                 break
             self._tell(disturbed)
         return Pause(last.at_ns - first.at_ns, reason)
 
-    def _watch(self, before: Snapshot) -> tuple[Snapshot, Load]:
-        self._pause(WINDOW_S)
+    def _watch(self, before: Snapshot) -> tuple[Snapshot, MachineUse]:
+        self._pause(self._window_s)
         after = self._read()
-        return after, load_between(before, after)
+        return after, use_between(before, after)

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 from httpdyno.errors import EngineFailed, HttpdynoError
+from httpdyno.installation import renew_engine
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.location import find_engine
 from httpdyno.model import Fact, Fitness, format_size
@@ -27,10 +28,9 @@ def _engine_facts() -> list[Fact]:
         engine = Engine(find_engine())
         return [Fact("engine", f"{engine.path} ({engine.version()})", Fitness.YES), *engine.doctor()]
     except EngineFailed as error:
-        return [Fact("engine", error.line, Fitness.NO, "nothing can be measured", "make setup")]
+        return [Fact("engine", error.line, Fitness.NO, "nothing can be measured", renew_engine())]
     except HttpdynoError as error:
-        cure = "build the engine again: make setup"
-        return [Fact("engine", error.line, Fitness.NO, "nothing is known of this kernel", cure)]
+        return [Fact("engine", error.line, Fitness.NO, "nothing is known of this kernel", renew_engine())]
 
 
 def _toolchains() -> list[Fact]:

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from httpdyno.errors import EngineFailed, InvalidValue
+from httpdyno.installation import RENEW_ENGINE
 from httpdyno.lab.location import ENGINE_NAME
 from httpdyno.model import Fact, Fitness, format_exact
 from httpdyno.storage import storage_errors
 from httpdyno.store import EngineIdentity
 
-__all__ = ["Engine", "ServedWeb", "engine_refusal"]
+__all__ = ["Engine", "Reached", "ServedWeb", "engine_refusal"]
 
 
 def engine_refusal(stderr: str, status: int) -> str:
@@ -23,10 +24,6 @@ def engine_refusal(stderr: str, status: int) -> str:
     own = [line for line in stderr.splitlines() if line.startswith(f"{ENGINE_NAME}:")]
     if own:
         return own[-1].removeprefix(f"{ENGINE_NAME}:").strip()
-    # The parser of its options ends with a hint at --help, which says nothing to somebody who typed none of them.
-    usage = [line for line in stderr.splitlines() if line.startswith("error: ")]
-    if usage:
-        return usage[0].removeprefix("error: ").strip()
     last = stderr.strip().splitlines()[-1:] or ["it says nothing"]
     return f"ended with exit status {status}: {last[0].strip()}"
 
@@ -46,12 +43,35 @@ class ServedWeb:
 
 
 @dataclass(frozen=True, slots=True)
+class Reached:
+    """An origin on another machine that has said who it is."""
+
+    url: str
+    web: str
+    seed: int
+    digest: str
+    rtt_min_ns: int
+    """The quickest of several exchanges."""
+
+
+@dataclass(frozen=True, slots=True)
 class Engine:
     """The engine as a tool that answers questions."""
 
     path: Path
 
-    def expect(self, *, web: str, seed: int, timeout_s: float, urls: Path, into: IO[bytes]) -> None:
+    def expect(
+        self,
+        *,
+        web: str,
+        seed: int,
+        timeout_s: float,
+        urls: Path,
+        into: IO[bytes],
+        check: str = "",
+        http_version: str = "",
+        against: str | None = None,
+    ) -> None:
         """Write what a correct client must report for each URL, as CSV.
 
         Parameters
@@ -66,6 +86,12 @@ class Engine:
             One URL a line.
         into : file
             Open for writing; gets one row for each line that is not empty.
+        check : str
+            What they are told to check in the content, ``json``: what fails it is an error; empty when nothing.
+        http_version : str
+            The one version of HTTP that they are told to speak: with ``2``, a host without it is an error; empty: none.
+        against : str, optional
+            The one origin that plays the web, on another machine: what leads away from it is an error.
 
         Raises
         ------
@@ -78,6 +104,9 @@ class Engine:
         """
         with urls.open("rb") as lines:
             asked = ["expect", "--web", web, "--seed", str(seed), "--timeout", format_exact(timeout_s)]
+            asked += ["--check", check] if check else []
+            asked += ["--http-version", http_version] if http_version else []
+            asked += [] if against is None else ["--against", against]
             self._copy(asked, into, lines)
 
     def web(self, web: str, *, seed: int | None) -> ServedWeb:
@@ -95,7 +124,25 @@ class Engine:
             identity = json.loads(answer)
             return ServedWeb(identity["name"], int(identity["seed"]), identity["digest"])
         except (ValueError, KeyError, TypeError) as error:
-            raise EngineFailed(f"{self.path} web: the answer is no web's identity; build the engine again") from error
+            raise EngineFailed(f"{self.path} web: the answer is no web's identity; {RENEW_ENGINE}") from error
+
+    def reach(self, against: str) -> Reached:
+        """Ask another machine's origin who it is.
+
+        Raises
+        ------
+        InvalidValue
+            If it cannot be reached, or is no origin of this version; the message says what to do.
+        EngineFailed
+            If the engine cannot be started or answers no such thing.
+        """
+        answer = self._ask(["reach", against])
+        try:
+            there = json.loads(answer)
+            web = there["web"]
+            return Reached(there["url"], web["name"], int(web["seed"]), web["digest"], int(there["rtt"]["min_ns"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise EngineFailed(f"{self.path} reach: the answer cannot be read; {RENEW_ENGINE}") from error
 
     def urls(self, *, web: str, seed: int | None, limit: int | None, into: IO[bytes]) -> None:
         """Write the URLs of a web, one a line, the first ``limit`` of them.
@@ -124,9 +171,9 @@ class Engine:
         try:
             facts = json.loads(answer)
         except ValueError as error:
-            raise EngineFailed(f"{self.path} doctor: the answer is no JSON: {error}") from error
+            raise EngineFailed(f"{self.path} doctor: the answer is no JSON: {error}; {RENEW_ENGINE}") from error
         if not isinstance(facts, list):
-            raise EngineFailed(f"{self.path} doctor: the answer is no list of facts; build the engine again")
+            raise EngineFailed(f"{self.path} doctor: the answer is no list of facts; {RENEW_ENGINE}")
         return [self._fact(values) for values in facts]
 
     def version(self) -> str:
@@ -151,14 +198,14 @@ class Engine:
             with self.path.open("rb") as program:
                 digest = hashlib.file_digest(program, "sha256").hexdigest()
         except OSError as error:
-            raise EngineFailed(f"the engine {self.path} cannot be read: {error.strerror}") from error
+            raise EngineFailed(f"the engine {self.path} cannot be read: {error.strerror}; {RENEW_ENGINE}") from error
         return EngineIdentity(self.version(), digest)
 
     def _fact(self, values: Any) -> Fact:  # noqa: ANN401  # whatever the engine has printed
         try:
             return Fact(**(values | {"ok": Fitness(values["ok"])}))
         except (TypeError, KeyError, ValueError, InvalidValue) as error:
-            raise EngineFailed(f"{self.path} doctor: {error} in a fact; build the engine again") from error
+            raise EngineFailed(f"{self.path} doctor: {error} in a fact; {RENEW_ENGINE}") from error
 
     def _copy(self, arguments: Sequence[str], into: IO[bytes], stdin: IO[bytes] | int = subprocess.DEVNULL) -> None:
         """Run a verb and write what it prints: here and not by the engine, so that a full disk is known as one."""
@@ -181,10 +228,15 @@ class Engine:
     def _started(self, arguments: Sequence[str], stdin: IO[bytes] | int) -> "subprocess.Popen[bytes]":
         try:
             return subprocess.Popen(
-                [self.path, *arguments], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                # Without a buffer of Python's, which would go on filling itself after a signal.
+                [self.path, *arguments],
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
             )
         except OSError as error:
-            raise EngineFailed(f"the engine {self.path} cannot be started: {error.strerror}") from error
+            raise EngineFailed(f"the engine {self.path} cannot be started: {error.strerror}; {RENEW_ENGINE}") from error
 
     def _check(self, status: int, said: bytes) -> None:
         if status != 0:

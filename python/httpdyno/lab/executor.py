@@ -1,39 +1,42 @@
 """Runs the trials of a plan in rooms on this machine, each judged as soon as it has ended."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Protocol
 
 import polars as pl
 
 from httpdyno.judge import (
-    Expectations,
+    Judge,
     JudgedTrial,
     Reference,
     Remains,
+    clock_bound_ns,
     judge_crawl,
     read_arrivals,
-    read_expectations,
     trial_not_run,
 )
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.planned_time import PlannedTime, read_planned_time
-from httpdyno.lab.room import Command, Machine
+from httpdyno.lab.observer import Observer
+from httpdyno.lab.peer import peer_command, without_peer
+from httpdyno.lab.planned_time import PlannedTime
+from httpdyno.lab.room import Command, Pinning
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.lab.trial import Evidence, Observer, run_trial
-from httpdyno.model import Condition, Outcome, TrialPlan
+from httpdyno.lab.server_trial import run_server_trial
+from httpdyno.lab.tool_trial import run_tool_trial
+from httpdyno.lab.trial import Evidence, run_trial
+from httpdyno.lab.web_answers import Answers, WebAnswers
+from httpdyno.lab.wire import Wire
+from httpdyno.model import Condition, Outcome, SubjectKind, TrialPlan, UrlSeries, Workload
+from httpdyno.storage import storage_errors
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.builder import BuildOutcome
 from httpdyno.subjects.environment import program_path
 
-__all__ = ["STDERR_KEPT_BYTES", "Executor", "RoomExecutor", "command_of", "unavailable"]
-
-STDERR_KEPT_BYTES: Final = 8192
-
-_Question = tuple[str, int, float]
-"""What the engine is asked for a list: the web, its seed, the timeout of a client."""
+__all__ = ["Executor", "RoomExecutor", "command_of", "unavailable"]
 
 
 class Executor(Protocol):
@@ -56,13 +59,23 @@ class RoomExecutor:
     engine: Engine
     builds: Mapping[str, BuildOutcome]
     """What became of the builds, by the id of the subject."""
-    urls: ScratchFile
-    """The list that every subject is given."""
-    machine: Machine
+    urls: ScratchFile | None
+    """The list that subjects are given in conditions that have none of their own; None: each has."""
+    pinning: Pinning
     interruption: Interruption
     observer: Observer | None = None
-    _expectations: dict[_Question, Expectations] = field(default_factory=dict)
-    _planned: dict[_Question, PlannedTime] = field(default_factory=dict)
+    companions: Mapping[str, BuildOutcome] = field(default_factory=dict)
+    """What became of the builds of those that take part and are not measured, by their ids: servers that play the peer.
+    """
+    judge: Judge = judge_crawl
+    """How the trials of a client are judged: as its experiment does."""
+    _web: WebAnswers = field(init=False)
+    _wire: Wire = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin to know nothing of any web."""
+        self._web = WebAnswers(self.engine, self.interruption)
+        self._wire = Wire(self.engine, self.pinning, self.interruption)
 
     def run(self, plan: TrialPlan) -> JudgedTrial:
         """Run one trial and judge it; a subject without a build gives a trial that says why.
@@ -79,12 +92,27 @@ class RoomExecutor:
         outcome = self.builds[plan.subject.id]
         if outcome.build is None:
             return unavailable(plan, outcome)
-        expectations = self._expected(plan.condition)
-        command = command_of(plan, outcome.build)
-        with run_trial(
-            self.engine.path, plan.condition, self.machine, command, self.urls, self.interruption, self.observer
-        ) as evidence:
-            return _judge(plan, evidence, expectations, outcome.build.version)
+        peer = None if plan.condition.peer is None else self.companions[plan.condition.peer]
+        if peer is not None and peer.build is None:
+            return without_peer(plan, peer)
+        beside = peer_command(peer.build) if peer and peer.build else None
+        if plan.condition.service_point is not None:
+            return run_server_trial(
+                *(self.engine, plan, outcome.build, self.companions, self.pinning, self.interruption, self.observer)
+            )
+        if plan.subject.kind is SubjectKind.TOOL:
+            return run_tool_trial(
+                *(self.engine, plan, outcome.build, self.pinning, self.interruption, self.observer), peer=beside
+            )
+        with self._list(plan.condition.workload) as urls:
+            answers = self._web.of(plan.condition, urls)
+            command = command_of(plan, outcome.build)
+            round_trip_ns = self._wire.round_trip_ns(plan.condition) if plan.condition.latency_point else None
+            with run_trial(
+                *(self.engine.path, plan.condition, self.pinning, command, urls, self.interruption, self.observer),
+                peer=beside,
+            ) as evidence:
+                return self._judged(plan, evidence, answers, outcome.build.version, round_trip_ns)
 
     def planned_time(self, condition: Condition) -> PlannedTime:
         """Say how long the web plans to take for the list.
@@ -98,30 +126,31 @@ class RoomExecutor:
         StorageFailed
             If there is no room for its answer.
         """
-        self._expected(condition)
-        return self._planned[_question(condition)]
+        with self._list(condition.workload) as urls:
+            return self._web.of(condition, urls).planned
 
-    def _expected(self, condition: Condition) -> Expectations:
-        """Ask the engine what the web serves, once for all conditions that differ in nothing it knows of."""
-        question = _question(condition)
-        if question not in self._expectations:
-            with ScratchFile() as file:
-                # Of millions of URLs that takes a minute, which nobody who wants to stop should have to wait.
-                with self.interruption.at_once("the web was being asked what each URL answers"):
-                    self.engine.expect(
-                        web=condition.web,
-                        seed=condition.seed,
-                        timeout_s=condition.workload.timeout_s,
-                        urls=self.urls.path,
-                        into=file.file,
-                    )
-                self._expectations[question] = read_expectations(file.path)
-                self._planned[question] = read_planned_time(file.path, timeout_s=condition.workload.timeout_s)
-        return self._expectations[question]
+    def _judged(
+        self, plan: TrialPlan, evidence: Evidence, answers: Answers, version: str | None, round_trip_ns: int | None
+    ) -> JudgedTrial:
+        with evidence.stdout.path.open("rb") as output:
+            remains = Remains(evidence.report, output, evidence.stderr.last_words(), round_trip_ns)
+            # Only our origin stamps arrivals.
+            arrivals = None if plan.condition.peer is not None else read_arrivals(evidence.arrivals.path)
+            reference = Reference(answers.expectations, arrivals, clock_bound_ns(evidence.report))
+            return self.judge(plan, remains, reference, version=version)
 
-
-def _question(condition: Condition) -> _Question:
-    return condition.web, condition.seed, condition.workload.timeout_s
+    @contextmanager
+    def _list(self, workload: Workload) -> Iterator[ScratchFile]:
+        """Give the file with the URLs of a trial."""
+        if not isinstance(workload.urls, UrlSeries):
+            assert self.urls is not None, "who has no list for all conditions has one for each"
+            yield self.urls
+            return
+        with ScratchFile() as file:
+            with storage_errors("preparing the list of URLs: cannot write"):
+                file.file.write(workload.urls.lines().encode())
+                file.file.flush()
+            yield file
 
 
 def unavailable(plan: TrialPlan, outcome: BuildOutcome) -> JudgedTrial:
@@ -139,15 +168,8 @@ def command_of(plan: TrialPlan, build: Build) -> Command:
         environment={
             "PATH": program_path(os.environ),
             **workload.environment(plan.concurrency),
+            **({"HARNESS": plan.condition.harness} if plan.condition.harness else {}),
             **build.environment,
         },
         trust_files=build.trust_files,
     )
-
-
-def _judge(plan: TrialPlan, evidence: Evidence, expectations: Expectations, version: str | None) -> JudgedTrial:
-    with evidence.stdout.path.open("rb") as output:
-        remains = Remains(evidence.report, output, evidence.stderr.read_text(STDERR_KEPT_BYTES))
-        return judge_crawl(
-            plan, remains, Reference(expectations, read_arrivals(evidence.arrivals.path)), version=version
-        )

@@ -1,16 +1,23 @@
 """The wish of the user or the system to stop: noticed between steps, or at once while somebody else is waited for."""
 
+from __future__ import annotations
+
 import signal
-from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
-from typing import Any, Final, Self
 
 from httpdyno.errors import Interrupted
 
+TYPE_CHECKING = (
+    False  # `typing` takes longer to import than all that is done here, and `httpdyno load` must start at once
+)
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType, TracebackType
+    from typing import Any, Self
+
 __all__ = ["Interruption"]
 
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption:

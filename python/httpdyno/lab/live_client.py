@@ -15,9 +15,9 @@ from httpdyno.lab import live_supervisor
 from httpdyno.lab.answered_lines import AnsweredLines
 from httpdyno.lab.host_limit import HostLimit
 from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.observer import Observer
 from httpdyno.lab.progress import Progress
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.lab.trial import Observer
 from httpdyno.storage import storage_errors
 
 __all__ = ["GRACE_S", "FedClient"]

@@ -12,14 +12,14 @@ from httpdyno.judge import (
     Remains,
     expectations_unknown,
     judge_crawl,
-    judge_validity,
+    with_validity,
 )
-from httpdyno.lab.executor import STDERR_KEPT_BYTES, command_of, unavailable
+from httpdyno.lab.executor import command_of, unavailable
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.live_trial import LiveEvidence, run_live_trial
-from httpdyno.lab.room import Machine
+from httpdyno.lab.observer import Observer
+from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.lab.trial import Observer
 from httpdyno.model import Outcome, Trial, TrialPlan
 from httpdyno.subjects.builder import BuildOutcome
 
@@ -34,7 +34,7 @@ class LiveExecutor:
     """What became of the builds, by the id of the subject."""
     urls: ScratchFile
     """The list that every subject is given."""
-    machine: Machine
+    pinning: Pinning
     interruption: Interruption
     observer: Observer | None = None
     _expectations: Expectations | None = field(default=None, init=False)
@@ -56,10 +56,10 @@ class LiveExecutor:
             return unavailable(plan, outcome)
         command = command_of(plan, outcome.build)
         with run_live_trial(
-            plan.condition, self.machine, command, self.urls, self.interruption, self.observer
+            plan.condition, self.pinning, command, self.urls, self.interruption, self.observer
         ) as evidence:
             with evidence.stdout.path.open("rb") as output:
-                remains = Remains(evidence.report, output, evidence.stderr.read_text(STDERR_KEPT_BYTES))
+                remains = Remains(evidence.report, output, evidence.stderr.last_words())
                 judged = judge_crawl(plan, remains, Reference(self._known()), version=outcome.build.version)
             return replace(judged, trial=_with_limit(judged.trial, evidence))
 
@@ -84,6 +84,4 @@ def _with_limit(trial: Trial, evidence: LiveEvidence) -> Trial:
 
 
 def _ended(trial: Trial, outcome: Outcome, reason: str | None) -> Trial:
-    trial = replace(trial, outcome=outcome, reason=reason)
-    validity, validity_reason = judge_validity(trial)
-    return replace(trial, validity=validity, validity_reason=validity_reason)
+    return with_validity(replace(trial, outcome=outcome, reason=reason))

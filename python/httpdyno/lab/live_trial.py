@@ -16,9 +16,9 @@ from httpdyno.errors import EngineFailed, Interrupted
 from httpdyno.lab.host_limit import HostLimit
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.live_client import GRACE_S, FedClient
-from httpdyno.lab.room import Command, Machine
+from httpdyno.lab.observer import Observer
+from httpdyno.lab.room import Command, Pinning
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.lab.trial import Observer
 from httpdyno.model import Condition, parse_cpus
 from httpdyno.storage import storage_errors
 
@@ -62,7 +62,7 @@ class LiveEvidence:
 
 def run_live_trial(
     condition: Condition,
-    machine: Machine,
+    pinning: Pinning,
     command: Command,
     urls: ScratchFile,
     interruption: Interruption,
@@ -75,7 +75,7 @@ def run_live_trial(
 
     Parameters
     ----------
-    condition, machine, command
+    condition, pinning, command
         What is measured, on which CPUs, and how the client is started.
     urls : ScratchFile
         The list. Lines of a host that has as many in flight as the condition allows are held back.
@@ -101,7 +101,7 @@ def run_live_trial(
     with contextlib.ExitStack() as kept, contextlib.ExitStack() as dropped:
         stdout, stderr = (kept.enter_context(ScratchFile()) for _ in range(2))
         report = dropped.enter_context(ScratchFile())
-        engine_cpus, subject_cpus = _cpus(machine)
+        engine_cpus, subject_cpus = _cpus(pinning)
         lines = dropped.enter_context(urls.path.open("rb"))
         limit = HostLimit(
             (stripped for line in lines if (stripped := line.strip())),
@@ -126,7 +126,9 @@ def run_live_trial(
         if interruption.requested:
             raise Interrupted("interrupted during a trial")
         if overdue:
-            raise EngineFailed("the trial did not come to an end at its deadline; its processes were killed")
+            raise EngineFailed(
+                "the trial did not end at its deadline, and was killed; try again when this machine has less to do"
+            )
         evidence = LiveEvidence(_read_report(report, stderr), stdout, stderr, client.withheld, limit.in_flight)
         kept.pop_all()
         return evidence
@@ -137,16 +139,16 @@ def _read_report(report: ScratchFile, stderr: ScratchFile) -> dict[str, Any]:
         values = json.loads(report.read_text())
     except ValueError as error:
         last = stderr.read_text(4096).strip().splitlines()[-1:] or ["it says nothing"]
-        raise EngineFailed(f"the trial left no report: {last[0]}") from error
+        raise EngineFailed(f"the trial left no report: {last[0]}; try again") from error
     assert isinstance(values, dict), "the supervisor writes an object"
     return values
 
 
-def _cpus(machine: Machine) -> tuple[frozenset[int], frozenset[int]]:
+def _cpus(pinning: Pinning) -> tuple[frozenset[int], frozenset[int]]:
     """Choose the engine's and the subject's CPUs, as a room does: the first and the last one."""
     available = sorted(os.sched_getaffinity(0))
-    engine = parse_cpus(machine.engine_cpus) if machine.engine_cpus else {available[0]}
-    subject = parse_cpus(machine.subject_cpus) if machine.subject_cpus else {available[-1]}
+    engine = parse_cpus(pinning.engine_cpus) if pinning.engine_cpus else {available[0]}
+    subject = parse_cpus(pinning.subject_cpus) if pinning.subject_cpus else {available[-1]}
     return frozenset(engine), frozenset(subject)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from httpdyno.errors import EngineFailed
+from httpdyno.installation import RENEW_ENGINE
 
 __all__ = ["PlannedTime", "read_planned_time"]
 
@@ -18,6 +19,12 @@ class PlannedTime:
     """Of all exchanges, one after the other; one that never ends counts with the client's timeout."""
     longest_s: float
     """Of the longest exchange."""
+    urls: int = 0
+    """How many exchanges there are."""
+
+    def per_s(self, in_flight: int) -> float | None:
+        """Give the URLs a second that the plan allows with so many in flight; None where it plans no time at all."""
+        return self.urls * in_flight / self.total_s if self.total_s else None
 
 
 def read_planned_time(expectations: Path, *, timeout_s: float) -> PlannedTime:
@@ -37,9 +44,9 @@ def read_planned_time(expectations: Path, *, timeout_s: float) -> PlannedTime:
     """
     planned_ms = pl.col("planned_ms").cast(pl.Float64).fill_null(timeout_s * 1000).clip(upper_bound=timeout_s * 1000)
     try:
-        total_ms, longest_ms = (
+        total_ms, longest_ms, urls = (
             pl.scan_csv(expectations, schema_overrides={"planned_ms": pl.Float64})
-            .select(planned_ms.sum().alias("total"), planned_ms.max().alias("longest"))
+            .select(planned_ms.sum().alias("total"), planned_ms.max().alias("longest"), pl.len().alias("urls"))
             .collect()
             .row(0)
         )
@@ -47,5 +54,5 @@ def read_planned_time(expectations: Path, *, timeout_s: float) -> PlannedTime:
         return PlannedTime(0.0, 0.0)
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).partition("\n")[0]
-        raise EngineFailed(f"the engine's expectations cannot be read ({reason}): build the engine again") from error
-    return PlannedTime(total_ms / 1000, (longest_ms or 0.0) / 1000)
+        raise EngineFailed(f"the engine's expectations cannot be read ({reason}): {RENEW_ENGINE}") from error
+    return PlannedTime(total_ms / 1000, (longest_ms or 0.0) / 1000, urls)

@@ -1,24 +1,67 @@
-"""Puts the claims of a client to the test, each in a room of its own."""
+"""Puts the claims of a subject to the test: those of a client each in a room of its own."""
 
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from httpdyno.errors import UnreadableReport
 from httpdyno.judge import JudgedTrial
+from httpdyno.judge.harness_line import read_harness_line
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import RoomExecutor
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.room import Machine
+from httpdyno.lab.progress import Progress
+from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.model import Condition, Subject, TrialPlan
+from httpdyno.lab.server_prober import probe_server
+from httpdyno.model import Condition, Subject, SubjectKind, TrialPlan
+from httpdyno.model.timed_calls import TimedCalls
 from httpdyno.subjects.builder import BuildOutcome
-from httpdyno.subjects.probe import PROBE_WEB, ProbeCase, ProbeResult, conclude, probe_cases
+from httpdyno.subjects.probe import ProbeCase, ProbeResult, Shown, conclude, probe_cases
 
 __all__ = ["probe_subject"]
 
 _DEADLINE_S = 30.0
 
 
+@dataclass(slots=True)
+class _Output:
+    """Keeps what a client prints."""
+
+    wants_output: bool = True
+    printed: bytearray = field(default_factory=bytearray)
+
+    def progress(self, progress: Progress) -> None:
+        """Take no interest."""
+
+    def output(self, piece: bytes) -> None:
+        """Keep it."""
+        self.printed += piece
+
+
 def probe_subject(
-    engine: Engine, subject: Subject, build: BuildOutcome, machine: Machine, interruption: Interruption
+    engine: Engine,
+    subject: Subject,
+    build: BuildOutcome,
+    pinning: Pinning,
+    interruption: Interruption,
+    *,
+    only: Collection[str] | None = None,
 ) -> tuple[ProbeResult, ...]:
-    """Run every case of a built client.
+    """Run the cases of a built client, or of a built server, which needs no room to be looked at.
+
+    Parameters
+    ----------
+    engine, pinning, interruption
+        Where they are run.
+    subject, build
+        Whose claims they put to the test.
+    only : collection of str, optional
+        The claims whose cases are run; None: all.
+
+    Returns
+    -------
+    tuple of ProbeResult
+        One for each case that was run, in their order.
 
     Raises
     ------
@@ -27,26 +70,33 @@ def probe_subject(
     EngineFailed
         If the engine refuses or fails.
     """
+    if subject.kind is SubjectKind.SERVER:
+        assert build.build is not None
+        return probe_server(build.build, interruption, only=only)
     results = []
-    for number, case in enumerate(probe_cases(subject)):
+    cases = [case for case in probe_cases(subject) if only is None or case.claim in only]
+    for number, case in enumerate(cases):
         with ScratchFile() as urls:
             urls.file.write("".join(f"{url}\n" for url in case.urls).encode())
             urls.file.flush()
-            executor = RoomExecutor(engine, {subject.id: build}, urls, machine, interruption)
+            output = _Output()
+            executor = RoomExecutor(engine, {subject.id: build}, urls, pinning, interruption, output)
             judged = executor.run(_plan(number, subject, case))
-        results.append(conclude(subject, case, _codes(judged), judged.trial.counters))
+        timed = _timed(output) if case.harness else None
+        results.append(conclude(subject, case, Shown(_codes(judged), judged.trial.counters, timed)))
     return tuple(results)
 
 
 def _plan(number: int, subject: Subject, case: ProbeCase) -> TrialPlan:
     condition = Condition(
         experiment="probe",
-        web=PROBE_WEB,
+        web=case.web,
         workload=case.workload,
         # One after the other: what is reused then does not depend on chance.
         concurrency=1,
         deadline_s=_DEADLINE_S,
         name=case.claim,
+        harness=case.harness,
     )
     return TrialPlan(number, number, 0, subject, condition)
 
@@ -56,3 +106,10 @@ def _codes(judged: JudgedTrial) -> dict[str, str]:
         return {}
     printed = judged.samples.select("url", "code").drop_nulls()
     return dict(printed.iter_rows())
+
+
+def _timed(output: _Output) -> TimedCalls | None:
+    try:
+        return read_harness_line(output.printed.decode(errors="replace"))
+    except UnreadableReport:
+        return None

@@ -1,16 +1,28 @@
 """Files of a trial without a name: the kernel frees them when the last process that holds them is gone.
 
 Neither a crash nor SIGKILL can leave one behind, which no clean-up of our own could promise.
+
+Imports next to nothing: ``httpdyno load`` must start at once.
 """
 
-import tempfile
-from pathlib import Path
-from types import TracebackType
-from typing import IO, Self
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
 
 from httpdyno.errors import StorageFailed
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+    from typing import IO, Self
+
 __all__ = ["ScratchFile"]
+
+_LAST_WORDS_BYTES = 8192
+"""What is looked at of a program's messages: it tells at their end what it fails at."""
 
 
 class ScratchFile:
@@ -24,7 +36,7 @@ class ScratchFile:
 
     def __init__(self) -> None:
         try:
-            self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # it outlives this block; close() closes it
+            self._file = _nameless()
         except OSError as error:
             raise StorageFailed(
                 f"cannot create a temporary file in {_place()}: {error.strerror}; free some space or set TMPDIR"
@@ -38,6 +50,8 @@ class ScratchFile:
     @property
     def path(self) -> Path:
         """Opens the file anew, from its beginning, in this process and in those that inherit the descriptor."""
+        from pathlib import Path
+
         return Path(f"/proc/self/fd/{self.descriptor}")
 
     @property
@@ -52,6 +66,10 @@ class ScratchFile:
                 file.seek(max(0, file.seek(0, 2) - limit))
             return file.read().decode(errors="replace")
 
+    def last_words(self) -> str:
+        """Give the end of what a program wrote."""
+        return self.read_text(_LAST_WORDS_BYTES)
+
     def close(self) -> None:
         """Free the file."""
         self._file.close()
@@ -65,7 +83,20 @@ class ScratchFile:
         self.close()
 
 
+def _nameless() -> IO[bytes]:
+    """Make it as ``tempfile`` does in its usual place; where that fails, ``tempfile`` knows others, and takes long."""
+    if "tempfile" not in sys.modules:
+        place = os.environ.get("TMPDIR") or "/tmp"
+        with suppress(OSError):
+            return os.fdopen(os.open(place, os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o600), "w+b")
+    import tempfile
+
+    return tempfile.TemporaryFile()
+
+
 def _place() -> str:
+    import tempfile
+
     try:
         return tempfile.gettempdir()
     except FileNotFoundError:

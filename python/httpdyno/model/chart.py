@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from httpdyno.errors import InvalidValue
 
-__all__ = ["Axis", "Chart", "ChartKind", "Mark", "Scale", "Series"]
+__all__ = ["Axis", "Chart", "ChartKind", "Mark", "Scale", "Series", "Tile", "Tone"]
 
 
 class ChartKind(StrEnum):
@@ -20,9 +20,35 @@ class ChartKind(StrEnum):
     INTERVALS = "intervals"
     """A row for each series: its estimate, its interval and the values that they come from; ``y`` runs to the right."""
     STACKED_BARS = "stacked_bars"
-    """A row for each ``x``: which share of it each series has; ``y`` runs to the right."""
+    """A row for each ``x``: which share of it each series has, or how much where ``y`` has another unit than ``%``.
+
+    ``y`` runs to the right.
+    """
     FITTED = "fitted"
     """Measured points with their intervals, and the curves that were fitted to them: the series that have none."""
+    TILES = "tiles"
+    """A grid for each panel: what became of each of its points, by colour and by word; a line goes where ``held`` ends.
+    """
+    STAIRS = "stairs"
+    """How far each series reaches at each ``x``: ``y``, or None where that is nothing of what was tried.
+
+    What it reaches for sure is ``low``, what surely is not reached is ``high``; None where nothing that was tried is.
+    """
+    TRENDS = "trends"
+    """A frame for each panel: measured points joined by lines; those that are faint are dashed."""
+
+
+class Tone(StrEnum):
+    """What became of a point of a grid, from good to bad."""
+
+    HELD = "held"
+    DOUBTFUL = "doubtful"
+    """Held in some of its trials."""
+    NEAR = "near"
+    PART = "part"
+    LITTLE = "little"
+    UNKNOWN = "unknown"
+    """Nothing that can be believed is known of it."""
 
 
 class Scale(StrEnum):
@@ -63,6 +89,8 @@ class Series:
     high: tuple[float | None, ...] = ()
     faint: bool = False
     """Whether it is drawn behind: a single trial, while the series of the same name that is not faint sums them up."""
+    panel: str = ""
+    """The frame that it is drawn in, where a chart has several."""
 
     def __post_init__(self) -> None:
         """Refuse points that lack one of their coordinates."""
@@ -79,6 +107,22 @@ class Mark:
     x: float
     faint: bool = False
     """Whether it is dashed: where something else begins, while the others are what was measured or chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A point of a grid."""
+
+    panel: str
+    """The grid that it belongs to, where a chart has several."""
+    column: str
+    row: str
+    """Rows are stacked upwards, as values are along an axis."""
+    tone: Tone
+    text: str
+    """What stands on it: a few characters."""
+    words: str
+    """Says in one line what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +146,11 @@ class Chart:
     """Value of ``y`` that the others are held against, such as a ratio of 1."""
     marks: tuple[Mark, ...] = ()
     """Places along ``x`` that are marked by name; drawn in charts of kind ``FITTED``."""
+    reference_name: str = ""
+    """What is written at ``reference``; drawn in charts of kind ``TRENDS``."""
+    ordered: bool = False
+    """Whether the names of the series are values in their order: their colours are then steps of one scale."""
+    tiles: tuple[Tile, ...] = ()
+    """Of charts of kind ``TILES``, instead of series; rows, columns and panels in the order of their first ones."""
+    tones: tuple[tuple[Tone, str], ...] = ()
+    """What each tone says, for the legend."""

@@ -58,7 +58,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The subjects of one condition by one metric, the best first; only those whose trials can be believed."""
+    """The subjects of one condition by one metric, the best median first; only those whose trials can be believed."""
 
     metric: str
     standings: tuple[Standing, ...]

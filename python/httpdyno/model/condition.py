@@ -1,4 +1,4 @@
-"""What a trial is asked to do: the workload, the link and the place of the trial in its run."""
+"""What a trial is asked to do: the workload, the conditions and the place of the trial in its run."""
 
 import unicodedata
 from dataclasses import dataclass, field
@@ -6,16 +6,48 @@ from pathlib import Path
 from typing import Final
 
 from httpdyno.errors import InvalidValue
+from httpdyno.model.capacity import CapacityPoint
+from httpdyno.model.ceiling import Purpose
+from httpdyno.model.cost import CostPoint
+from httpdyno.model.latency import LatencyPoint
+from httpdyno.model.link import Link
+from httpdyno.model.service import ServicePoint
 from httpdyno.model.subject import Subject
 from httpdyno.model.units import format_exact
 
-__all__ = ["LIVE", "Condition", "Link", "TrialPlan", "Workload"]
+__all__ = ["LIVE", "Condition", "TrialPlan", "UrlSeries", "Workload"]
 
 LIVE: Final = "live"
 """Name of the real internet among the webs."""
 
 _NO_TEXT: Final = frozenset({"Cc", "Cs"})
 """Unicode's control characters, and bytes that are no UTF-8, which Python holds as lone surrogates."""
+
+
+@dataclass(frozen=True, slots=True)
+class UrlSeries:
+    """URLs that differ in nothing but their number: ``http://example.org/bytes/1024?n=0`` and those after it.
+
+    Raises
+    ------
+    InvalidValue
+        If there is none, or they would be more than one line each.
+    """
+
+    prefix: str
+    """What stands before the number."""
+    count: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is no list."""
+        if self.count < 1:
+            raise InvalidValue(f"a list of {self.count} URLs leaves nothing to do")
+        if not self.prefix or any(character.isspace() for character in self.prefix):
+            raise InvalidValue(f"a URL has no space and is not empty: {self.prefix[:60]!r}")
+
+    def lines(self) -> str:
+        """Give them, one a line."""
+        return "".join(f"{self.prefix}{number}\n" for number in range(self.count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +60,8 @@ class Workload:
         If the timeout is not positive, or the user agent is more than one line of text.
     """
 
-    urls: tuple[str, ...] | Path
-    """The URLs themselves, or a file with one URL a line."""
+    urls: tuple[str, ...] | Path | UrlSeries
+    """The URLs themselves, a file with one URL a line that all conditions share, or a list of this condition alone."""
     timeout_s: float = 5.0
     user_agent: str = ""
     """Empty: the client's own."""
@@ -41,10 +73,10 @@ class Workload:
     def __post_init__(self) -> None:
         """Refuse a timeout that no request can meet, and a user agent that no request can carry."""
         if not self.timeout_s > 0:
-            raise InvalidValue(f"timeout must be more than 0 seconds, not {self.timeout_s}")
+            raise InvalidValue(f"--timeout: {self.timeout_s:g} is no time to give a URL; write it like 5s or 800ms")
         if any(unicodedata.category(character) in _NO_TEXT for character in self.user_agent):
             raise InvalidValue(
-                f"user agent {self.user_agent[:60]!r}: no header can carry it; leave out control characters"
+                f"--user-agent: {self.user_agent[:60]!r}: no header can carry it; leave out control characters"
             )
 
     def environment(self, concurrency: int) -> dict[str, str]:
@@ -62,52 +94,13 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """The path between subject and peer; the default is a direct one that adds nothing.
-
-    Raises
-    ------
-    InvalidValue
-        If the round-trip time is negative, the rate is not positive, or the loss is not within 0 and 1.
-    """
-
-    round_trip_ns: int = 0
-    rate_bits_per_s: int | None = None
-    loss: float = 0.0
-    """Share of packets that are lost, 0 to 1."""
-
-    def __post_init__(self) -> None:
-        """Refuse a link that cannot exist."""
-        if self.round_trip_ns < 0:
-            raise InvalidValue(f"link: the round-trip time cannot be negative: {self.round_trip_ns} ns")
-        if self.rate_bits_per_s is not None and self.rate_bits_per_s <= 0:
-            raise InvalidValue(f"link: the rate must be positive: {self.rate_bits_per_s} bit/s")
-        if not 0 <= self.loss <= 1:
-            raise InvalidValue(f"link: the loss must be within 0 and 1: {self.loss}")
-
-    @property
-    def direct(self) -> bool:
-        """Whether the link adds no delay, no limit and no loss."""
-        return self.round_trip_ns == 0 and self.rate_bits_per_s is None and self.loss == 0
-
-    def __str__(self) -> str:
-        """Write the link as the command line and the records do: ``rtt=40ms,rate=1000000bit,loss=0.1%``."""
-        parts = [f"rtt={format_exact(self.round_trip_ns / 1e6)}ms"] if self.round_trip_ns else []
-        if self.rate_bits_per_s is not None:
-            parts.append(f"rate={self.rate_bits_per_s}bit")
-        if self.loss:
-            parts.append(f"loss={self.loss * 100:g}%")
-        return ",".join(parts) or "direct"
-
-
-@dataclass(frozen=True, slots=True)
 class Condition:
     """One point of an experiment's grid.
 
     Raises
     ------
     InvalidValue
-        If the deadline is not positive, or a host may be asked for nothing at all.
+        If the deadline is not positive, a host may be asked for nothing at all, or the link is another machine's.
     """
 
     experiment: str
@@ -118,21 +111,65 @@ class Condition:
     concurrency: int | None = None
     """None: each subject's own."""
     link: Link = field(default_factory=Link)
+    link_seed: int = 1
+    """Which packets are lost follows from it."""
+    against: str | None = None
+    """The URL of an origin on another machine, ``http://other:8080``; None: the web is in the room."""
     deadline_s: float = 600.0
     memory_bytes: int | None = None
     rate_per_s: float | None = None
     """Open loop: URLs a second. None: closed loop."""
+    grace_s: float | None = None
+    """Open loop: how long after the last URL was due the trial is ended; None: at its deadline."""
     per_host: int = 1
     """How many URLs of one host may be in flight on the real internet; a web of ours is not limited."""
     per_host_interval_s: float = 0.0
     """The least time between two URLs of one host there."""
     name: str = ""
     """Names the point among the others of its grid; empty when there is one only."""
+    send_s: float | None = None
+    """How long a load tool sends; None where a client is given a list instead."""
+    foreseen_s: float | None = None
+    """How long a trial is foreseen to take; None: as long as the web has planned for its list."""
+    capacity_point: CapacityPoint | None = None
+    """Where it lies in the space of the capacity question; None: it asks another one."""
+    cost_point: CostPoint | None = None
+    """Which documents are fetched, and how many, where their cost is asked for; None: another question is."""
+    service_point: ServicePoint | None = None
+    """What is asked of a server; None: the subject is none."""
+    objective: str = ""
+    """What has to hold at the point, such as ``p99 < rtt + delay + 500ms``; empty: nothing but its rate."""
+    latency_point: LatencyPoint | None = None
+    """Which call is timed; None: it asks another question."""
+    peer: str | None = None
+    """The id of the server subject that plays the peer; None: our origin does."""
+    batch: int | None = None
+    """How many URLs a client is handed at a time, the next when it has printed a line for each; None: all at once."""
+    harness: str = ""
+    """``timeit``: the client times its own calls; empty: it prints a line for each URL."""
+    receive_steering: bool = False
+    """Whether packets are received on the CPUs of who they are for, so that each side pays for its own."""
 
     def __post_init__(self) -> None:
         """Refuse a deadline before which nothing can happen."""
         if not self.deadline_s > 0:
-            raise InvalidValue(f"duration must be more than 0 seconds, not {self.deadline_s}")
+            raise InvalidValue(f"--duration: {self.deadline_s:g} is no time to measure in; write it like 10m or 30s")
+        if self.against is not None and not self.link.direct:
+            raise InvalidValue(
+                f"--link: the way to {self.against} is a real one, which nothing is added to; leave it out"
+            )
+        if self.against is not None and self.workload.http_version == "2":
+            raise InvalidValue(
+                f"--http-version: {self.against} is asked without TLS, where no version is agreed on; leave it out"
+            )
+        if self.against is not None and self.live:
+            raise InvalidValue(f"--against {self.against}: the real internet is not played there; choose another --web")
+        if not 0 <= self.link_seed < 2**64:
+            raise InvalidValue(f"--link-seed: a number of 64 bits, not {self.link_seed}")
+        if self.batch is not None and (self.batch < 1 or self.rate_per_s is not None):
+            raise InvalidValue(f"batches of {self.batch}: of 1 or more, and not on a schedule")
+        if self.peer is not None and self.against is not None:
+            raise InvalidValue(f"--peer {self.peer}: --against names another peer; leave one of them out")
         if self.per_host < 1 or not self.per_host_interval_s >= 0:
             raise InvalidValue(f"a host cannot be asked for {self.per_host} URLs every {self.per_host_interval_s} s")
 
@@ -140,6 +177,11 @@ class Condition:
     def live(self) -> bool:
         """Whether the web is the real internet, where no answer can be verified."""
         return self.web == LIVE
+
+    @property
+    def link_name(self) -> str:
+        """The path between subject and peer: the link, or ``against http://other:8080``."""
+        return str(self.link) if self.against is None else f"against {self.against}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +200,7 @@ class TrialPlan:
     condition: Condition
     why: str = ""
     """Why it is made, where that depends on the trials before it; empty for one of a list."""
+    purpose: Purpose = Purpose.SUBJECT
 
     @property
     def concurrency(self) -> int:

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from httpdyno.errors import EngineFailed
-from httpdyno.model.record import Recorded
+from httpdyno.installation import RENEW_ENGINE
+from httpdyno.model.against import AgainstCounters, against_counters
+from httpdyno.model.link_counters import LinkCounters, link_counters
+from httpdyno.model.record import Embedded, Recorded
 
 __all__ = ["REPORT_VERSION", "Count", "Counters", "CpuTime", "MemoryPoint", "ThroughputPoint", "counters_from_report"]
 
@@ -81,6 +84,12 @@ class Counters:
     received_packets: Annotated[int | None, Recorded("packets to the subject")] = None
     engine_cpu_user_ns: Annotated[int | None, Recorded("CPU time of the engine in user mode", unit="ns")] = None
     engine_cpu_system_ns: Annotated[int | None, Recorded("CPU time of the engine in the kernel", unit="ns")] = None
+    peer_cpu_user_ns: Annotated[
+        int | None,
+        Recorded("CPU time in user mode of the server that played the peer; null: our origin did", unit="ns"),
+    ] = None
+    peer_cpu_system_ns: Annotated[int | None, Recorded("its CPU time in the kernel", unit="ns")] = None
+    peer_ready_ns: Annotated[int | None, Recorded("from its exec until it accepted a connection", unit="ns")] = None
     cpus: Annotated[tuple[CpuTime, ...] | None, Recorded("the pinned CPUs")] = None
     cpu_pressure_us: Annotated[int | None, Recorded("time in which something waited for a CPU", unit="us")] = None
     memory_pressure_us: Annotated[int | None, Recorded("time in which something waited for memory", unit="us")] = None
@@ -122,6 +131,12 @@ class Counters:
     origin_congestion_control: Annotated[str | None, Recorded("TCP congestion control of the origin")] = None
     subject_congestion_control: Annotated[str | None, Recorded("the kernel's TCP congestion control")] = None
     key_exchange_groups: Annotated[str | None, Recorded("TLS groups that the origin offers, by preference")] = None
+    tcp_rmem_max_bytes: Annotated[
+        int | None, Recorded("the kernel's limit of a receive buffer: what a TCP window cannot exceed", unit="bytes")
+    ] = None
+    tcp_wmem_max_bytes: Annotated[int | None, Recorded("the kernel's limit of a send buffer", unit="bytes")] = None
+    link: Annotated[LinkCounters | None, Embedded("link_")] = None
+    against: Annotated[AgainstCounters | None, Embedded("against_")] = None
 
 
 _SUBJECT: Final = (
@@ -174,13 +189,13 @@ def counters_from_report(report: Mapping[str, Any]) -> Counters:
     version = report.get("version")
     if version != REPORT_VERSION:
         raise EngineFailed(
-            f"the engine's report has version {version}, this httpdyno reads {REPORT_VERSION}: build the engine again"
+            f"the engine's report has version {version}, this httpdyno reads {REPORT_VERSION}: {RENEW_ENGINE}"
         )
     try:
         return _counters(report)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise EngineFailed(
-            f"the engine's report cannot be read ({type(error).__name__}: {error}): build the engine again"
+            f"the engine's report cannot be read ({type(error).__name__}: {error}): {RENEW_ENGINE}"
         ) from error
 
 
@@ -191,6 +206,7 @@ def _counters(report: Mapping[str, Any]) -> Counters:
     origin = report.get("origin") or {}
     lateness = origin.get("lateness_ns") or {}
     transport = report.get("transport") or {}
+    peer = report.get("peer") or {}
     plain: dict[str, Any] = {name: subject.get(name) for name in _SUBJECT} | {
         name: origin.get(name) for name in _ORIGIN
     }
@@ -201,6 +217,9 @@ def _counters(report: Mapping[str, Any]) -> Counters:
         engine_version=engine.get("version"),
         engine_cpu_user_ns=engine.get("cpu_user_ns"),
         engine_cpu_system_ns=engine.get("cpu_system_ns"),
+        peer_cpu_user_ns=peer.get("cpu_user_ns"),
+        peer_cpu_system_ns=peer.get("cpu_system_ns"),
+        peer_ready_ns=peer.get("ready_ns"),
         memory=tuple(MemoryPoint(int(at), int(size)) for at, size in subject.get("memory") or ()) if subject else None,
         cpus=tuple(
             CpuTime(cpu["cpu"], cpu["role"], cpu["busy_ns"], cpu["steal_ns"], cpu["window_ns"], cpu.get("interrupt_ns"))
@@ -223,6 +242,10 @@ def _counters(report: Mapping[str, Any]) -> Counters:
         origin_congestion_control=transport.get("origin_congestion_control"),
         subject_congestion_control=transport.get("subject_congestion_control"),
         key_exchange_groups=" ".join(transport.get("key_exchange_groups") or ()) or None,
+        tcp_rmem_max_bytes=transport.get("tcp_rmem_max_bytes"),
+        tcp_wmem_max_bytes=transport.get("tcp_wmem_max_bytes"),
+        link=link_counters(report.get("link")),
+        against=against_counters(report.get("against")),
     )
 
 

@@ -16,12 +16,17 @@ from the types in `httpdyno.model`.
 - `manifest.json`: what was run, where, with what, and whether the run is `complete` or `partial`.
 - `trials.parquet`: one row for each trial.
 - `samples.parquet`: one row for each line of a client, and one for each URL that the deadline left without a line.
+- `load-000000.json`: of a load only, the generator's [own report](load-report.md) of each trial.
 - `parts/`: until a run is complete it keeps its finished trials here, one pair of files for each.
 - `urls.gz`: until then also its list of URLs, unless a web made it. `lock`: held by the process that makes the run.
 - `output.txt`: what a run in the background has printed.
 
 What is not known is null. Units stand in the names: `_ns`, `_bytes`, `_per_s`. Times since the Unix epoch are UTC.
 Lines that cannot be read, or that belong to no URL that was given, are counted in the trial and are no samples.
+
+The version rises when a column goes or comes to mean something else; both versions can then be read. It does not rise
+for a column that is new, which is null in a run that was made before. A run of each experiment is kept in
+`tests/golden/`, and every change must still open, report and query it.
 """
 
 

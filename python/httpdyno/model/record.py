@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -57,7 +58,12 @@ def schema(record: type[Any]) -> tuple[Field, ...]:
     TypeError
         If a field carries neither ``Recorded`` nor ``Embedded``, or is of a type that no column can hold.
     """
-    hints = get_type_hints(record, include_extras=True)
+    return _schema(record)  # type: ignore[arg-type]  # mypy does not see that a class can be hashed
+
+
+@cache
+def _schema(record: type[Any]) -> tuple[Field, ...]:
+    hints = _hints(record)
     columns: list[Field] = []
     for item in fields(record):
         type_, mark = _annotation(record, item.name, hints[item.name])
@@ -71,7 +77,7 @@ def schema(record: type[Any]) -> tuple[Field, ...]:
 
 def flatten(record: object) -> dict[str, Any]:
     """Give the values of a record under the names of its columns; an embedded record that is None gives nulls."""
-    hints = get_type_hints(type(record), include_extras=True)
+    hints = _hints(type(record))
     values: dict[str, Any] = {}
     for item in fields(record):  # type: ignore[arg-type]  # any record is a dataclass instance
         value = getattr(record, item.name)
@@ -100,8 +106,18 @@ def restore(record: type[_Record], values: Mapping[str, Any]) -> _Record:
     ValueError
         If a category is not one of those that the record knows.
     """
-    hints = get_type_hints(record, include_extras=True)
+    hints = _hints(record)
     return record(**{name: _restored(name, *_annotation(record, name, hint), values) for name, hint in hints.items()})
+
+
+def _hints(record: type[Any]) -> Mapping[str, Any]:
+    # A trial has a record for each of its points in time: a run has thousands.
+    return _cached_hints(record)  # type: ignore[arg-type]  # as above
+
+
+@cache
+def _cached_hints(record: type[Any]) -> Mapping[str, Any]:
+    return get_type_hints(record, include_extras=True)
 
 
 def _restored(name: str, type_: object, mark: Recorded | Embedded, values: Mapping[str, Any]) -> object:

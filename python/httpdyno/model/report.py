@@ -40,3 +40,7 @@ class Report:
     """Published figures beside what was measured, with what differs in its notes."""
     figures: str = "Medians over the trials of each subject."
     """What the figures of the table are."""
+    findings: tuple[str, ...] = ()
+    """What follows from the figures, in sentences that stand below the headline."""
+    evidence: tuple[Table, ...] = ()
+    """Further tables that the answer rests on, each under its title, after all figures."""

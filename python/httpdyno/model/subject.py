@@ -11,7 +11,7 @@ from httpdyno.errors import InvalidValue
 from httpdyno.model.cause import check_case
 from httpdyno.model.tool_report import check_parser
 
-__all__ = ["Capabilities", "KnownFailure", "Need", "Subject", "SubjectKind"]
+__all__ = ["Capabilities", "KnownFailure", "Loop", "Need", "Subject", "SubjectKind", "parse_loop"]
 
 _IDENTIFIER: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
@@ -22,6 +22,29 @@ class SubjectKind(StrEnum):
     CLIENT = "client"
     TOOL = "tool"
     SERVER = "server"
+
+
+class Loop(StrEnum):
+    """When a load generator sends."""
+
+    CLOSED = "closed"
+    """When an answer came."""
+    OPEN = "open"
+    """On a schedule, whatever came."""
+
+
+def parse_loop(text: str, *, name: str) -> Loop:
+    """Read when a load generator sends: ``open`` or ``closed``.
+
+    Raises
+    ------
+    InvalidValue
+        If it is neither; ``name`` begins the message.
+    """
+    try:
+        return Loop(text)
+    except ValueError as error:
+        raise InvalidValue(f"{name}: {text[:60]!r} is not known; known are: {', '.join(Loop)}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +85,14 @@ class Capabilities:
     http: tuple[str, ...] = ()
     keepalive: tuple[bool, ...] = ()
     check: tuple[str, ...] = ()
+    harness: tuple[str, ...] = ()
+    """How it can measure its own calls, in its own process: ``timeit`` or nothing."""
+    endpoints: tuple[str, ...] = ()
+    """What a server answers: ``plain``, ``json``, ``workloads``; with ``timeout`` it gives the last up in time."""
+    threads: str = ""
+    """Which numbers of threads a server can be told: ``any``, ``one``, or empty for none."""
+    workers: str = ""
+    """Which numbers of processes, alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +103,9 @@ class Subject:
     ------
     InvalidValue
         If the id is not lower-case words joined by hyphens, the run command is empty though it is not said to be
-        unavailable, the concurrency is below 1, or a tool lacks a parser of its report, or another subject has one.
+        unavailable, the concurrency is below 1, a tool lacks a parser of its report or another subject has one, a
+        parser of JSON is named that nothing is checked with, a request takes no time, or something else than a server
+        claims what one does.
     """
 
     id: str
@@ -92,6 +125,18 @@ class Subject:
     """Why it can be had nowhere; empty when it can."""
     report_parser: str = ""
     """Which parser reads the report of a tool, one of ``REPORT_PARSERS``; empty for clients and servers."""
+    content_argv: tuple[str, ...] = ()
+    """How a tool is started to send content with its requests, in a closed loop; empty when it cannot."""
+    open_argv: tuple[str, ...] = ()
+    """How a tool is started to send at a rate, where that differs from ``run_argv``; else empty."""
+    sequence_argv: tuple[str, ...] = ()
+    """How a tool is started to send a number of requests one after another on one connection; empty: it cannot."""
+    sequence_close_argv: tuple[str, ...] = ()
+    """Likewise, each on a connection of its own."""
+    json_parser: str = ""
+    """What a client that checks JSON parses it with: ``json (standard library)``; empty when it is not told."""
+    request_ms: float | None = None
+    """What a request takes it itself, where that is far beyond a library's: for the first estimate of a run's time."""
 
     def __post_init__(self) -> None:
         """Refuse what no subject can be."""
@@ -102,10 +147,32 @@ class Subject:
         if self.concurrency < 1:
             raise InvalidValue(f"subject {self.id}: concurrency must be 1 or more, not {self.concurrency}")
         self._check_report_parser()
+        if self.json_parser and "json" not in self.capabilities.check:
+            raise InvalidValue(
+                f'subject {self.id}: json_parser is for who checks JSON; claim check = ["json"], or leave it out'
+            )
+        if self.request_ms is not None and not self.request_ms > 0:
+            raise InvalidValue(f"subject {self.id}: request_ms must be above 0, not {self.request_ms:g}")
+        self._check_server_claims()
+
+    def _check_server_claims(self) -> None:
+        claims = self.capabilities
+        if self.kind is not SubjectKind.SERVER and (claims.endpoints or claims.threads or claims.workers):
+            raise InvalidValue(
+                f"subject {self.id}: only a server has endpoints, threads and workers to claim; leave them out"
+            )
+        if "timeout" in claims.endpoints and "workloads" not in claims.endpoints:
+            raise InvalidValue(f"subject {self.id}: a timeout is that of workloads; claim that endpoint, too")
 
     def _check_report_parser(self) -> None:
         if self.report_parser and self.kind is not SubjectKind.TOOL:
             raise InvalidValue(f"subject {self.id}: only a tool has a report; a {self.kind} must not have [report]")
+        if self.sequence_argv and self.kind is not SubjectKind.TOOL:
+            raise InvalidValue(f"subject {self.id}: a {self.kind} has no [sequence]; only a tool has")
+        if self.open_argv and self.kind is not SubjectKind.TOOL:
+            raise InvalidValue(f"subject {self.id}: only a tool sends at a rate; a {self.kind} must not have [open]")
+        if self.content_argv and self.kind is not SubjectKind.TOOL:
+            raise InvalidValue(f"subject {self.id}: only a tool sends content; a {self.kind} must not have [content]")
         if self.kind is SubjectKind.TOOL and not self.unavailable:
             if not self.report_parser:
                 raise InvalidValue(f"subject {self.id}: a tool needs a parser for its report; set it under [report]")

@@ -21,7 +21,9 @@ class ColumnKind(StrEnum):
     NUMBER = "number"
     """Of any size, shown with six significant digits: the result of a query."""
     DURATION = "duration"
-    """Milliseconds."""
+    """Milliseconds, shown without a unit: whole ones from 100 on."""
+    TIME = "time"
+    """Milliseconds of any size, shown with three digits that matter and the unit that suits: ``25.3 us``."""
     SIZE = "size"
     """Bytes; shown in KiB, MiB or GiB where people read."""
     BOOLEAN = "boolean"
@@ -40,6 +42,8 @@ class Column:
     """False: only machine-readable formats carry it (``subject``, for one)."""
     limit: float | None = None
     """Largest number that is as it should be: a page marks what is beyond."""
+    toned: bool = False
+    """Whether its words say how something went: they are tinted where there are colours."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,19 @@ from httpdyno.model.counters import Count
 
 __all__ = ["REPORT_PARSERS", "ToolLatency", "ToolReport", "check_parser"]
 
-REPORT_PARSERS: Final = ("ab", "fortio", "h2load", "hey", "httperf", "k6", "oha", "rewrk", "wrk")
+REPORT_PARSERS: Final = (
+    "ab",
+    "fortio",
+    "h2load",
+    "hey",
+    "httpdyno-load",
+    "httperf",
+    "k6",
+    "oha",
+    "rewrk",
+    "vegeta",
+    "wrk",
+)
 """Names of the parsers that ``report.parser`` of a tool's ``subject.toml`` may have."""
 
 
@@ -27,6 +39,8 @@ class ToolLatency:
     max_ns: int | None = None
     percentiles_ns: Mapping[float, int] = field(default_factory=dict)
     """By percent: ``{50.0: 1_200_000, 99.9: ...}``; empty when the tool has none, or had no answer to measure."""
+    slowest_means_ns: Mapping[float, int] = field(default_factory=dict)
+    """Means of the slowest, by the percentage that they are of all: ``{5.0: ...}`` of the slowest 5 %."""
 
 
 @dataclass(frozen=True, slots=True)

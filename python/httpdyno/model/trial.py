@@ -3,8 +3,14 @@
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from httpdyno.model.capacity import CapacityPoint, CapacitySummary
+from httpdyno.model.ceiling import CeilingLimit, Purpose
+from httpdyno.model.cost import CostPoint, CostSummary
 from httpdyno.model.counters import Counters
+from httpdyno.model.latency import LatencyPoint, LatencySummary
+from httpdyno.model.load import LoadSummary
 from httpdyno.model.record import Embedded, Recorded
+from httpdyno.model.service import ServicePoint, ServiceSummary
 from httpdyno.model.verdict import Outcome, Validity
 
 __all__ = ["CrawlSummary", "ExplainedCase", "Tally", "Trial"]
@@ -81,7 +87,7 @@ class CrawlSummary:
 class Trial:
     """One trial: one fresh process of one subject under one condition, and what became of it."""
 
-    trial: Annotated[int, Recorded("number of the trial in its run, from 0", type="int32")]
+    trial: Annotated[int, Recorded("number of the trial in its run, from 0; -1: that of the ceiling", type="int32")]
     block: Annotated[int, Recorded("block of trials that shared what the machine was like, from 0", type="int32")]
     position: Annotated[int, Recorded("place within the block, from 0", type="int32")]
     experiment: Annotated[str, Recorded("name of the experiment")]
@@ -113,3 +119,37 @@ class Trial:
     summary: Annotated[CrawlSummary | None, Embedded()] = None
     tally: Annotated[Tally | None, Embedded()] = None
     counters: Annotated[Counters, Embedded()] = field(default_factory=Counters)
+    purpose: Annotated[
+        Purpose | None, Recorded("what the trial is made for: of a `subject`, or for the `ceiling` of the web")
+    ] = Purpose.SUBJECT
+    ceiling_per_s: Annotated[
+        float | None, Recorded("right answers a second that the fetcher `native` got from this web", unit="1/s")
+    ] = None
+    ceiling_limit: Annotated[CeilingLimit | None, Recorded("what kept it from getting more")] = None
+    load: Annotated[LoadSummary | None, Embedded("load_")] = None
+    capacity_point: Annotated[CapacityPoint | None, Embedded("point_")] = None
+    capacity: Annotated[CapacitySummary | None, Embedded("capacity_")] = None
+    service_point: Annotated[ServicePoint | None, Embedded("service_point_")] = None
+    service: Annotated[ServiceSummary | None, Embedded("service_")] = None
+    cost_point: Annotated[CostPoint | None, Embedded("cost_point_")] = None
+    cost: Annotated[CostSummary | None, Embedded("cost_")] = None
+    latency_point: Annotated[LatencyPoint | None, Embedded("latency_point_")] = None
+    latency: Annotated[LatencySummary | None, Embedded("latency_")] = None
+    peer: Annotated[str | None, Recorded("whom the subject talked to: `origin`, or the name of a server's folder")] = (
+        "origin"
+    )
+    batch: Annotated[
+        int | None, Recorded("URLs that were handed over at a time; null when not limited", type="int32")
+    ] = None
+    harness: Annotated[
+        str | None, Recorded("`timeit` when the client timed its own calls; empty when it printed a line a URL")
+    ] = ""
+    receive_steering: Annotated[
+        bool | None, Recorded("whether each side was asked to receive its packets on its own CPUs")
+    ] = False
+
+    @property
+    def found_anything(self) -> bool:
+        """Whether it has a line that can be read, or figures of another kind."""
+        lines = self.summary is not None and self.summary.urls > 0
+        return lines or any(figures is not None for figures in (self.capacity, self.cost, self.service))

@@ -1,4 +1,4 @@
-"""Quantities with units as people write them: durations and sizes."""
+"""Quantities with units as people write them: durations, sizes and rates of a link."""
 
 import math
 import re
@@ -7,7 +7,18 @@ from typing import Final
 
 from httpdyno.errors import InvalidValue
 
-__all__ = ["format_exact", "format_size", "format_span", "parse_duration_ns", "parse_size_bytes"]
+__all__ = [
+    "counted",
+    "format_exact",
+    "format_rate",
+    "format_size",
+    "format_span",
+    "format_time",
+    "optional_size_bytes",
+    "parse_duration_ns",
+    "parse_rate_bits_per_s",
+    "parse_size_bytes",
+]
 
 _NANOSECONDS: Final = {
     "ns": 1,
@@ -31,7 +42,9 @@ _BYTES: Final = {
     "GiB": 1024**3,
     "TiB": 1024**4,
 }
+_BITS_PER_S: Final = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9, "tbit": 10**12}
 _BINARY_SIZES: Final = (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024))
+_TIME_UNITS: Final = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
 _QUANTITY: Final = re.compile(r"(?P<number>[0-9]{1,18}(?:\.[0-9]{1,9})?)\s*(?P<unit>[A-Za-zµ]*)")
 _SECONDS_UP_TO: Final = 90
 _MINUTES_UP_TO: Final = 90 * 60
@@ -74,6 +87,54 @@ def parse_size_bytes(text: str, *, name: str = "size") -> int:
         If the text is no such size, or does not fit in 63 bits.
     """
     return _parse(text, units=_BYTES, bare_unit="B", name=name, examples="2GiB, 512MiB or 4096")
+
+
+def optional_size_bytes(text: str | None, *, name: str = "size") -> int | None:
+    """Read a size that need not be given: None without one.
+
+    Raises
+    ------
+    InvalidValue
+        As ``parse_size_bytes`` has it.
+    """
+    return None if text is None else parse_size_bytes(text, name=name)
+
+
+def parse_rate_bits_per_s(text: str, *, name: str = "rate") -> int:
+    """Read the rate of a link in bits a second, such as ``1gbit``, ``100Mbit/s`` or ``2.5gbit``: powers of ten.
+
+    Raises
+    ------
+    InvalidValue
+        If the text is no such rate, has no unit, is 0, or does not fit in 63 bits.
+    """
+    # Bits are never written with a capital elsewhere, so that no letter is given another meaning.
+    plain = text.strip().lower().removesuffix("/s")
+    value = _parse(plain, units=_BITS_PER_S, bare_unit="-", name=name, examples="1gbit, 100mbit or 2.5gbit")
+    if value <= 0:
+        raise InvalidValue(f"{name}: {text[:60]!r} lets nothing through; write it like 1gbit, 100mbit or 2.5gbit")
+    return value
+
+
+def format_rate(bits_per_s: int) -> str:
+    """Write the rate of a link as people read it, with all of its digits: ``1 Gbit/s``, ``2.5 Gbit/s``, ``640 kbit/s``.
+
+    Raises
+    ------
+    InvalidValue
+        If it is not more than 0.
+    """
+    if bits_per_s <= 0:
+        raise InvalidValue(f"a rate must be more than 0: {bits_per_s} bit/s")
+    for unit, factor in (("Gbit/s", 10**9), ("Mbit/s", 10**6), ("kbit/s", 10**3)):
+        if bits_per_s >= factor:
+            return f"{_plain(Decimal(bits_per_s) / factor)} {unit}"
+    return f"{bits_per_s} bit/s"
+
+
+def counted(count: int, noun: str) -> str:
+    """Write how many there are of something: ``1 trial``, ``1,200 trials``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def format_exact(number: float) -> str:
@@ -122,6 +183,30 @@ def format_span(seconds: float) -> str:
     if seconds < _MINUTES_UP_TO:
         return f"{round(seconds / 60)} min"
     return f"{seconds / 3600:.1f} h"
+
+
+def format_time(nanoseconds: float) -> str:
+    """Write a measured time with three digits that matter and the unit that suits: ``250 ns``, ``1.02 ms``, ``12 s``.
+
+    Raises
+    ------
+    InvalidValue
+        If it is infinite or not a number.
+    """
+    if not math.isfinite(nanoseconds):
+        raise InvalidValue(f"{nanoseconds} ns is no time")
+    # 999.6 us would be printed as "1000 us": the next unit up takes over from where rounding would carry.
+    fitting = (one for one in _TIME_UNITS if abs(nanoseconds) >= one[1] * 0.9995)
+    unit, factor = next(fitting, _TIME_UNITS[-1])
+    value = nanoseconds / factor
+    digits = max(0, 2 - math.floor(math.log10(abs(value)))) if value else 0
+    text = f"{value:.{min(digits, 2)}f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} {unit}"
+
+
+def _plain(number: Decimal) -> str:
+    text = format(number, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _parse(text: str, *, units: dict[str, int], bare_unit: str, name: str, examples: str) -> int:

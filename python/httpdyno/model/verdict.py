@@ -36,6 +36,16 @@ class Outcome(StrEnum):
     MISSING = "missing"
     INTERRUPTED = "interrupted"
     UNAVAILABLE = "unavailable"
+    REFUSED = "refused"
+    """The room was not what was asked for (its link missed), so that the subject was not started."""
+    NEVER_LISTENED = "never_listened"
+    """A server accepted no connection."""
+    DIED = "died"
+    """A server ended, or stopped answering, while requests came."""
+    WRONG_ANSWERS = "wrong_answers"
+    """A server does not answer what its contract says."""
+    LEAKED = "leaked"
+    """A server opened more and more descriptors, though no more requests came at once."""
 
 
 class Validity(StrEnum):

@@ -4,15 +4,13 @@ from httpdyno.published.catalogue import published_names, published_table, publi
 from httpdyno.published.form import in_published_form
 from httpdyno.published.listing import published_listing
 from httpdyno.published.preset import Preset, find_preset, parse_scale, preset_names
-from httpdyno.published.side_by_side import NOT_MEASURED, beside, stacked
-from httpdyno.published.table import Circumstances, PublishedTable, Source, Workload
+from httpdyno.published.side_by_side import beside, stacked
+from httpdyno.published.table import Circumstances, PublishedTable, Workload
 
 __all__ = [
-    "NOT_MEASURED",
     "Circumstances",
     "Preset",
     "PublishedTable",
-    "Source",
     "Workload",
     "beside",
     "find_preset",

@@ -20,7 +20,7 @@ __all__ = [
     "Workload",
 ]
 
-_NUMBERS = frozenset({ColumnKind.INTEGER, ColumnKind.DECIMAL, ColumnKind.DURATION, ColumnKind.SIZE})
+_NUMBERS = frozenset({ColumnKind.INTEGER, ColumnKind.DECIMAL, ColumnKind.NUMBER, ColumnKind.DURATION, ColumnKind.SIZE})
 
 
 class Role(StrEnum):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from httpdyno.model import Cell, Column, ColumnKind, Note, Table, format_size
+from httpdyno.model import Cell, Column, ColumnKind, Note, Table, format_size, format_time
 
 __all__ = ["cell_text", "note_lines", "right_aligned", "without_controls"]
 
@@ -60,6 +60,7 @@ def _number_text(number: float) -> str:
 _NUMBERS: Final[dict[ColumnKind, Callable[[float], str]]] = {
     ColumnKind.SIZE: format_size,
     ColumnKind.DURATION: _duration_text,
+    ColumnKind.TIME: lambda milliseconds: format_time(milliseconds * 1e6),
     ColumnKind.DECIMAL: _decimal_text,
     ColumnKind.NUMBER: _number_text,
 }

@@ -13,6 +13,8 @@ _TYPES: Final = {
     ColumnKind.INTEGER: "integer",
     ColumnKind.DECIMAL: "number",
     ColumnKind.DURATION: "number",
+    ColumnKind.TIME: "number",
+    ColumnKind.NUMBER: "number",
     ColumnKind.SIZE: "integer",
     ColumnKind.BOOLEAN: "boolean",
 }

@@ -139,14 +139,6 @@ class Histogram:
         position = nearest_rank(self.total, rank)
         return int(self.highest_ns[np.searchsorted(np.cumsum(self.counts), position)])
 
-    def ecdf(self) -> tuple[Int64Array, FloatArray]:
-        """Give the empirical distribution: values, and the share of all that do not exceed each; ascending.
-
-        One point for each bin that is not empty: a few thousand at most for durations from a microsecond to a minute,
-        however many values were counted. Empty when there are none.
-        """
-        return self.highest_ns, np.cumsum(self.counts) / max(self.total, 1)
-
 
 def _numbers(values_ns: Int64Array, largest: int) -> Int64Array:
     """Bin of each value."""

@@ -1,8 +1,7 @@
-"""Searches over trials: which load to try next from what was seen so far, and what may be said at the end.
+"""The search for the load that brings most: which load to try next, and what may be said at the end.
 
 Nothing here runs a trial. A search is a value; ``next`` looks at all observations and names the load of the trial to
-come, or says that it has seen enough. Two questions are known: which load brings most (``OptimumSearch``), and the
-highest load at which a criterion still holds (``BoundarySearch``).
+come, or says that it has seen enough.
 """
 
 import math
@@ -16,12 +15,8 @@ import numpy as np
 from httpdyno.errors import InvalidValue
 from httpdyno.model import Interval
 from httpdyno.stats.observed import Observation, Observed, faults_raised
-from httpdyno.stats.student import FloatArray
 
 __all__ = [
-    "Boundary",
-    "BoundarySearch",
-    "Check",
     "Conclusion",
     "Observation",
     "OptimumSearch",
@@ -42,14 +37,6 @@ _LITTLE_GAIN: Final = 0.05
 """A step of the ladder that brings no more than this is the last: on a concave curve the next one brings less."""
 _REPEATS: Final = 3
 """Trials of the load that is chosen; its neighbours get one less."""
-
-_GRID: Final = 1001
-"""Places at which the boundary may lie, evenly on a logarithmic scale."""
-_WIDTHS: Final = (0.01, 0.03, 0.1, 0.2, 0.4)
-"""How wide the stretch may be in which trials go one way or the other: standard deviations of the logarithm."""
-_LAPSE: Final = 0.02
-"""The chance that a trial far from the boundary goes the wrong way."""
-_BELIEF: Final = 0.9
 
 
 class Reason(StrEnum):
@@ -246,93 +233,3 @@ def _standing(known: Observed, load: int, *, broken: bool) -> Standing:
     if load == known.chosen:
         return Standing.CHOSEN
     return Standing.TIE if known.as_good(load) else Standing.WORSE
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """Whether a criterion held in one trial."""
-
-    load: float
-    """Above 0."""
-    held: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Boundary:
-    """Where a criterion ceases to hold."""
-
-    held: float | None
-    """The highest load that was tried, held, and lies below the boundary more likely than not; None: there is none."""
-    interval: Interval
-    """The load up to which the criterion holds; an end at that of the range says that it may lie beyond."""
-
-
-@dataclass(frozen=True, slots=True)
-class BoundarySearch:
-    """Finds the highest load at which a criterion still holds, when trials near it go one way or the other.
-
-    A criterion holds at low loads and not at high ones; between them the chance falls over a stretch whose width nobody
-    knows, and now and then a trial fails for reasons of its own. Each trial is made where the boundary is as likely
-    above as below: bisection, that takes no answer for certain.
-
-    Raises
-    ------
-    InvalidValue
-        If the loads are not 0 < low < high, the budget is below 1, or the resolution is not above 1.
-
-    References
-    ----------
-    Waeber, Frazier and Henderson, Bisection search with noisy responses, SIAM Journal on Control and Optimization 51
-    (2013). Kontsevich and Tyler, Bayesian adaptive estimation of psychometric slope and threshold, Vision Research 39
-    (1999).
-    """
-
-    low: float
-    high: float
-    budget: int = 12
-    """Trials at most."""
-    resolution: float = 1.05
-    """The search ends when the ends of the interval have no larger ratio."""
-
-    def __post_init__(self) -> None:
-        """Refuse a range in which nothing can be searched."""
-        if not 0 < self.low < self.high or self.budget < 1 or not self.resolution > 1:
-            raise InvalidValue(
-                f"search: from {self.low} to {self.high} in {self.budget} trials, down to {self.resolution}, cannot be"
-            )
-
-    def next(self, seen: Sequence[Check]) -> float | None:
-        """Name the load of the next trial; None when enough was seen, or the budget is used up."""
-        if len(seen) >= self.budget:
-            return None
-        interval = self.conclude(seen).interval
-        if seen and interval.high <= interval.low * self.resolution:
-            return None
-        return interval.estimate
-
-    def conclude(self, seen: Sequence[Check]) -> Boundary:
-        """Say what the trials say, whether or not the search has come to its end."""
-        grid = np.linspace(math.log(self.low), math.log(self.high), _GRID)
-        chances = self._chances(grid, seen)
-        so_far = np.cumsum(chances)
-        low, middle, high = (
-            math.exp(float(grid[min(int(np.searchsorted(so_far, share)), _GRID - 1)]))
-            for share in ((1 - _BELIEF) / 2, 1 / 2, (1 + _BELIEF) / 2)
-        )
-        held = [
-            check.load for check in seen if check.held and chances[grid >= math.log(check.load) - 1e-9].sum() >= 1 / 2
-        ]
-        return Boundary(max(held, default=None), Interval(middle, low, high, _BELIEF))
-
-    def _chances(self, grid: FloatArray, seen: Sequence[Check]) -> FloatArray:
-        """Give the chance of each place of the boundary, whatever the width of the stretch is."""
-        from scipy.special import ndtr
-
-        total = np.zeros(len(grid))
-        for width in _WIDTHS:
-            likely = np.ones(len(grid))
-            for check in seen:
-                holds = _LAPSE + (1 - 2 * _LAPSE) * ndtr((grid - math.log(check.load)) / width)
-                likely *= holds if check.held else 1 - holds
-            total += likely
-        return np.asarray(total / total.sum(), dtype=np.float64)

@@ -20,8 +20,10 @@ def storing(path: Path) -> AbstractContextManager[None]:
     StorageFailed
         In the block: if the disk is full, the folder cannot be written to, or the like.
     """
-    cure = "make room or choose another folder with --out DIR"
-    return storage_errors(f"{path}: results cannot be written", folder=path, cure=cure)
+    cure = "choose another folder with --out DIR"
+    return storage_errors(
+        f"{path}: results cannot be written", folder=path, cure=cure, when_full=f"make room or {cure}"
+    )
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:

@@ -47,15 +47,15 @@ def find_run(name: str, runs: Path) -> Path:
         if name and path.is_dir():
             return path
         if name and path.exists():
-            raise UnreadableRun(f"{path} is no run of httpdyno: a run is a folder")
+            raise UnreadableRun(f"{path} is no run of httpdyno: a run is a folder; see: httpdyno runs")
     raise UnknownName(f"there is no run {name[:200]!r}, neither as a folder nor below {runs}; {_known(folders)}")
 
 
 def run_folders(runs: Path) -> tuple[Path, ...]:
     """List the folders of runs below a folder, the one that was started last first.
 
-    A folder without ``manifest.json`` is no run, and none that does not exist has any. A damaged run keeps its place:
-    the latest run that is damaged is still the latest.
+    A folder without ``manifest.json`` is no run, nor is a hidden one, and none that does not exist has any. A damaged
+    run keeps its place: the latest run that is damaged is still the latest.
 
     Raises
     ------
@@ -67,21 +67,20 @@ def run_folders(runs: Path) -> tuple[Path, ...]:
 
 
 def foreign_folders(runs: Path) -> tuple[Path, ...]:
-    """List what lies among the runs and is none: folders without ``manifest.json``, but for hidden ones.
+    """List what lies among the runs and is none: folders without ``manifest.json``; hidden ones are left alone.
 
     Raises
     ------
     UnreadableRun
         If the folder cannot be looked into.
     """
-    return tuple(
-        sorted(path for path in _folders(runs) if not (path / MANIFEST).is_file() and not path.name.startswith("."))
-    )
+    return tuple(sorted(path for path in _folders(runs) if not (path / MANIFEST).is_file()))
 
 
 def _folders(runs: Path) -> list[Path]:
     try:
-        return [path for path in runs.iterdir() if path.is_dir()] if runs.is_dir() else []
+        found = runs.iterdir() if runs.is_dir() else ()
+        return [path for path in found if not path.name.startswith(".") and path.is_dir()]
     except OSError as error:
         raise UnreadableRun(f"{runs}: the runs cannot be listed: {error.strerror}") from error
 

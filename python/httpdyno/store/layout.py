@@ -2,7 +2,19 @@
 
 from typing import Final
 
-__all__ = ["LOCK", "MANIFEST", "OUTPUT", "PARTS", "REPORT", "SAMPLES", "TRIALS", "URLS", "sample_part", "trial_part"]
+__all__ = [
+    "LOCK",
+    "MANIFEST",
+    "OUTPUT",
+    "PARTS",
+    "REPORT",
+    "SAMPLES",
+    "TRIALS",
+    "URLS",
+    "load_report",
+    "sample_part",
+    "trial_part",
+]
 
 MANIFEST: Final = "manifest.json"
 TRIALS: Final = "trials.parquet"
@@ -27,3 +39,8 @@ def trial_part(number: int | str) -> str:
 def sample_part(number: int | str) -> str:
     """Name the file of one trial's samples; ``*`` for all."""
     return f"samples-{number:>06}.parquet" if number != "*" else "samples-*.parquet"
+
+
+def load_report(number: int) -> str:
+    """Name the file of the load generator's own report of one trial."""
+    return f"load-{number:06}.json"

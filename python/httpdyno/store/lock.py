@@ -32,13 +32,15 @@ class RunLock:
     ----------
     descriptor : int
         Of the lock's file; a process that is started with it holds the lock as well.
+    folder : Path
+        Of the run; whoever renames it says so here.
     inherited : bool
         Whether it was held by another process before, which has handed it over.
     """
 
-    def __init__(self, path: Path, descriptor: int, *, inherited: bool = False) -> None:
+    def __init__(self, folder: Path, descriptor: int, *, inherited: bool = False) -> None:
         """Use ``take`` or ``inherit``."""
-        self._path = path
+        self.folder = folder
         self.descriptor = descriptor
         self.inherited: Final = inherited
         self.name_holder(os.getpid())
@@ -57,7 +59,7 @@ class RunLock:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             if _lock(descriptor):
-                return cls(path, descriptor)
+                return cls(folder, descriptor)
         except OSError as error:
             if descriptor is not None:
                 os.close(descriptor)
@@ -86,7 +88,7 @@ class RunLock:
         nowhere = os.open(os.devnull, os.O_RDWR)
         os.dup2(nowhere, descriptor)
         os.close(nowhere)
-        return cls(path, own, inherited=True)
+        return cls(folder, own, inherited=True)
 
     def name_holder(self, process: int) -> None:
         """Write down who holds the lock, for whoever asks."""
@@ -98,7 +100,7 @@ class RunLock:
         if self.descriptor < 0:
             return
         if remove:
-            self._path.unlink(missing_ok=True)
+            (self.folder / LOCK).unlink(missing_ok=True)
         os.close(self.descriptor)
         self.descriptor = -1
 

@@ -99,6 +99,8 @@ class SubjectVersion:
     """What it is measured with unless the condition says otherwise."""
     folder: str | None = None
     """Where it lay."""
+    http: tuple[str, ...] = ()
+    """Versions of HTTP that it claims to speak when it is told to; empty in runs that are older than this."""
     fingerprint: str | None = None
     """Hash of its files and of the programs that it was built with; None until that is known."""
 

@@ -1,4 +1,4 @@
-"""Asks SQL of runs on disk: the tables ``runs``, ``trials`` and ``samples``, read as far as a query needs them."""
+"""Asks SQL of runs on disk: ``runs``, ``trials``, ``ceilings`` and ``samples``, read as far as a query needs them."""
 
 import re
 from collections import Counter
@@ -22,7 +22,8 @@ __all__ = ["TABLES", "Answer", "ask", "open_runs", "table_columns"]
 
 _Tables = Mapping[str, Callable[[], pl.LazyFrame]]
 
-TABLES: Final = ("runs", "trials", "samples")
+_RECORDS: Final = {"trials": Trial, "ceilings": Trial, "samples": Sample}
+TABLES: Final = ("runs", "trials", "ceilings", "samples")
 _READING: Final = frozenset({"select", "with", "from", "values", "show", "explain"})
 _FIRST_WORD: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*(?P<word>\w*)", re.DOTALL)
 _NO_COLUMN: Final = re.compile(r'unable to find column "(?P<name>.*?)"; valid columns: \[(?P<known>.*?)\]')
@@ -76,7 +77,7 @@ def open_runs(folders: Sequence[Path], refused: Callable[[UnreadableRun], None])
 
 def table_columns(runs: Mapping[str, Run]) -> dict[str, list[str]]:
     """List the columns of each table."""
-    with_run = {name: ["run", *polars_schema(record)] for name, record in (("trials", Trial), ("samples", Sample))}
+    with_run = {name: ["run", *polars_schema(record)] for name, record in _RECORDS.items()}
     return {"runs": runs_frame(runs).columns if runs else list(RUN_COLUMNS), **with_run}
 
 
@@ -107,6 +108,7 @@ def ask(runs: Mapping[str, Run], text: str) -> Answer:
     tables: _Tables = {
         "runs": lambda: runs_frame(runs).lazy(),
         "trials": partial(_joined, {name: run.trials.lazy() for name, run in runs.items()}, Trial),
+        "ceilings": partial(_joined, {name: run.ceilings.lazy() for name, run in runs.items()}, Trial),
         "samples": lambda: _joined({name: run.samples() for name, run in runs.items()}, Sample),
     }
     mentioned = {name: make() for name, make in tables.items() if re.search(rf"\b{name}\b", text, re.IGNORECASE)}

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from httpdyno.errors import UnreadableRun
-from httpdyno.model import Sample, Trial, restore, schema
+from httpdyno.model import Purpose, Sample, Trial, restore, schema
 from httpdyno.store.columns import polars_schema
 from httpdyno.store.layout import MANIFEST, PARTS, SAMPLES, TRIALS, sample_part, trial_part
 from httpdyno.store.manifest import Manifest, manifest_from_json
@@ -26,12 +26,15 @@ class Run:
     manifest : Manifest
         What was run; ``manifest.state`` is ``complete`` or ``partial``.
     trials : pl.DataFrame
-        The columns of ``model.Trial``.
+        Those of subjects, with the columns of ``model.Trial``.
+    ceilings : pl.DataFrame
+        Those that asked what the web can give at all: none, or one.
     """
 
     folder: Path
     manifest: Manifest
     trials: pl.DataFrame
+    ceilings: pl.DataFrame
 
     def records(self) -> tuple[Trial, ...]:
         """Give the trials as records, in the order of their numbers.
@@ -41,8 +44,21 @@ class Run:
         UnreadableRun
             If a trial lacks a value that no trial can be without.
         """
+        return self._restored(self.trials)
+
+    def ceiling(self) -> Trial | None:
+        """Give the trial that asked what the web can give at all; None where none was made.
+
+        Raises
+        ------
+        UnreadableRun
+            If it lacks a value that no trial can be without.
+        """
+        return next(iter(self._restored(self.ceilings)), None)
+
+    def _restored(self, trials: pl.DataFrame) -> tuple[Trial, ...]:
         try:
-            return tuple(restore(Trial, row) for row in self.trials.sort("trial").iter_rows(named=True))
+            return tuple(restore(Trial, row) for row in trials.sort("trial").iter_rows(named=True))
         except (TypeError, ValueError) as error:
             raise UnreadableRun(f"{self.folder}: {TRIALS} is damaged: {error}") from error
 
@@ -90,7 +106,10 @@ def open_run(folder: Path) -> Run:
     gathered = manifest.state == "complete" or merged.exists()
     files = [merged] if gathered else sorted((folder / PARTS).glob(trial_part("*")))
     try:
-        return Run(folder, manifest, _scan(folder, files, Trial).collect())
+        trials = _scan(folder, files, Trial).collect()
+        # Runs that are older than the column have trials of subjects only.
+        ceiling = (pl.col("purpose") == Purpose.CEILING.value).fill_null(False)
+        return Run(folder, manifest, trials.filter(~ceiling), trials.filter(ceiling))
     except (OSError, pl.exceptions.PolarsError, UnreadableRun) as error:
         if not gathered and merged.exists():
             # It was completed in this moment, and its parts were cleared away.

@@ -34,11 +34,19 @@ class TunedFor:
     web: str
     seed: int
     web_digest: str | None
+    link: str = "direct"
+    """The path between the subject and the web."""
+    http_version: str = ""
+    """The version of HTTP that was asked for; empty: the subject's default."""
 
     @property
     def file(self) -> str:
         """Name of the file that holds what was found for this subject on such a machine and web."""
-        place = (self.cpu, self.cpus, self.pinned, self.memory_bytes, self.web)
+        place: tuple[object, ...] = (self.cpu, self.cpus, self.pinned, self.memory_bytes, self.web)
+        if self.link != "direct":
+            place = (*place, self.link)
+        if self.http_version:
+            place = (*place, f"http {self.http_version}")
         return f"{self.subject}-{hashlib.sha256(repr(place).encode()).hexdigest()[:16]}.json"
 
 

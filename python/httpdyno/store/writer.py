@@ -9,7 +9,7 @@ from typing import Final
 
 import polars as pl
 
-from httpdyno.errors import InvalidValue, NotResumable, StorageFailed
+from httpdyno.errors import InvalidValue, NotResumable
 from httpdyno.model import Sample, Trial, flatten
 from httpdyno.store.columns import polars_schema
 from httpdyno.store.files import storing, write_whole
@@ -17,11 +17,11 @@ from httpdyno.store.layout import MANIFEST, PARTS, SAMPLES, TRIALS, URLS, sample
 from httpdyno.store.lock import RunLock, holder_of
 from httpdyno.store.manifest import Manifest, RunState, manifest_to_json
 from httpdyno.store.reader import read_manifest
+from httpdyno.store.unborn import make_unborn, name_born, take_back
 
 __all__ = ["RunWriter"]
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
-_NAMES_TRIED: Final = 1000
 
 
 class RunWriter:
@@ -50,7 +50,8 @@ class RunWriter:
     def create(cls, root: Path, manifest: Manifest) -> "RunWriter":
         """Make the folder of a run, ``<utc time>-<experiment>``, below ``root``.
 
-        Runs that start within the same second get names of their own.
+        Runs that start within the same second get names of their own. A folder of that name has its manifest from the
+        first moment, whatever ends this process.
 
         Raises
         ------
@@ -62,29 +63,22 @@ class RunWriter:
         if not _NAME.fullmatch(manifest.experiment):
             raise InvalidValue(f"experiment {manifest.experiment!r}: a name is lower-case letters, digits and hyphens")
         name = f"{manifest.started_at.astimezone(UTC):%Y%m%dT%H%M%SZ}-{manifest.experiment}"
+        begun = replace(manifest, state="partial")
         with storing(root):
-            root.mkdir(parents=True, exist_ok=True)
-            for attempt in range(1, _NAMES_TRIED):
-                folder = root / (name if attempt == 1 else f"{name}-{attempt}")
-                try:
-                    folder.mkdir()
-                except FileExistsError:
-                    continue
-                return cls._begin(folder, replace(manifest, state="partial"))
-        raise StorageFailed(f"{root / name}: too many runs within one second; move some of them away")
-
-    @classmethod
-    def _begin(cls, folder: Path, manifest: Manifest) -> "RunWriter":
-        try:
-            lock = RunLock.take(folder)
-            assert lock is not None, "nobody knows of the folder yet"
-            writer = cls(folder, manifest, lock)
-            writer.describe(manifest)
-            (folder / PARTS).mkdir()
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        return writer
+            unborn = make_unborn(root, name)
+            lock = None
+            try:
+                lock = RunLock.take(unborn)
+                assert lock is not None, "nobody knows of the folder yet"
+                write_whole(unborn / MANIFEST, lambda file: file.write(manifest_to_json(begun)))
+                (unborn / PARTS).mkdir()
+                lock.folder = name_born(unborn, root / name)
+            except BaseException:
+                shutil.rmtree(unborn, ignore_errors=True)
+                if lock is not None:
+                    lock.release()
+                raise
+        return cls(lock.folder, begun, lock)
 
     @classmethod
     def reopen(cls, folder: Path, inherited: int | None = None) -> "RunWriter":
@@ -189,7 +183,7 @@ class RunWriter:
 
     def discard(self) -> None:
         """Take the run back, as if it had never been begun."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        take_back(self.folder)
         self.lock.release()
 
     def _gather(self) -> None:
@@ -211,7 +205,7 @@ class RunWriter:
 def _resumable(folder: Path) -> Manifest:
     manifest = read_manifest(folder)
     if manifest.state == "complete":
-        raise NotResumable(f"{folder} is complete: nothing of it is left to be measured")
+        raise NotResumable(f"{folder} is complete: nothing of it is left to be measured; begin a new run")
     return manifest
 
 

@@ -1,10 +1,12 @@
 """A subject that is ready to run: where its build is, and how it is started."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from httpdyno.model import Subject
 from httpdyno.subjects.cache import BuildPlace, BuildRecord
+from httpdyno.subjects.engine_program import ENGINE_NAME, usable_engine
 from httpdyno.subjects.needs import toolchain
 from httpdyno.subjects.sources import fingerprint
 from httpdyno.subjects.trust import java_trust_stores
@@ -51,8 +53,9 @@ class Build:
 
 
 def filled(text: str, *, folder: Path, target: Path) -> str:
-    """Fill in ``{folder}`` and ``{target}``; any other brace stays as it is."""
-    return text.replace("{folder}", str(folder)).replace("{target}", str(target))
+    """Fill in ``{folder}``, ``{target}`` and ``{engine}``, the program in use; any other brace stays as it is."""
+    text = text.replace("{folder}", str(folder)).replace("{target}", str(target))
+    return text.replace("{engine}", usable_engine(os.environ) or ENGINE_NAME) if "{engine}" in text else text
 
 
 def build_place(subject: Subject, cache: Path) -> BuildPlace:

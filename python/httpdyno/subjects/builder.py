@@ -228,7 +228,10 @@ class _Job:
             relative = part.removeprefix("{target}/")
             built = self._cargo_target / relative
             if not built.is_file():
-                raise BuildFailed(f"{self.subject.id}: the build left no {built}, which subject.toml wants to run")
+                raise BuildFailed(
+                    f"{self.subject.id}: the build left no {built}, which subject.toml wants to run;"
+                    " correct its [build] or [run]"
+                )
             copy = place.target / relative
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(built, copy)
@@ -250,12 +253,15 @@ class _Job:
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise BuildFailed(f"{self.subject.id}: the command of [version] does not run: {error}") from error
+            raise BuildFailed(
+                f"{self.subject.id}: the command of [version] does not run: {error}; correct it in its subject.toml"
+            ) from error
         lines = asked.stdout.split("\n")
         if asked.returncode != 0 or not lines[0].strip():
             said = " ".join((asked.stderr or asked.stdout).split())[:200] or "nothing"
             raise BuildFailed(
-                f"{self.subject.id}: the command of [version] failed with exit status {asked.returncode}, saying {said}"
+                f"{self.subject.id}: the command of [version] failed with exit status {asked.returncode},"
+                f" saying {said}; correct it in its subject.toml"
             )
         return lines[0].strip()
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["BuildPlace", "BuildRecord", "cache_folder", "cargo_target", "toolchains_folder"]
+from httpdyno.installation import CHECKOUT
 
-_CHECKOUT = Path(__file__).resolve().parents[3]
+__all__ = ["BuildPlace", "BuildRecord", "cache_folder", "cargo_target", "toolchains_folder"]
 
 
 def cache_folder(environment: Mapping[str, str] | None = None) -> Path:
@@ -26,8 +26,9 @@ def cargo_target(cache: Path) -> Path:
     The checkout's, where the engine's dependencies are already compiled; without a checkout that can be written, one in
     the cache.
     """
-    shared = (_CHECKOUT / "Cargo.toml").is_file() and os.access(_CHECKOUT, os.W_OK)
-    return _CHECKOUT / "target" if shared else cache / "target"
+    if CHECKOUT is not None and os.access(CHECKOUT, os.W_OK):
+        return Path(CHECKOUT) / "target"
+    return cache / "target"
 
 
 def toolchains_folder(cache: Path) -> Path:

@@ -38,8 +38,15 @@ class Catalogue:
         clients = self.of_kind(SubjectKind.CLIENT)
         return tuple(subject for subject in clients if subject.id in wanted) or clients
 
-    def select(self, names: Iterable[str]) -> tuple[Subject, ...]:
+    def select(self, names: Iterable[str], fitting: SubjectKind | None = None) -> tuple[Subject, ...]:
         """Give the named subjects, in the order of the names; a name that comes twice counts once.
+
+        Parameters
+        ----------
+        names : iterable of str
+            As they were typed.
+        fitting : SubjectKind, optional
+            What was probably meant by a name that nobody has; one of another kind is given all the same.
 
         Raises
         ------
@@ -48,7 +55,7 @@ class Catalogue:
         UnknownName
             If there is no such subject; the message names the nearest.
         """
-        return tuple(self._one(name) for name in dict.fromkeys(names))
+        return tuple(self._one(name, fitting) for name in dict.fromkeys(names))
 
     def select_of_kind(self, names: Iterable[str], kind: SubjectKind) -> tuple[Subject, ...]:
         """Give the named subjects for what only one kind can do.
@@ -60,21 +67,40 @@ class Catalogue:
         UnknownName
             If there is no such subject, or it is of another kind.
         """
-        chosen = self.select(names)
+        chosen = self.select(names, kind)
         for subject in chosen:
             if subject.kind is not kind:
                 raise UnknownName(f"{subject.id} is a {subject.kind}; this takes a {kind}, see: httpdyno subjects list")
         return chosen
 
-    def _one(self, name: str) -> Subject:
+    def claimants(self, names: Iterable[str]) -> tuple[Subject, ...]:
+        """Give the named subjects, or every client and server: those whose claims can be put to the test.
+
+        Raises
+        ------
+        InvalidSubject
+            If one of them could not be read.
+        UnknownName
+            If there is no such subject, or it is a tool, which claims nothing.
+        """
+        chosen = self.select(names) or (*self.of_kind(SubjectKind.CLIENT), *self.of_kind(SubjectKind.SERVER))
+        for subject in chosen:
+            if subject.kind is SubjectKind.TOOL:
+                raise UnknownName(
+                    f"{subject.id} is a tool; this takes a client or a server, see: httpdyno subjects list"
+                )
+        return chosen
+
+    def _one(self, name: str, kind: SubjectKind | None = None) -> Subject:
         if name in self.invalid:
             raise self.invalid[name]
         if name in self.subjects:
             return self.subjects[name]
-        close = get_close_matches(name, self.subjects, n=1)
-        known = ", ".join(sorted(self.subjects)) or "none"
-        hint = f"did you mean {close[0]!r}?" if close else f"known are: {known}"
-        raise UnknownName(f"there is no subject {name!r}; {hint}")
+        fitting = [one.id for one in self.subjects.values() if kind is None or one.kind is kind]
+        close = get_close_matches(name, fitting, n=1)
+        there = f"there are {len(fitting)} {kind or 'subject'}s, see: httpdyno subjects list"
+        hint = f"did you mean {close[0]!r}?" if close else there
+        raise UnknownName(f"there is no {kind or 'subject'} {name[:200]!r}; {hint}")
 
 
 def read_catalogue(extra: Iterable[Path] = ()) -> Catalogue:
@@ -95,7 +121,10 @@ def read_catalogue(extra: Iterable[Path] = ()) -> Catalogue:
     for top in (builtin_folder(), *extra):
         folders = subject_folders(top)
         if not folders and top != builtin_folder():
-            raise InvalidSubject(f"{top}: there is no {SUBJECT_FILE} in it, nor one or two levels below")
+            raise InvalidSubject(
+                f"{top}: there is no {SUBJECT_FILE} in it, nor one or two levels below;"
+                " name a folder that holds a subject"
+            )
         for folder in folders:
             name = folder.resolve().name
             first = found.setdefault(name, folder)

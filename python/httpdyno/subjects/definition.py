@@ -12,6 +12,7 @@ from httpdyno.errors import HttpdynoError, InvalidSubject
 from httpdyno.model import Capabilities, KnownFailure, Need, Subject, SubjectKind
 from httpdyno.subjects.folders import SUBJECT_FILE
 from httpdyno.subjects.needs import check_name, parse_constraint
+from httpdyno.subjects.template import check_template
 
 __all__ = ["read_subject"]
 
@@ -39,6 +40,10 @@ class _Capabilities(_Section):
     http: list[Literal["1.0", "1.1", "2", "3"]] = []
     keepalive: list[bool] = []
     check: list[Literal["json"]] = []
+    harness: list[Literal["timeit"]] = []
+    endpoints: list[Literal["plain", "json", "workloads", "timeout"]] = []
+    threads: Literal["any", "one"] | None = None
+    workers: Literal["any", "one"] | None = None
 
 
 class _KnownFailure(_Section):
@@ -47,15 +52,25 @@ class _KnownFailure(_Section):
     issue: str = ""
 
 
+class _Sequence(_Section):
+    argv: _Argv
+    close_argv: _Argv | None = None
+
+
 class _Definition(_Section):
     kind: Literal["client", "tool", "server"]
     language: _Text
     method: _Text
     concurrency: Annotated[int, Field(ge=1)] = 10
+    json_parser: _Text = ""
+    request_ms: float | None = None
     unavailable: str = ""
     needs: dict[str, str] = {}
     build: _Command | None = None
     run: _Run | None = None
+    open: _Command | None = None
+    content: _Command | None = None
+    sequence: _Sequence | None = None
     report: _Report | None = None
     capabilities: _Capabilities = _Capabilities()
     version: _Command | None = None
@@ -99,7 +114,11 @@ def _subject(folder: Path, definition: _Definition) -> Subject:
         check_name(name)
         parse_constraint(constraint)
     if definition.run is None and not definition.unavailable:
-        raise InvalidSubject("the key 'run' is missing")
+        raise InvalidSubject("the key 'run' is missing; add [run] with the argv that starts it")
+    if definition.kind == "tool":
+        for section, command in (("run", definition.run), ("open", definition.open), ("sequence", definition.sequence)):
+            check_template(command.argv if command else (), section=section)
+        check_template(definition.content.argv if definition.content else (), section="content")
     return Subject(
         id=folder.resolve().name,
         kind=SubjectKind(definition.kind),
@@ -115,11 +134,21 @@ def _subject(folder: Path, definition: _Definition) -> Subject:
             http=tuple(definition.capabilities.http),
             keepalive=tuple(definition.capabilities.keepalive),
             check=tuple(definition.capabilities.check),
+            harness=tuple(definition.capabilities.harness),
+            endpoints=tuple(definition.capabilities.endpoints),
+            threads=definition.capabilities.threads or "",
+            workers=definition.capabilities.workers or "",
         ),
         known_failures=tuple(KnownFailure(**failure.model_dump()) for failure in definition.known_failure),
         environment=dict(definition.run.environment) if definition.run else {},
         unavailable=definition.unavailable,
         report_parser=definition.report.parser if definition.report else "",
+        open_argv=tuple(definition.open.argv) if definition.open else (),
+        content_argv=tuple(definition.content.argv) if definition.content else (),
+        sequence_argv=tuple(definition.sequence.argv) if definition.sequence else (),
+        sequence_close_argv=tuple((definition.sequence.close_argv or ()) if definition.sequence else ()),
+        json_parser=definition.json_parser,
+        request_ms=definition.request_ms,
     )
 
 
@@ -142,6 +171,9 @@ def _known_keys(section: list[str]) -> list[str]:
         (): _Definition,
         ("build",): _Command,
         ("run",): _Run,
+        ("open",): _Command,
+        ("content",): _Command,
+        ("sequence",): _Sequence,
         ("report",): _Report,
         ("capabilities",): _Capabilities,
         ("version",): _Command,

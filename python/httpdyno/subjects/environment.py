@@ -11,21 +11,23 @@ __all__ = ["program_path", "tool_environment"]
 
 _FOREIGN = ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT", "PYTHONPATH", "PYTHONHOME")
 """Variables that belong to the Python environment which runs httpdyno and would mislead the one of a subject."""
+_SERVERS = "/usr/sbin"
 
 
 def program_path(caller: Mapping[str, str]) -> str:
     """Give the folders in which programs are searched, as ``PATH``.
 
     First the toolchains that were brought into the cache, since one is brought only where the machine's is missing or
-    too old; then the caller's; the folder of this Python comes last: uv is found there when the machine has none, and
-    the machine's own ``python3`` is never shadowed.
+    too old; then the caller's; then ``DOTNET_ROOT``, where a .NET SDK of one's own is unpacked; then that of servers
+    such as ``apache2``, which not every caller has; the folder of this Python comes last: uv is found there when the
+    machine has none, and the machine's own ``python3`` is never shadowed.
     """
     own = str(Path(sys.executable).parent)
     toolchains = toolchains_folder(cache_folder(caller)) / "bin"
     first = [str(toolchains)] if toolchains.is_dir() else []
-    folders = caller.get("PATH", os.defpath).split(os.pathsep)
+    folders = [*caller.get("PATH", os.defpath).split(os.pathsep), caller.get("DOTNET_ROOT", ""), _SERVERS]
     others = [folder for folder in folders if folder and folder not in {own, *first}]
-    return os.pathsep.join([*first, *others, own])
+    return os.pathsep.join([*first, *dict.fromkeys(others), own])
 
 
 def tool_environment(caller: Mapping[str, str]) -> dict[str, str]:

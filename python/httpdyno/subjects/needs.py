@@ -12,6 +12,7 @@ from typing import Final
 
 from httpdyno.errors import InvalidValue
 from httpdyno.model import Need, Subject
+from httpdyno.subjects.engine_program import ENGINE_NAME, usable_engine
 from httpdyno.subjects.environment import tool_environment
 from httpdyno.subjects.libraries import LIBRARY_KINDS, find_library, forget
 from httpdyno.subjects.recipes import WheelRecipe, recipe_for
@@ -42,9 +43,11 @@ _OPERATORS: Final[Mapping[str, Callable[[tuple[int, ...], tuple[int, ...]], bool
 }
 _VERSION_ARGUMENTS: Final[Mapping[str, str]] = {
     "ab": "-V",
+    "apache2": "-v",
     "go": "version",
     "java": "-version",
     "javac": "-version",
+    "nginx": "-v",
     "wrk": "-v",
 }
 """How a program is asked for its version, where it is not ``--version``."""
@@ -192,7 +195,7 @@ def forget_found() -> None:
 def find_program(program: str) -> ProgramVersion | None:
     """Find a program on the path, together with the version it claims; None when it is not there or does not start."""
     environment = tool_environment(os.environ)
-    path = shutil.which(program, path=environment["PATH"])
+    path = usable_engine(os.environ) if program == ENGINE_NAME else shutil.which(program, path=environment["PATH"])
     if path is None:
         return None
     try:

@@ -6,18 +6,47 @@ from typing import Final
 
 from httpdyno.errors import ProbeFailed
 from httpdyno.model import Counters, Subject, Workload
+from httpdyno.model.timed_calls import TimedAnswer, TimedCalls
 
-__all__ = ["PROBE_WEB", "ProbeCase", "ProbeResult", "claims_anything", "conclude", "probe_cases", "require_claims"]
+__all__ = [
+    "PROBE_WEB",
+    "ProbeCase",
+    "ProbeResult",
+    "Shown",
+    "claims_anything",
+    "conclude",
+    "probe_cases",
+    "require_claims",
+]
 
 PROBE_WEB: Final = "plain"
 _HOST: Final = "https://probe.example"
-_SEVERAL: Final = tuple(f"{_HOST}/bytes/{length}" for length in range(101, 109))
+_LENGTHS: Final = range(101, 109)
+_SEVERAL: Final = tuple(f"{_HOST}/bytes/{length}" for length in _LENGTHS)
 """Several URLs of one host: a client that reuses connections needs one connection for all."""
+_HTTP_WEB: Final = "contract"
+_OF_BOTH: Final = tuple(f"https://http2.test/bytes/{length}" for length in _LENGTHS)
+"""Of a host that offers HTTP/2 and HTTP/1.1: a client that is told one of them must not be talked into the other."""
+_WITHOUT_2: Final = "https://length.test/bytes/109"
+"""Of a host that does not speak HTTP/2."""
 _JSON: Final = f"{_HOST}/json"
 _NO_JSON: Final = f"{_HOST}/plain"
+_TIMED: Final = f"{_HOST}/bytes/110"
 
 Codes = Mapping[str, str]
 """The code that the client printed, by URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What came of a case."""
+
+    codes: Codes
+    """What the client printed; empty when it ended without a line, as it must for a setting that it cannot honour."""
+    counters: Counters
+    """What the origin saw."""
+    timed: TimedCalls | None = None
+    """What it printed where it was to time its own calls; None when that was nothing of the kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +57,10 @@ class ProbeCase:
     """Its name, one of ``model.cause.CLAIMS``; a ``known_failure`` may name it."""
     claimed: bool
     workload: Workload
-    works: Callable[[Codes, Counters], bool]
+    web: str
+    works: Callable[[Shown], bool]
+    harness: str = ""
+    """``timeit``: the client is to time its own calls."""
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -61,25 +93,38 @@ class ProbeResult:
 
 def claims_anything(subject: Subject) -> bool:
     """Whether there is a claim to prove: an adapter that was written for something else makes none."""
-    return any(case.claimed for case in probe_cases(subject))
+    claims = subject.capabilities
+    return bool(claims.endpoints) or any(case.claimed for case in probe_cases(subject))
 
 
 def probe_cases(subject: Subject) -> tuple[ProbeCase, ...]:
     """Give a case for each capability that a client can have, claimed or not.
 
-    HTTP/2 and HTTP/3 have no case: no web of this engine speaks them.
+    HTTP/3 has no case: no web of this engine speaks it.
     """
-    capabilities = subject.capabilities
+    http, keepalive = subject.capabilities.http, subject.capabilities.keepalive
+    http_1_1 = Workload(_OF_BOTH, http_version="1.1")
+    http_2 = Workload((*_OF_BOTH, _WITHOUT_2), http_version="2")
     several = Workload(_SEVERAL)
+    check = Workload((_JSON, _NO_JSON), check="json")
     return (
-        ProbeCase("http 1.1", "1.1" in capabilities.http, replace(several, http_version="1.1"), _only_http_1_1),
-        ProbeCase("keepalive on", True in capabilities.keepalive, several, _reuses),
-        ProbeCase("keepalive off", False in capabilities.keepalive, replace(several, keepalive=False), _never_reuses),
-        ProbeCase("check json", "json" in capabilities.check, Workload((_JSON, _NO_JSON), check="json"), _checks_json),
+        ProbeCase("http 1.1", "1.1" in http, http_1_1, _HTTP_WEB, _only_http_1_1),
+        ProbeCase("http 2", "2" in http, http_2, _HTTP_WEB, _only_http_2),
+        ProbeCase("keepalive on", True in keepalive, several, PROBE_WEB, _reuses),
+        ProbeCase("keepalive off", False in keepalive, replace(several, keepalive=False), PROBE_WEB, _never_reuses),
+        ProbeCase("check json", "json" in subject.capabilities.check, check, PROBE_WEB, _checks_json),
+        ProbeCase(
+            "harness timeit",
+            "timeit" in subject.capabilities.harness,
+            Workload((_TIMED,)),
+            PROBE_WEB,
+            _times_its_calls,
+            harness="timeit",
+        ),
     )
 
 
-def conclude(subject: Subject, case: ProbeCase, codes: Codes, counters: Counters) -> ProbeResult:
+def conclude(subject: Subject, case: ProbeCase, shown: Shown) -> ProbeResult:
     """Say what the run of a case shows.
 
     Parameters
@@ -88,18 +133,16 @@ def conclude(subject: Subject, case: ProbeCase, codes: Codes, counters: Counters
         Whose known failures may explain a difference.
     case : ProbeCase
         What was run.
-    codes : mapping
-        What the client printed; empty when it ended without a line, as it must for a setting that it cannot honour.
-    counters : Counters
-        What the origin saw.
+    shown : Shown
+        What came of it.
     """
-    works = case.works(codes, counters)
+    works = case.works(shown)
     failure = subject.known_failure(case.claim) if works != case.claimed else None
     return ProbeResult(case.claim, case.claimed, works, failure.reason if failure else None)
 
 
 def require_claims(subject: Subject, results: tuple[ProbeResult, ...]) -> None:
-    """Refuse a subject whose claims are not what it does.
+    """Refuse a subject whose claims are not what it does: what the contract asks of every adapter of ours.
 
     Raises
     ------
@@ -111,23 +154,46 @@ def require_claims(subject: Subject, results: tuple[ProbeResult, ...]) -> None:
         raise ProbeFailed(f"{subject.id}: {'; '.join(wrong)}; correct its [capabilities] or its adapter")
 
 
-def _all_right(codes: Codes) -> bool:
-    return set(codes) == set(_SEVERAL) and set(codes.values()) == {"200"}
+def _all_right(codes: Codes, urls: tuple[str, ...]) -> bool:
+    return set(codes) == set(urls) and set(codes.values()) == {"200"}
 
 
-def _only_http_1_1(codes: Codes, counters: Counters) -> bool:
-    versions = {count.name for count in counters.http_versions or () if count.count}
-    return _all_right(codes) and versions == {"1.1"}
+def _versions(counters: Counters) -> dict[str, int]:
+    return {count.name: count.count for count in counters.http_versions or () if count.count}
 
 
-def _reuses(codes: Codes, counters: Counters) -> bool:
-    return _all_right(codes) and bool(counters.reused)
+def _only_http_1_1(shown: Shown) -> bool:
+    return _all_right(shown.codes, _OF_BOTH) and set(_versions(shown.counters)) == {"1.1"}
 
 
-def _never_reuses(codes: Codes, counters: Counters) -> bool:
-    return _all_right(codes) and counters.reused == 0
+def _only_http_2(shown: Shown) -> bool:
+    """All of the host that speaks it come, by HTTP/2 alone; that of the other is an error's name.
+
+    Some libraries see only by the answer which version was spoken: one request may reach the other host.
+    """
+    there = {url: code for url, code in shown.codes.items() if url != _WITHOUT_2}
+    refused = not shown.codes.get(_WITHOUT_2, "200").isdigit()
+    versions = _versions(shown.counters)
+    only = versions.pop("2", 0) == len(_OF_BOTH) and sum(versions.values()) <= 1
+    return _all_right(there, _OF_BOTH) and refused and only
 
 
-def _checks_json(codes: Codes, counters: Counters) -> bool:
-    del counters
-    return codes.get(_JSON) == "200" and codes.get(_NO_JSON) == "CheckFailed"
+def _reuses(shown: Shown) -> bool:
+    return _all_right(shown.codes, _SEVERAL) and bool(shown.counters.reused)
+
+
+def _never_reuses(shown: Shown) -> bool:
+    return _all_right(shown.codes, _SEVERAL) and shown.counters.reused == 0
+
+
+def _checks_json(shown: Shown) -> bool:
+    return shown.codes.get(_JSON) == "200" and shown.codes.get(_NO_JSON) == "CheckFailed"
+
+
+def _times_its_calls(shown: Shown) -> bool:
+    """Every call that it says it made was a request that the origin saw, and its content came whole."""
+    timed = shown.timed
+    if timed is None or not timed.is_ok or timed.calls != shown.counters.requests:
+        return False
+    # Of a process that asks without a pause, some CPU time must be its own.
+    return timed.answers == (TimedAnswer("200", 110, timed.calls),) and sum(timed.cpu_per_call_ns) > 0

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from httpdyno.installation import renew_engine
+
 __all__ = ["AptRecipe", "ManualRecipe", "Recipe", "WheelRecipe", "recipe_for"]
 
 
@@ -56,12 +58,15 @@ _JAVA: Final = AptRecipe(("default-jdk-headless",))
 _RUST: Final = ManualRecipe("curl -sSf https://sh.rustup.rs | sh")
 _BY_NAME: Final[Mapping[str, Recipe]] = {
     "ab": AptRecipe(("apache2-utils",)),
+    # The program and its modules, without the service that the package "apache2" starts; nginx has no such package.
+    "apache2": AptRecipe(("apache2-bin",)),
     "cargo": _RUST,
     "certutil": AptRecipe(("libnss3-tools",)),
     "cc": AptRecipe(("build-essential",)),
-    "dotnet": ManualRecipe("the SDK of https://dotnet.microsoft.com/download"),
+    "dotnet": ManualRecipe("the SDK of https://dotnet.microsoft.com/download, its folder in PATH or DOTNET_ROOT"),
     "go": _GO,
     "h2load": AptRecipe(("nghttp2-client",)),
+    "httpdyno-engine": ManualRecipe(renew_engine()),
     "java": _JAVA,
     "javac": _JAVA,
     "mvn": AptRecipe(("maven",)),

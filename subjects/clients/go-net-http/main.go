@@ -39,7 +39,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, "go-net-http:", err)
 		os.Exit(127)
 	}
-	if err := crawl(settings); err != nil {
+	work := crawl
+	if settings.Harness {
+		work = timeOne
+	}
+	if err := work(settings); err != nil {
 		fmt.Fprintln(os.Stderr, "go-net-http:", err)
 		os.Exit(1)
 	}
@@ -67,6 +71,22 @@ func crawl(settings Settings) error {
 	return err
 }
 
+// timeOne times the calls of one URL, and prints what came out.
+func timeOne(settings Settings) error {
+	target, err := readURL(os.Stdin)
+	if err != nil {
+		return err
+	}
+	client := newClient(settings)
+	return timeCalls(os.Stdout, settings.Concurrency, func() answer {
+		code, bodyLength, err := fetch(client, target, settings)
+		if err != nil {
+			return answer{causeName(err), bodyLength, true}
+		}
+		return answer{code, bodyLength, false}
+	})
+}
+
 // readLines sends every line that is not empty. The channel has no buffer: a line is read when a worker is free for it.
 func readLines(file io.Reader, lines chan<- string) error {
 	reader := bufio.NewReader(file)
@@ -90,6 +110,8 @@ func newClient(settings Settings) *http.Client {
 	// A crawl rarely returns to a host: as many idle connections as there are workers, the oldest closed first.
 	transport.MaxIdleConns = settings.Concurrency
 	transport.MaxIdleConnsPerHost = settings.Concurrency
+	// That bound leaves out connections of HTTP/2, which idle for this long whatever their number.
+	transport.IdleConnTimeout = time.Second
 	transport.TLSHandshakeTimeout = 0 // the client's timeout bounds the handshake too
 	transport.DisableKeepAlives = !settings.KeepAlive
 	client := &http.Client{Transport: transport, Timeout: settings.RequestTimeout, CheckRedirect: checkRedirect}

@@ -16,6 +16,7 @@ type Settings struct {
 	UserAgent      string
 	KeepAlive      bool
 	CheckJSON      bool
+	Harness        bool
 	HTTPVersion    string
 }
 
@@ -43,6 +44,11 @@ func readSettings() (settings Settings, err error) {
 		return settings, refusal("CHECK", "empty or json", check)
 	}
 	settings.CheckJSON = check == "json"
+	harness := os.Getenv("HARNESS")
+	if harness != "" && harness != "timeit" {
+		return settings, refusal("HARNESS", "empty or timeit", harness)
+	}
+	settings.Harness = harness == "timeit"
 	settings.HTTPVersion = os.Getenv("HTTP_VERSION")
 	switch settings.HTTPVersion {
 	case "", "1.1", "2":

@@ -3,6 +3,7 @@ import process from "node:process";
 import readline from "node:readline";
 
 import { causeName } from "./cause.js";
+import { readURL, timeCalls } from "./harness.js";
 import { readSettings } from "./settings.js";
 
 const settings = readSettings(process.env);
@@ -30,15 +31,27 @@ process.env.RES_OPTIONS = `timeout:${Math.min(5, Math.ceil(settings.requestTimeo
 
 process.stdout.on("error", () => process.exit(1)); // the reader went away
 
-await crawl();
+await (settings.harness ? timeOne() : crawl());
 // Connections that were given up may still be in their handshake: they are not waited for.
 process.exit(0);
 
 async function crawl() {
+  const lines = readLines();
+  await Promise.all(Array.from({ length: settings.concurrency }, () => work(lines)));
+}
+
+// Times the calls of one URL, and prints what came out.
+async function timeOne() {
+  const url = await readURL(readLines());
+  const line = await timeCalls(() => outcome(url), settings.concurrency);
+  // The process is told to end: not before the line is out.
+  await new Promise((resolve) => process.stdout.write(line, resolve));
+}
+
+function readLines() {
   // Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
   process.stdin.setEncoding("latin1");
-  const lines = readline.createInterface({ input: process.stdin, crlfDelay: Infinity })[Symbol.asyncIterator]();
-  await Promise.all(Array.from({ length: settings.concurrency }, () => work(lines)));
+  return readline.createInterface({ input: process.stdin, crlfDelay: Infinity })[Symbol.asyncIterator]();
 }
 
 // One of CONCURRENCY workers; they share one iterator, which reads on only as they take lines.
@@ -52,15 +65,18 @@ async function work(lines) {
 async function row(line) {
   const startTime = performance.timeOrigin + performance.now();
   const start = performance.now();
-  let code;
-  let bodyLength = 0;
-  try {
-    ({ code, bodyLength } = await fetchInTime(Buffer.from(line, "latin1").toString().trim()));
-  } catch (error) {
-    code = causeName(error);
-  }
+  const { code, bodyLength } = await outcome(Buffer.from(line, "latin1").toString().trim());
   const duration = performance.now() - start;
   return `${line},${code},${timestamp(startTime)},${duration.toFixed(3)},${bodyLength}\n`;
+}
+
+// The code of a URL's row and the bytes of its content.
+async function outcome(url) {
+  try {
+    return await fetchInTime(url);
+  } catch (error) {
+    return { code: causeName(error), bodyLength: 0 };
+  }
 }
 
 // Bounds a whole fetch. AbortSignal.timeout alone would not: undici can leave the reader of undecodable content waiting,

@@ -7,6 +7,7 @@ export function readSettings(environment) {
   const keepalive = environment.KEEPALIVE || "1";
   const check = environment.CHECK ?? "";
   const httpVersion = environment.HTTP_VERSION ?? "";
+  const harness = environment.HARNESS ?? "";
 
   if (!/^\d+$/.test(concurrency) || Number(concurrency) < 1) {
     return refusal("CONCURRENCY", "a whole number from 1", concurrency);
@@ -21,12 +22,14 @@ export function readSettings(environment) {
   if (!["", "1.1"].includes(httpVersion)) {
     return refusal("HTTP_VERSION", "empty or 1.1 (Node's fetch speaks nothing else)", httpVersion);
   }
+  if (!["", "timeit"].includes(harness)) return refusal("HARNESS", "empty or timeit", harness);
   return {
     concurrency: Number(concurrency),
     requestTimeout: Number(requestTimeout),
     userAgent: environment.USER_AGENT ?? "",
     keepalive: keepalive === "1",
     checkJSON: check === "json",
+    harness: harness === "timeit",
   };
 }
 

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 import uvloop
 from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector, ThreadedResolver
 from cause import cause_name
+from harness import Harness, read_url
 from settings import SettingError, Settings, read_settings
 
 READ_BYTES = 65536
@@ -45,7 +46,7 @@ def main() -> int:
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
     # uvloop looks names up in libuv's threads, not in an executor; its own four would be the crawl's limit.
     os.environ["UV_THREADPOOL_SIZE"] = str(settings.concurrency)
-    uvloop.run(crawl(settings))
+    uvloop.run(time_calls(settings, read_url()) if settings.harness else crawl(settings))
     return 0
 
 
@@ -67,6 +68,16 @@ async def crawl(settings: Settings) -> None:
             await slots.acquire()
             tasks.create_task(work(session, line))
     # Returning would wait for the lookups that were given up.
+    os._exit(0)
+
+
+async def time_calls(settings: Settings, url: str) -> None:
+    """Time the calls of one URL, and print what came out."""
+    async with new_session(settings) as session:
+        print(
+            await Harness(lambda: outcome(session, url, check_json=settings.check_json), settings.concurrency).line(),
+            flush=True,
+        )
     os._exit(0)
 
 
@@ -105,12 +116,17 @@ async def row(session: ClientSession, line: str, *, check_json: bool) -> bytes:
     """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was given."""
     start_time = datetime.now(UTC).isoformat(timespec="microseconds")
     start = time.perf_counter()
-    try:
-        code, body_length = await fetch(session, line.strip(), check_json=check_json)
-    except Exception as error:  # whatever a server provokes is this URL's row, and no other's
-        code, body_length = cause_name(error), 0
+    code, body_length = await outcome(session, line.strip(), check_json=check_json)
     duration_ms = (time.perf_counter() - start) * 1e3
     return os.fsencode(f"{line},{code},{start_time},{duration_ms:.3f},{body_length}\n")
+
+
+async def outcome(session: ClientSession, url: str, *, check_json: bool) -> tuple[int | str, int]:
+    """Give the code of a URL's row and the bytes of its content."""
+    try:
+        return await fetch(session, url, check_json=check_json)
+    except Exception as error:  # whatever a server provokes is this URL's row, and no other's
+        return cause_name(error), 0
 
 
 async def fetch(session: ClientSession, url: str, *, check_json: bool) -> tuple[int | str, int]:

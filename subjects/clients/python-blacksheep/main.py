@@ -16,6 +16,7 @@ from blacksheep.client import ClientSession
 from blacksheep.client.session import RedirectsCache
 from cause import cause_name
 from content import read_content
+from harness import Harness, read_url
 from pools import RecentPools, close_what_is_not_reusable, opened
 from settings import SettingError, Settings, read_settings
 
@@ -41,7 +42,7 @@ def main() -> int:
     # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
     # See resolv.conf(5); its own default is five seconds for each.
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
-    asyncio.run(crawl(settings))
+    asyncio.run(time_calls(settings, read_url()) if settings.harness else crawl(settings))
     return 0
 
 
@@ -65,6 +66,15 @@ async def crawl(settings: Settings) -> None:
             await slots.acquire()
             tasks.create_task(work(session, line))
     # Returning would wait for the lookups that were given up.
+    os._exit(0)
+
+
+async def time_calls(settings: Settings, url: str) -> None:
+    """Time the calls of one URL, and print what came out."""
+    # A thread for each name looked up, as in a crawl.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(settings.concurrency))
+    async with new_session(settings) as session:
+        print(await Harness(lambda: outcome(session, url, settings), settings.concurrency).line(), flush=True)
     os._exit(0)
 
 
@@ -111,17 +121,22 @@ async def row(session: ClientSession, line: str, settings: Settings) -> bytes:
     """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was given."""
     start_time = datetime.now(UTC).isoformat(timespec="microseconds")
     start = time.perf_counter()
+    code, body_length = await outcome(session, line.strip(), settings)
+    duration_ms = (time.perf_counter() - start) * 1e3
+    return os.fsencode(f"{line},{code},{start_time},{duration_ms:.3f},{body_length}\n")
+
+
+async def outcome(session: ClientSession, url: str, settings: Settings) -> tuple[int | str, int]:
+    """Give the code of a URL's row and the bytes of its content."""
     connections = []
     opened.set(connections)
     try:
         async with asyncio.timeout(settings.request_timeout):
-            code, body_length = await fetch(session, line.strip(), check_json=settings.check_json)
+            return await fetch(session, url, check_json=settings.check_json)
     except Exception as error:  # whatever a server provokes is this URL's row, and no other's
-        code, body_length = cause_name(error), 0
+        return cause_name(error), 0
     finally:
         close_what_is_not_reusable(connections)
-    duration_ms = (time.perf_counter() - start) * 1e3
-    return os.fsencode(f"{line},{code},{start_time},{duration_ms:.3f},{body_length}\n")
 
 
 async def fetch(session: ClientSession, url: str, *, check_json: bool) -> tuple[int | str, int]:

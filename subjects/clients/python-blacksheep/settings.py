@@ -22,6 +22,8 @@ class Settings:
     user_agent: str
     keepalive: bool
     check_json: bool
+    harness: bool
+    """Whether calls are timed here, in place of a crawl."""
     http2: bool
     """Whether HTTP/2 is spoken where the server does."""
 
@@ -36,13 +38,16 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     """
     # BlackSheep cannot be told to speak nothing but HTTP/2.
     http2 = one_of(environment, "HTTP_VERSION", {"": True, "1.1": False}, "empty or 1.1")
+    keepalive = one_of(environment, "KEEPALIVE", {"": True, "1": True, "0": False}, "0 or 1")
     return Settings(
         concurrency=concurrency(environment.get("CONCURRENCY") or "10"),
         request_timeout=request_timeout(environment.get("REQUEST_TIMEOUT") or "5"),
         user_agent=environment.get("USER_AGENT", ""),
-        keepalive=one_of(environment, "KEEPALIVE", {"": True, "1": True, "0": False}, "0 or 1"),
+        keepalive=keepalive,
         check_json=one_of(environment, "CHECK", {"": False, "json": True}, "empty or json"),
-        http2=http2,
+        harness=one_of(environment, "HARNESS", {"": False, "timeit": True}, "empty or timeit"),
+        # It cannot be told either to close a connection of HTTP/2 after one request.
+        http2=http2 and keepalive,
     )
 
 

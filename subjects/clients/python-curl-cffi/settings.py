@@ -22,6 +22,8 @@ class Settings:
     user_agent: str
     keepalive: bool
     check_json: bool
+    harness: bool
+    """Whether calls are timed here, in place of a crawl."""
     http_version: str
     """``1.1`` or ``2``; when empty, libcurl chooses with the server."""
 
@@ -40,6 +42,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         user_agent=environment.get("USER_AGENT", ""),
         keepalive=one_of(environment, "KEEPALIVE", {"": True, "1": True, "0": False}, "0 or 1"),
         check_json=one_of(environment, "CHECK", {"": False, "json": True}, "empty or json"),
+        harness=one_of(environment, "HARNESS", {"": False, "timeit": True}, "empty or timeit"),
         http_version=one_of(environment, "HTTP_VERSION", {"": "", "1.1": "1.1", "2": "2"}, "empty, 1.1 or 2"),
     )
 

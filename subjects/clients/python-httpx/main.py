@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 from cause import cause_name
+from harness import Harness, read_url
 from httpx import AsyncClient, Limits
 from settings import SettingError, Settings, read_settings
 
@@ -38,7 +39,7 @@ def main() -> int:
     # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
     # See resolv.conf(5); its own default is five seconds for each.
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
-    asyncio.run(crawl(settings))
+    asyncio.run(time_calls(settings, read_url()) if settings.harness else crawl(settings))
     return 0
 
 
@@ -62,6 +63,15 @@ async def crawl(settings: Settings) -> None:
             await slots.acquire()
             tasks.create_task(work(client, line))
     # Returning would wait for the lookups that were given up.
+    os._exit(0)
+
+
+async def time_calls(settings: Settings, url: str) -> None:
+    """Time the calls of one URL, and print what came out."""
+    # A thread for each name looked up, as in a crawl.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(settings.concurrency))
+    async with new_client(settings) as client:
+        print(await Harness(lambda: outcome(client, url, settings), settings.concurrency).line(), flush=True)
     os._exit(0)
 
 
@@ -100,13 +110,18 @@ async def row(client: AsyncClient, line: str, settings: Settings) -> bytes:
     """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was given."""
     start_time = datetime.now(UTC).isoformat(timespec="microseconds")
     start = time.perf_counter()
-    try:
-        async with asyncio.timeout(settings.request_timeout):
-            code, body_length = await fetch(client, line.strip(), check_json=settings.check_json)
-    except Exception as error:  # whatever a server provokes is this URL's row, and no other's
-        code, body_length = cause_name(error), 0
+    code, body_length = await outcome(client, line.strip(), settings)
     duration_ms = (time.perf_counter() - start) * 1e3
     return os.fsencode(f"{line},{code},{start_time},{duration_ms:.3f},{body_length}\n")
+
+
+async def outcome(client: AsyncClient, url: str, settings: Settings) -> tuple[int | str, int]:
+    """Give the code of a URL's row and the bytes of its content."""
+    try:
+        async with asyncio.timeout(settings.request_timeout):
+            return await fetch(client, url, check_json=settings.check_json)
+    except Exception as error:  # whatever a server provokes is this URL's row, and no other's
+        return cause_name(error), 0
 
 
 async def fetch(client: AsyncClient, url: str, *, check_json: bool) -> tuple[int | str, int]:

@@ -22,6 +22,8 @@ class Settings:
     user_agent: str
     keepalive: bool
     check_json: bool
+    harness: bool
+    """Whether calls are timed here, in place of a crawl."""
     http2: bool
     """Whether it is HTTP/2 alone, else HTTP/1.1 alone."""
 
@@ -41,6 +43,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         user_agent=environment.get("USER_AGENT", ""),
         keepalive=one_of(environment, "KEEPALIVE", {"": True, "1": True, "0": False}, "0 or 1"),
         check_json=one_of(environment, "CHECK", {"": False, "json": True}, "empty or json"),
+        harness=one_of(environment, "HARNESS", {"": False, "timeit": True}, "empty or timeit"),
         http2=one_of(environment, "HTTP_VERSION", versions, "empty, 1.1 or 2"),
     )
 

@@ -11,9 +11,10 @@ import time
 from functools import partial
 
 from cause import cause_name
+from harness import Harness, read_url
 from niquests import Session
 from settings import SettingError, Settings, read_settings
-from slots import Slots
+from slots import Fetch, Slots
 
 SHORTEST_TIMEOUT = 0.001
 """Seconds; Niquests takes 0 for a mistake."""
@@ -36,9 +37,21 @@ def main() -> int:
     # See resolv.conf(5); its own default is five seconds for each.
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
     fetch = partial(outcome, Sessions(settings), settings.check_json)
-    Slots(settings.concurrency, settings.request_timeout, fetch).run()
+    if settings.harness:
+        time_calls(settings, fetch, read_url())
+    else:
+        Slots(settings.concurrency, settings.request_timeout, fetch).run()
     # Returning would shut down what the threads that were given up still use.
     os._exit(0)
+
+
+def time_calls(settings: Settings, fetch: Fetch, url: str) -> None:
+    """Time the calls of one URL, and print what came out."""
+
+    def call() -> tuple[int | str, int]:
+        return fetch(url, time.perf_counter() + settings.request_timeout)
+
+    print(Harness(call, settings.concurrency).line(), flush=True)
 
 
 class Sessions(threading.local):
@@ -60,6 +73,7 @@ class Sessions(threading.local):
         session.max_redirects = MAX_REDIRECTS
         if settings.user_agent:
             session.headers["User-Agent"] = settings.user_agent
+        self.keepalive = settings.keepalive
         if not settings.keepalive:
             session.headers["Connection"] = "close"
 
@@ -72,6 +86,10 @@ def outcome(sessions: Sessions, check_json: bool, url: str, deadline: float) -> 
         return fetch(sessions.session, url, deadline, check_json=check_json)
     except Exception as error:  # whatever a server provokes is this URL's row, and no other's
         return cause_name(error), 0
+    finally:
+        if not sessions.keepalive:
+            # "Connection: close" is HTTP/1.1's: one of HTTP/2 stays open until the pool lets it go.
+            sessions.session.close()
 
 
 def fetch(session: Session, url: str, deadline: float, *, check_json: bool) -> tuple[int | str, int]:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 
 import pycurl
 from cause import cause_name
+from harness import Harness, read_url
 from settings import SettingError, Settings, read_settings
 
 READ_BYTES = 65536
@@ -37,16 +38,13 @@ def main() -> int:
     # libcurl leaves a lookup that it gave up to its thread: the system resolver's two attempts share the time of a
     # request. See resolv.conf(5); its own default is five seconds for each.
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
-    asyncio.run(crawl(settings))
+    asyncio.run(time_calls(settings, read_url()) if settings.harness else crawl(settings))
     return 0
 
 
 async def crawl(settings: Settings) -> None:
     """Fetch every line of stdin, at most ``concurrency`` at a time."""
-    # A handle is used again and again; connections and names are kept by the multi handle, for all of them.
-    handles: asyncio.Queue[pycurl.Curl] = asyncio.Queue()
-    for _ in range(settings.concurrency):
-        handles.put_nowait(new_handle(settings))
+    handles = new_handles(settings)
 
     async def work(multi: pycurl.AsyncCurlMulti, curl: pycurl.Curl, line: str) -> None:
         try:
@@ -64,6 +62,31 @@ async def crawl(settings: Settings) -> None:
             tasks.create_task(work(multi, await handles.get(), line))
     # Returning would wait for the lookups that were given up.
     os._exit(0)
+
+
+async def time_calls(settings: Settings, url: str) -> None:
+    """Time the calls of one URL, and print what came out."""
+    handles = new_handles(settings)
+    async with pycurl.AsyncCurlMulti() as multi:
+        multi.setopt(pycurl.M_MAXCONNECTS, settings.concurrency)
+
+        async def call() -> tuple[int | str, int]:
+            curl = handles.get_nowait()
+            try:
+                return await outcome(multi, curl, url, check_json=settings.check_json)
+            finally:
+                handles.put_nowait(curl)
+
+        print(await Harness(call, settings.concurrency).line(), flush=True)
+    os._exit(0)
+
+
+def new_handles(settings: Settings) -> asyncio.Queue[pycurl.Curl]:
+    """Give a handle for each slot, used again and again; connections and names are kept by the multi handle."""
+    handles: asyncio.Queue[pycurl.Curl] = asyncio.Queue()
+    for _ in range(settings.concurrency):
+        handles.put_nowait(new_handle(settings))
+    return handles
 
 
 def new_handle(settings: Settings) -> pycurl.Curl:
@@ -110,12 +133,19 @@ async def row(multi: pycurl.AsyncCurlMulti, curl: pycurl.Curl, line: str, settin
     """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was given."""
     start_time = datetime.now(UTC).isoformat(timespec="microseconds")
     start = time.perf_counter()
-    try:
-        code, body_length = await fetch(multi, curl, line.strip(), check_json=settings.check_json)
-    except Exception as error:  # whatever a server provokes is this URL's row, and no other's
-        code, body_length = cause_name(error, curl), 0
+    code, body_length = await outcome(multi, curl, line.strip(), check_json=settings.check_json)
     duration_ms = (time.perf_counter() - start) * 1e3
     return os.fsencode(f"{line},{code},{start_time},{duration_ms:.3f},{body_length}\n")
+
+
+async def outcome(
+    multi: pycurl.AsyncCurlMulti, curl: pycurl.Curl, url: str, *, check_json: bool
+) -> tuple[int | str, int]:
+    """Give the code of a URL's row and the bytes of its content."""
+    try:
+        return await fetch(multi, curl, url, check_json=check_json)
+    except Exception as error:  # whatever a server provokes is this URL's row, and no other's
+        return cause_name(error, curl), 0
 
 
 async def fetch(

@@ -22,6 +22,8 @@ class Settings:
     user_agent: str
     keepalive: bool
     check_json: bool
+    harness: bool
+    """Whether calls are timed here, in place of a crawl."""
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
@@ -39,6 +41,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         user_agent=environment.get("USER_AGENT", ""),
         keepalive=one_of(environment, "KEEPALIVE", {"": True, "1": True, "0": False}, "0 or 1"),
         check_json=one_of(environment, "CHECK", {"": False, "json": True}, "empty or json"),
+        harness=one_of(environment, "HARNESS", {"": False, "timeit": True}, "empty or timeit"),
     )
 
 

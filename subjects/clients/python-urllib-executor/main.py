@@ -20,6 +20,7 @@ from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, Re
 
 from cause import cause_name
 from content import read_content
+from harness import Harness, read_url
 from settings import SettingError, Settings, read_settings
 
 READ_BYTES = 65536
@@ -45,7 +46,7 @@ def main() -> int:
     # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
     # See resolv.conf(5); its own default is five seconds for each.
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
-    asyncio.run(crawl(settings))
+    asyncio.run(time_calls(settings, read_url()) if settings.harness else crawl(settings))
     return 0
 
 
@@ -70,6 +71,14 @@ async def crawl(settings: Settings) -> None:
             await slots.acquire()
             tasks.create_task(work(line))
     # Returning would wait for the threads that were given up.
+    os._exit(0)
+
+
+async def time_calls(settings: Settings, url: str) -> None:
+    """Time the calls of one URL, and print what came out."""
+    executor = ThreadPoolExecutor(THREADS_PER_SLOT * settings.concurrency)
+    opener = new_opener(settings)
+    print(await Harness(lambda: outcome(executor, opener, url, settings), settings.concurrency).line(), flush=True)
     os._exit(0)
 
 
@@ -115,18 +124,25 @@ async def row(executor: ThreadPoolExecutor, opener: OpenerDirector, line: str, s
     """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was given."""
     start_time = datetime.now(UTC).isoformat(timespec="microseconds")
     start = time.perf_counter()
-    deadline = start + settings.request_timeout
+    code, body_length = await outcome(executor, opener, line.strip(), settings)
+    duration_ms = (time.perf_counter() - start) * 1e3
+    return os.fsencode(f"{line},{code},{start_time},{duration_ms:.3f},{body_length}\n")
+
+
+async def outcome(
+    executor: ThreadPoolExecutor, opener: OpenerDirector, url: str, settings: Settings
+) -> tuple[int | str, int]:
+    """Give the code of a URL's row and the bytes of its content."""
+    deadline = time.perf_counter() + settings.request_timeout
     try:
         # urllib's timeout bounds one connecting or one read; this one all of it, the lookup of a name too.
         async with asyncio.timeout(settings.request_timeout):
             loop = asyncio.get_running_loop()
-            status, content = await loop.run_in_executor(executor, fetch, opener, line.strip(), deadline)
+            status, content = await loop.run_in_executor(executor, fetch, opener, url, deadline)
         code = "CheckFailed" if settings.check_json and not is_expected(content) else status
-        body_length = len(content)
+        return code, len(content)
     except Exception as error:  # whatever a server provokes is this URL's row, and no other's
-        code, body_length = cause_name(error), 0
-    duration_ms = (time.perf_counter() - start) * 1e3
-    return os.fsencode(f"{line},{code},{start_time},{duration_ms:.3f},{body_length}\n")
+        return cause_name(error), 0
 
 
 def fetch(opener: OpenerDirector, url: str, deadline: float) -> tuple[int, bytes]:

@@ -21,6 +21,8 @@ class Settings:
     """Seconds."""
     user_agent: str
     check_json: bool
+    harness: bool
+    """Whether calls are timed here, in place of a crawl."""
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
@@ -39,6 +41,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         request_timeout=request_timeout(environment.get("REQUEST_TIMEOUT") or "5"),
         user_agent=environment.get("USER_AGENT", ""),
         check_json=one_of(environment, "CHECK", {"": False, "json": True}, "empty or json"),
+        harness=one_of(environment, "HARNESS", {"": False, "timeit": True}, "empty or timeit"),
     )
 
 

@@ -11,8 +11,9 @@ import time
 from functools import partial
 
 from cause import cause_name
+from harness import Harness, read_url
 from settings import SettingError, Settings, read_settings
-from slots import Slots
+from slots import Fetch, Slots
 from urllib3 import PoolManager, Retry, Timeout, make_headers
 
 READ_BYTES = 65536
@@ -38,9 +39,21 @@ def main() -> int:
     # See resolv.conf(5); its own default is five seconds for each.
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
     fetch = partial(outcome, new_pools(settings), settings.check_json)
-    Slots(settings.concurrency, settings.request_timeout, fetch).run()
+    if settings.harness:
+        time_calls(settings, fetch, read_url())
+    else:
+        Slots(settings.concurrency, settings.request_timeout, fetch).run()
     # Returning would shut down what the threads that were given up still use.
     os._exit(0)
+
+
+def time_calls(settings: Settings, fetch: Fetch, url: str) -> None:
+    """Time the calls of one URL, and print what came out."""
+
+    def call() -> tuple[int | str, int]:
+        return fetch(url, time.perf_counter() + settings.request_timeout)
+
+    print(Harness(call, settings.concurrency).line(), flush=True)
 
 
 def new_pools(settings: Settings) -> PoolManager:

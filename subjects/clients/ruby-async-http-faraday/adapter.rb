@@ -13,7 +13,11 @@ class AsyncHTTPAdapter < Faraday::Adapter
     super
     @clients.open(env.url) do |client, path|
       response = client.call(request(env, path))
-      save_response(env, response.status, response.read || "", response.headers)
+      content = response.read || ""
+      # A stream of HTTP/2 that ends before its head came has no status.
+      raise EOFError unless response.status
+
+      save_response(env, response.status, content, response.headers)
     ensure
       response&.close
     end

@@ -3,7 +3,13 @@
 # What Ethon, below Typhoeus, calls by the name of the next code: its list lacks number 60.
 SHIFTED = { bad_content_encoding: "peer_failed_verification", ldap_invalid_url: "bad_content_encoding" }.freeze
 
+# What its list ends before; Typhoeus gives the number.
+UNLISTED = { 92 => "http2_stream", 95 => "http3", 96 => "quic_connect_error" }.freeze
+
 # The return code, such as `couldnt_connect`.
 def cause_name(response)
-  SHIFTED.fetch(response.return_code, response.return_code.to_s)
+  code = response.return_code
+  return UNLISTED.fetch(code) { "curl_error_#{code}" } if code.is_a?(Integer)
+
+  SHIFTED.fetch(code, code.to_s)
 end

@@ -1,9 +1,20 @@
-// The load that k6 makes: one GET after the other in each virtual user; its whole summary is printed as JSON.
+// The load that k6 makes: one GET after the other in each virtual user, or at RATE a second by whichever is free; its
+// whole summary is printed as JSON.
 import http from "k6/http";
 import { Counter } from "k6/metrics";
 
+// Rates of k6 are whole numbers; time units are not, so that any rate can be asked for.
+const atRate = () => ({
+  executor: "constant-arrival-rate",
+  rate: 1000,
+  timeUnit: `${1e6 / Number(__ENV.RATE)}ms`,
+  duration: __ENV.DURATION,
+  preAllocatedVUs: Number(__ENV.CONNECTIONS),
+});
+
 export const options = {
   discardResponseBodies: true,
+  ...(__ENV.RATE ? { scenarios: { rate: atRate() } } : {}),
   summaryTrendStats: ["avg", "min", "med", "max", "p(75)", "p(90)", "p(95)", "p(99)", "p(99.9)"],
 };
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import MakeSubject
 from doubles.command_line import Command, Ended
 from httpdyno.cli import main
 
@@ -31,7 +32,8 @@ def httpdyno(
     # What else this machine does must not slow the tests down.
     monkeypatch.setattr("httpdyno.lab.cool_down.WINDOW_S", 0.0)
     monkeypatch.setattr("httpdyno.lab.cool_down.LONGEST_S", 0.0)
-    for name in ("LIMIT", "CONCURRENCY", "DURATION", "REQUEST_TIMEOUT", "USER_AGENT", "FORMAT"):
+    monkeypatch.setattr("httpdyno.lab.cool_down.SHORTEST_WINDOW_S", 0.0)
+    for name in ("LIMIT", "CONCURRENCY", "DURATION", "REQUEST_TIMEOUT", "USER_AGENT", "HTTP_VERSION", "FORMAT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
 
@@ -49,3 +51,10 @@ def httpdyno(
         return Ended(code, out, err)
 
     return run
+
+
+@pytest.fixture
+def given(make_subject: MakeSubject, subject_folders: Path) -> list[str]:
+    """A good client and how to name its folder."""
+    make_subject("good")
+    return ["good", "--subjects", str(subject_folders)]

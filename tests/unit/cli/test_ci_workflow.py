@@ -1,6 +1,7 @@
 """docs/guide/ci.md: the workflow is one that GitHub reads, and its steps do what the page says."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -73,12 +74,12 @@ def runner(tmp_path: Path, stand_in_engine: Path) -> Path:
     return tmp_path
 
 
-def run_step(step: dict[str, Any], runner: Path) -> subprocess.CompletedProcess[str]:
+def run_step(step: dict[str, Any], runner: Path, folder: str = "") -> subprocess.CompletedProcess[str]:
     """Run a step as GitHub does with `shell: bash`; smaller, since the numbers are not what is tested."""
     script = step["run"].replace("--limit 5000 --repeat 10", "--limit 2 --repeat 3")
     return subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
-        cwd=runner,
+        cwd=runner / folder,
         env={name: value for name, value in os.environ.items() if name not in {"FORMAT", "LIMIT"}}
         | {
             "PATH": f"{runner / 'bin'}:{os.environ['PATH']}",
@@ -91,6 +92,18 @@ def run_step(step: dict[str, Any], runner: Path) -> subprocess.CompletedProcess[
         text=True,
         check=False,
     )
+
+
+def test_the_adapter_can_be_tried_before_as_it_is_written(runner: Path) -> None:
+    (runner / "bin" / "httpdyno").symlink_to(runner / "httpdyno" / ".venv" / "bin" / "httpdyno")
+    with (runner / "head" / "benchmark" / "subject.toml").open("a", encoding="utf-8") as definition:
+        definition.write("[capabilities]\nkeepalive = [true]\n")
+    typed = re.findall(r"^    \$ (.*)$", text_of("ci.md"), re.MULTILINE)
+    done = run_step({"run": "\n".join(typed)}, runner, "head")
+    # The double of the engine has no connections that could be kept: this claim is found to be none.
+    assert done.returncode == 1, done.stderr
+    assert "FAILED  benchmark: keepalive on: claimed, does not work\n" in done.stdout
+    assert {line.split()[1] for line in done.stdout.splitlines()} == {"benchmark:"}
 
 
 def test_the_steps_measure_the_library_before_and_after_the_change(workflow: dict[Any, Any], runner: Path) -> None:

@@ -174,7 +174,10 @@ def test_a_run_of_version_1_can_be_compared(httpdyno: Command, tmp_path: Path) -
         ),
         (["before", "after", "--fail-if", "speed < -5%"], "no metric 'speed'; "),
         (["before", "after", "--fail-if", "p99 < -100%"], "threshold 'p99 < -100%' says nothing"),
-        (["before", "after", "--baseline", "go"], "--baseline is for one run; of two runs the first is what"),
+        (
+            ["before", "after", "--baseline", "go"],
+            "--baseline: of two runs the first is what the second is compared with; leave it out",
+        ),
         (
             ["before", "--fail-if", "p99 > 1%"],
             "--fail-if inside one run needs --baseline, one of its subjects: go, rust",

@@ -1,6 +1,7 @@
 """What the shell offers while a command is typed."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,11 +12,32 @@ from conftest import MakeSubject
 from doubles.runs import make_run
 from doubles.trials import trial
 from httpdyno.cli.completion import WEBS
+from httpdyno.lab.location import usable_engine
 
 ROOT = Path(__file__).parents[3]
 START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())"]
 CLIENTS = {path.parent.name for path in (ROOT / "subjects" / "clients").glob("*/subject.toml")}
+SERVERS = {path.parent.name for path in (ROOT / "subjects" / "servers").glob("*/subject.toml")}
 SUBJECTS = {path.parent.name for path in (ROOT / "subjects").glob("*/*/subject.toml")}
+
+
+SHELLS = {
+    "bash": """
+        eval "$(_HTTPDYNO_COMPLETE=source_bash httpdyno)"
+        COMP_WORDS=(httpdyno bench go-net-h); COMP_CWORD=2; _httpdyno_completion httpdyno; echo "${COMPREPLY[@]}"
+    """,
+    # Outside of its line editor zsh shows nothing: what it would be given to show is printed.
+    "zsh": """
+        autoload -Uz compinit; compinit -D; eval "$(_HTTPDYNO_COMPLETE=source_zsh httpdyno)"
+        _arguments() { echo $* }
+        words=(httpdyno bench go-net-h); CURRENT=3; $_comps[httpdyno]
+    """,
+    "fish": """
+        _HTTPDYNO_COMPLETE=source_fish httpdyno | source
+        complete -C "httpdyno bench go-net-h"
+    """,
+}
+"""The lines of docs/guide/install.md, and a TAB."""
 
 
 def offered(line: str) -> list[str]:
@@ -32,9 +54,42 @@ def offered(line: str) -> list[str]:
     return done.stdout.split()
 
 
-@pytest.mark.parametrize("verb", ["bench", "try", "subjects probe"])
+@pytest.mark.parametrize("shell", SHELLS)
+def test_each_shell_completes_after_the_line_that_the_guide_names(shell: str, tmp_path: Path) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} here")
+    guide = (ROOT / "docs" / "guide" / "install.md").read_text(encoding="utf-8").replace("\\|", "|")
+    assert SHELLS[shell].strip().splitlines()[0].split("; ")[-1] in guide
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    completed = subprocess.run(
+        [shell, "-c", SHELLS[shell]],
+        env=os.environ | {"PATH": path, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "go-net-http" in completed.stdout, completed.stderr
+
+
+@pytest.mark.parametrize("verb", ["bench", "try"])
 def test_clients_are_offered(verb: str) -> None:
     assert set(offered(f"httpdyno {verb} ")) == CLIENTS
+
+
+@pytest.mark.parametrize(
+    ("verb", "option"),
+    [("room", "--subject-cpus"), ("origin", "--listen"), ("fetch", "--max-redirects"), ("link", "--presets")],
+)
+def test_options_of_the_engine_are_offered(verb: str, option: str) -> None:
+    if usable_engine(os.environ) is None:
+        pytest.skip("the engine is not built")
+    assert option in offered(f"httpdyno {verb} --")
+    assert offered(f"httpdyno {verb} {option[:-2]}") == [option]
+
+
+def test_who_claims_something_is_offered_to_be_probed() -> None:
+    assert set(offered("httpdyno subjects probe ")) == CLIENTS | SERVERS
 
 
 @pytest.mark.parametrize("verb", ["subjects build", "subjects install"])
@@ -56,10 +111,15 @@ def test_subjects_of_further_folders_are_offered_and_named_ones_are_not(
     [
         ("httpdyno bench --web t", ["top-sites"]),
         ("httpdyno try x --web ", sorted([*WEBS, "live"])),
+        ("httpdyno bench --link 4", ["4g"]),
+        ("httpdyno cost --web l", []),
+        ("httpdyno urls p", ["plain"]),
+        ("httpdyno room --web pl", ["plain"]),
+        ("httpdyno link 4", ["4g"]),
         ("httpdyno bench --format ", ["csv", "json", "markdown", "plain", "table"]),
         ("httpdyno runs --format j", ["json"]),
         ("httpdyno doctor --format ", ["json", "plain"]),
-        ("httpdyno compare a b --metric r", ["rightPerSec"]),
+        ("httpdyno compare a b --metric ri", ["rightPerSec"]),
         ("httpdyno compare a b --metric wire", []),
         ("httpdyno published cr", ["crawl"]),
         ("httpdyno bench --preset ", ["published"]),

@@ -131,7 +131,7 @@ def test_it_is_stopped_by_a_signal_and_goes_on_in_the_background(
 @pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [
-        (["god"], "there is no subject 'god'", 2),
+        (["god"], "there is no client 'god'", 2),
         (["good", "--timeout", "soon"], "--timeout: 'soon' is not understood", 2),
         (["good", "--urls", "absent"], "--urls absent: cannot be read", 2),
         (["good", "--web", "nowhere"], "there is no web 'nowhere'", 2),

@@ -1,5 +1,6 @@
 """What a run shows of itself while it is made."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
@@ -8,9 +9,23 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from doubles.cost import cost_trial
 from httpdyno.cli.display import Display
 from httpdyno.judge import trial_not_run
-from httpdyno.model import Condition, CrawlSummary, Outcome, Subject, SubjectKind, Trial, TrialPlan, Workload
+from httpdyno.lab.progress import Progress
+from httpdyno.model import (
+    Condition,
+    Counters,
+    CrawlSummary,
+    LinkCounters,
+    Outcome,
+    PathCounters,
+    Subject,
+    SubjectKind,
+    Trial,
+    TrialPlan,
+    Workload,
+)
 
 SUBJECT = Subject(
     id="good", kind=SubjectKind.CLIENT, language="C", method="m", folder=Path("/nowhere"), run_argv=("x",)
@@ -19,6 +34,7 @@ PLAN = TrialPlan(2, 1, 0, SUBJECT, Condition("bench", "plain", Workload(())))
 TRIAL = replace(trial_not_run(PLAN, Outcome.OK, None), summary=CrawlSummary(urls=2000, time_ns=14_700_000_000))
 
 Lines = Callable[[], list[str]]
+_ESCAPES = re.compile(r"\x1b\[[\d;?]*[A-Za-z]")
 
 
 @pytest.fixture
@@ -71,6 +87,30 @@ def test_each_trial_is_a_line_where_there_is_no_terminal(
     assert lines()[1:] == [f"httpdyno: trial 3 of 20: good: {ending}"]
 
 
+LINK = LinkCounters(
+    verdict="held",
+    rtt_p50_ns=40_026_327,
+    down=PathCounters(goodput_bits_per_s=97_912_345.0, goodput_expected_bits_per_s=98_133_333.0),
+)
+
+
+def test_each_link_is_told_of_once_with_what_it_was_measured_to_be(lines: Lines) -> None:
+    asked = "rtt=40ms,down.rate=100mbit,queue=100ms"
+    over = replace(TRIAL, link=asked, counters=Counters(link=LINK))
+    refused = replace(over, link="rtt=1ms", outcome=Outcome.REFUSED, reason="off")
+    with plain() as display:
+        display.planned(20, finished=0, left_s=None)
+        for trial in (over, over, refused):
+            display.trial_ends(trial, left_s=None)
+    assert lines()[1:] == [
+        f"httpdyno: link {asked}: round trip 40 ms, measured 40.03 ms; "
+        "down 98.13 Mbit/s for content, measured 97.91 Mbit/s",
+        "httpdyno: trial 3 of 20: good: 2,000 URLs in 14.7 s",
+        "httpdyno: trial 3 of 20: good: 2,000 URLs in 14.7 s",
+        "httpdyno: trial 3 of 20: good: refused: off",
+    ]
+
+
 def test_what_is_shown_beside_lines_of_a_client_is_what_went_wrong(lines: Lines) -> None:
     with plain(quiet=True) as display:
         display.planned(1, finished=0, left_s=5)
@@ -90,12 +130,41 @@ def test_a_terminal_shows_the_run_and_what_is_waited_for() -> None:
         display._progress.refresh()
         display.trial_begins(PLAN)
         display._progress.refresh()
+        for news in (
+            Progress("preparing", 0, 0, None, 0),
+            Progress("running", 2 * 10**9, 500, 2000, 0),
+            Progress("running", 3 * 10**9, 4500, None, 0),
+            Progress("done", 8 * 10**9, 2000, 2000, 0),
+        ):
+            display.progress(news)
+            display._progress.refresh()
         display.trial_ends(TRIAL, left_s=100)
         display._progress.refresh()
+    lines = [_ESCAPES.sub("", line).strip() for line in drawn.getvalue().splitlines()]
     for part in (
         "2 of 20 trials, about 7 min left",
         "cooling down: CPU 1 was 45% busy",
         "trial 3 of 20: good",
+        "preparing the web",
+        "500 of 2,000 requests, 250/s, 6 s left",
         "3 of 20 trials, about 2 min left",
     ):
-        assert part in drawn.getvalue()
+        assert any(part in line for line in lines)
+    # Where nobody knows how many there will be, nobody says how long it takes; nor of what is done.
+    for end in (" 4,500 requests, 1,500/s", " 2,000 of 2,000 requests, 250/s"):
+        assert any(line.endswith(end) for line in lines)
+
+
+def test_an_experiment_with_figures_of_its_own_tells_them_after_each_trial(lines: Lines) -> None:
+    documents = Condition("cost", "plain", Workload(()), name="gzip")
+    with plain() as display:
+        for plan, trial in (
+            (replace(PLAN, condition=documents), cost_trial(document_us=195)),
+            (PLAN, trial_not_run(replace(PLAN, condition=documents), Outcome.CRASHED, "signal 6")),
+        ):
+            display.trial_begins(plan)
+            display.trial_ends(replace(trial, trial=2), left_s=None)
+    assert lines() == [
+        "httpdyno: trial 3 of : ruby-curb, gzip: 10,000 documents, 200 us of CPU time each",
+        "httpdyno: trial 3 of : good: crashed: signal 6",
+    ]

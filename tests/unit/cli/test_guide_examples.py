@@ -1,8 +1,10 @@
 """The examples of docs/guide do what the pages say, and their tables name what there is."""
 
 import json
+import re
 import shlex
 from datetime import timedelta
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,25 @@ import pytest
 from doubles.command_line import Command
 from doubles.runs import NOON, make_run
 from doubles.trials import trial
-from guide_pages import blocks, command_lines, first_cells, text_of
-from httpdyno.model import CrawlSummary, Sample, Trial
+from guide_pages import blocks, command_lines, first_cells, options_of_engine, text_of, typed_commands
+from httpdyno.cli.load_words import LOAD_OPTIONS
+from httpdyno.cli.quick import read_quickly
+from httpdyno.cli.reference import ENGINE_VERBS
+from httpdyno.experiments.capacity.quantity import QUANTITIES
+from httpdyno.experiments.registry import definition_of
+from httpdyno.judge.load_limit import limit_names, parse_load_limit
+from httpdyno.model import CrawlSummary, Link, Outcome, Sample, Trial
 from httpdyno.store import open_run, polars_schema
 from httpdyno.store.manifest_columns import RUN_COLUMNS
 from httpdyno.store.query import TABLES, ask
+from httpdyno.subjects.catalogue import read_catalogue
 
+PAGES = (
+    *("capacity.md", "cost.md", "fetch.md", "latency.md", "load.md", "service.md", "two-machines.md"),
+    *("../concepts/frontier.md", "../concepts/link.md", "../examples/README.md", "../examples/published-grids.md"),
+    "../../README.md",
+)
+"""Whose commands are held against what the verbs take."""
 SUBJECTS = {"go-net-http": 200.0, "python-aiohttp": 100.0, "rust-reqwest": 210.0}
 
 
@@ -115,3 +130,87 @@ def test_the_columns_of_a_comparison_are_all_on_the_page(httpdyno: Command) -> N
         for key in row
     }
     assert {name for row in first_cells("compare.md") for name in row} == keys - {"notes"}
+
+
+def load_examples() -> list[str]:
+    """Give the command lines of the page about loads, without their comments, a line that is continued as one."""
+    text = text_of("load.md").replace("\\\n", " ")
+    lines = [line.partition("  #")[0].strip() for line in text.splitlines()]
+    return [line for line in lines if line.startswith("httpdyno load ")]
+
+
+def test_the_page_about_loads_has_examples() -> None:
+    assert len(load_examples()) > 8
+
+
+@pytest.mark.parametrize("line", load_examples())
+def test_the_loads_of_the_page_can_be_typed(line: str) -> None:
+    arguments = read_quickly(LOAD_OPTIONS, shlex.split(line)[2:])
+    assert arguments is not None
+    limits = [parse_load_limit(limit) for limit in arguments["fail_if"] or ()]
+    for limit in limits:
+        limit.check_schedule(open_loop=arguments["rate"] is not None)
+
+
+def test_the_figures_that_the_page_names_can_be_limited() -> None:
+    names = re.findall(
+        r"`([a-z0-9_.]+)`", text_of("load.md").partition("Names are those")[2].partition("With `--repeat")[0]
+    )
+    assert len(names) > 8
+    for name in names:
+        assert name.replace(".", "_") in limit_names() or name == "--format"
+
+
+@pytest.mark.parametrize(("page", "words"), [(page, words) for page in PAGES for words in typed_commands(page)])
+def test_the_commands_of_a_page_can_be_typed(page: str, words: tuple[str, ...]) -> None:
+    verb, *arguments = words
+    if verb in ENGINE_VERBS:
+        options = {word.partition("=")[0] for word in takewhile("--".__ne__, arguments) if word.startswith("--")}
+        assert options <= options_of_engine(verb), page
+    else:
+        # Reads them as the command does, and ends before it does anything; what it refuses is raised.
+        names = command_of(verb).make_context(verb, arguments).params.get("names")
+        assert set(names or ()) <= set(read_catalogue().subjects), page
+    for before, word in pairwise(arguments):
+        if before == "--link":
+            Link.parse(word)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_has_commands(page: str) -> None:
+    assert typed_commands(page)
+
+
+@pytest.mark.parametrize("line", command_lines("capacity.md", "capacity"))
+def test_the_grids_of_the_page_are_as_they_are_written(line: str) -> None:
+    arguments = shlex.split(line, comments=True)
+    for quantity in QUANTITIES:
+        if quantity.option in arguments:
+            values = quantity.values(arguments[arguments.index(quantity.option) + 1])
+            assert values == tuple(sorted(set(values)))
+
+
+def test_the_axes_that_the_page_lists_are_all_there_are() -> None:
+    assert len(command_lines("capacity.md", "capacity")) >= 4
+    named = [name for row in first_cells("capacity.md") for name in row]
+    assert sorted(named) == sorted(quantity.option for quantity in QUANTITIES)
+
+
+@pytest.mark.parametrize("verb", ["cost", "latency", "service"])
+def test_the_options_and_columns_that_a_page_lists_are_there(verb: str) -> None:
+    named = [name.split()[0] for row in first_cells(f"{verb}.md") for name in row]
+    assert len(named) > 12
+    options = {option for parameter in command_of(verb).params for option in parameter.opts}
+    columns = {column.name for column in definition_of(verb).table([]).columns}
+    assert set(named) <= options | columns | set(Outcome)
+
+
+def command_of(verb: str) -> Any:  # Typer's own, which has no types
+    from typer.core import TyperGroup
+    from typer.main import get_command
+
+    from httpdyno.cli.app import app
+
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    return group.commands[verb]

@@ -64,9 +64,10 @@ def test_hosts_are_counted_as_the_limit_tells_them_apart(monkeypatch: pytest.Mon
         (["--web", "live", "--yes"], "--web live: the real internet has no list of its own; give one with --urls FILE"),
         (["--web", "live", "--urls", "list"], "there is no terminal to ask at; give --yes to agree"),
         (["--web", "live", "--urls", "list", "--yes", "--memory", "1GiB"], "--memory: only a room limits memory"),
+        (["--web", "live", "--urls", "list", "--yes", "--link", "lan"], "--link: the way to the real internet is what"),
         (["--web", "live", "--urls", "list", "--yes", "--contact", "(me)"], "--contact: '(me)' cannot stand"),
         (["--web", "live", "--urls", "list", "--yes", "--per-host-interval", "x"], "--per-host-interval: 'x'"),
-        (["--per-host", "2"], "--per-host: only the hosts of --web live are spared; the web top-sites has no limit"),
+        (["--per-host", "2"], "--per-host: only the hosts of --web live are spared; leave it out, or give --web live"),
         (["--web", "plain", "--per-host-interval", "1s"], "--per-host-interval: only the hosts of --web live"),
     ],
 )
@@ -146,7 +147,7 @@ def test_a_contact_of_the_environment_belongs_to_the_command(
 
 def test_defaults_ask_for_little() -> None:
     options = LiveOptions()
-    options.check("live", None)
+    options.check("live", None, "direct")
     assert (options.per_host, options.per_host_interval_s, options.yes) == (None, 0.0, False)
     assert LiveOptions(per_host_interval="200ms").per_host_interval_s == 0.2
 
@@ -165,7 +166,11 @@ def test_urls_of_a_table_of_domains(httpdyno: Command, tmp_path: Path) -> None:
     ("source", "said"),
     [
         ("live", "urls live: the real internet has no list of its own; give a file or https://..."),
-        ("https://127.0.0.1:1/list.csv", "https://127.0.0.1:1/list.csv: cannot be fetched: Connection refused"),
+        (
+            "https://127.0.0.1:1/list.csv",
+            "https://127.0.0.1:1/list.csv: cannot be fetched: Connection refused; look at the address, or"
+            " download it and give the file",
+        ),
     ],
 )
 def test_urls_that_cannot_be_had(httpdyno: Command, source: str, said: str) -> None:

@@ -79,7 +79,10 @@ def test_subjects_that_are_named_are_measured_alone_and_a_concurrency_overrides(
         (["bench", "--preset", "published", "--scale", "2/0"], "--scale: '2/0' is no share of a whole"),
         (["bench", "--preset", "published", "--scale", "3/2"], "--scale: '3/2' is no share of a whole"),
         (["bench", "--scale", "1/10"], "--scale: there is nothing to take a share of; give a --preset, too"),
-        (["bench", "--preset", "published", "--scale", "1/10", "--limit", "5"], "both say how many URLs"),
+        (
+            ["bench", "--preset", "published", "--scale", "1/10", "--limit", "5"],
+            "httpdyno: --limit: --scale says how many URLs, too; leave one of the two out",
+        ),
     ],
 )
 def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, arguments: list[str], said: str) -> None:

@@ -59,7 +59,7 @@ def test_the_query_is_read_from_standard_input(httpdyno: Command, arguments: lis
 def test_a_query_that_is_no_text_is_one_line(httpdyno: Command) -> None:
     ended = httpdyno("query", "-", stdin=b"select '\xff'")
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err == "httpdyno: the query on standard input is no UTF-8 text\n"
+    assert ended.err == "httpdyno: the query on standard input is no UTF-8 text; write it as such\n"
 
 
 @pytest.mark.usefixtures("runs")
@@ -101,6 +101,14 @@ def test_what_cannot_be_read_is_named_and_left_out(httpdyno: Command, runs: Path
     assert all(line.startswith("httpdyno: left out: runs/") for line in lines)
     assert "runs/foreign is no run of httpdyno: it has no manifest.json" in ended.err
     assert "runs/newer: written by a newer httpdyno (records of version 99, this one reads up to 1)" in ended.err
+
+
+def test_a_list_of_runs_names_what_it_leaves_out(httpdyno: Command, runs: Path) -> None:
+    (runs / "foreign").mkdir()
+    (runs / ".20261121T120000Z-bench.0123abcd").mkdir()
+    ended = httpdyno("runs", "--format", "csv")
+    assert (ended.code, len(ended.out.splitlines())) == (0, 2)
+    assert ended.err == "httpdyno: left out: runs/foreign is no run of httpdyno: it has no manifest.json\n"
 
 
 @pytest.mark.parametrize(("name", "said"), [("damaged", "manifest.json is damaged"), ("newer", "update httpdyno")])

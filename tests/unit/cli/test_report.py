@@ -121,6 +121,24 @@ def test_a_bench_ends_with_the_path_of_its_page(
     assert "<h1>Python good: " in (run / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("options", [(), ("--preset", "published")])
+@pytest.mark.parametrize("form", ["table", "plain", "markdown", "csv", "json"])
+def test_a_report_prints_what_the_verb_has_printed(
+    form: str, options: tuple[str, ...], make_subject: MakeSubject, subject_folders: Path, httpdyno: Command
+) -> None:
+    make_subject("mine", ANSWERS_NOW)
+    measured = httpdyno(
+        "bench", "mine", *options, "--subjects", str(subject_folders), "--limit", "3", "--quick", "--format", form
+    )
+    reported = httpdyno("report", "latest", "--format", form)
+    assert (measured.code, reported.code) == (0, 0), measured.err + reported.err
+    assert reported.out == measured.out
+    said = "a first look (--quick): each subject ran once; differences may be chance"
+    for ended in (measured, reported):
+        where = ended.err if form == "csv" else ended.out.replace("\\", "")
+        assert where.count(said) == (len(ended.rows) if form == "json" else 1)
+
+
 def test_a_bench_in_which_all_failed_has_a_page_too(
     make_subject: MakeSubject, subject_folders: Path, tmp_path: Path, httpdyno: Command
 ) -> None:
@@ -137,7 +155,7 @@ def test_a_page_that_cannot_be_made_is_no_failure_of_the_measurement(
     def refuse(_: Path) -> Path:
         raise StorageFailed("the disk is full")
 
-    monkeypatch.setattr("httpdyno.cli.report.write_report", refuse)
+    monkeypatch.setattr("httpdyno.cli.page.write_report", refuse)
     make_subject("good")
     ended = httpdyno("bench", "good", "--subjects", str(subject_folders), "--limit", "5", "--repeat", "1")
     assert ended.code == 0

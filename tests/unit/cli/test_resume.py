@@ -102,7 +102,7 @@ def test_settings_are_those_that_the_run_was_begun_with(
 ) -> None:
     folder = stopped(
         "--quick", "--limit", "2", "--timeout", "2.5", "--duration", "90", "--user-agent", "me", "--seed", "9",
-        "--concurrency", "4", "--memory", "512MiB", "--web", "plain",
+        "--concurrency", "4", "--memory", "512MiB", "--web", "plain", "--link", "4g", "--link-seed", "5",
     )  # fmt: skip
     log = tmp_path / "log"
     monkeypatch.setenv("FAKE_ENGINE_LOG", str(log))
@@ -115,7 +115,8 @@ def test_settings_are_those_that_the_run_was_begun_with(
     rooms = [call for call in map(json.loads, log.read_text().splitlines()) if call[0] == "room"]
     assert len(rooms) == 3
     for part in (
-        "--web plain --seed 9 --timeout 2.5 --deadline 90s --memory 536870912",
+        "--web plain --seed 9 --timeout 2.5 --deadline 90s "
+        "--link rtt=53ms,up.rate=13600kbit,down.rate=14700kbit,queue=100ms --link-seed 5 --memory 536870912",
         "CONCURRENCY=4",
         "REQUEST_TIMEOUT=2.5",
         "USER_AGENT=me",
@@ -170,7 +171,8 @@ def refused(httpdyno: Command, *arguments: str) -> str:
 def test_a_complete_run_is_refused(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
     httpdyno("bench", *given, "--quick", "--limit", "1")
     (folder,) = (tmp_path / "runs").iterdir()
-    assert refused(httpdyno, "latest").endswith(f"{folder.name} is complete: nothing of it is left to be measured")
+    said = f"{folder.name} is complete: nothing of it is left to be measured; begin a new run"
+    assert refused(httpdyno, "latest").endswith(said)
 
 
 def test_a_run_that_is_still_running_is_refused(httpdyno: Command, stopped: Stopped) -> None:
@@ -198,7 +200,18 @@ def test_what_would_contradict_the_run_is_refused(
 ) -> None:
     folder = stopped("--limit", "1")
     line = refused(httpdyno, str(folder), *more)
-    assert line == f"httpdyno: --resume: {said} cannot be given beside it: a run goes on as it was begun"
+    assert line == f"httpdyno: --resume: {said} cannot be given beside it: a run goes on as it was begun; leave it out"
+
+
+@pytest.mark.parametrize("verb", ["bench", "tune", "capacity", "cost", "latency", "service"])
+@pytest.mark.parametrize("option", ["--subjects", "--install"])
+def test_no_verb_takes_other_subjects_or_tools_for_the_rest_of_a_run(
+    httpdyno: Command, verb: str, option: str, tmp_path: Path
+) -> None:
+    value = [str(tmp_path)] if option == "--subjects" else []
+    ended = httpdyno(verb, "--resume", "latest", option, *value)
+    line = f"httpdyno: --resume: {option} cannot be given beside it: a run goes on as it was begun; leave it out\n"
+    assert (ended.code, ended.err) == (2, line)
 
 
 Change = Callable[[dict[str, Any]], object]
@@ -218,7 +231,7 @@ Change = Callable[[dict[str, Any]], object]
         (lambda m: m["subjects"][0].update(folder="/nowhere"), "/nowhere"),
         (lambda m: m["subjects"][0].update(folder=None), "where good lies was not recorded"),
         (lambda m: m["settings"].update(timeout_s="soon"), "the settings of the run are damaged: timeout_s: "),
-        (lambda m: m["settings"].update(timeout_s=-1), "timeout must be more than 0 seconds"),
+        (lambda m: m["settings"].update(timeout_s=-1), "--timeout: -1 is no time to give a URL"),
         (lambda m: m["settings"].pop("deadline_s"), "the settings of the run are damaged: deadline_s is missing"),
         (lambda m: m["webs"].append(m["webs"][0]), "the settings of the run are damaged: there must be one web"),
         (lambda m: m.update(urls=None), "was made by a version of httpdyno that could not resume runs"),
@@ -305,14 +318,15 @@ def test_runs_says_what_is_running(httpdyno: Command, stopped: Stopped) -> None:
 
 def test_what_is_known_of_earlier_runs_makes_the_estimate(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
     bench = ["bench", *given, "--repeat", "2", "--limit", "3"]
-    # Ten seconds for each exchange of the stand-in's web would be 2 ms: nothing but what each trial costs beside.
-    assert "4 trials: about 4 s" in httpdyno(*bench).err
+    # Ten seconds for each exchange of the stand-in's web would be 2 ms: nothing but a second to start and what each
+    # trial costs beside, that of the ceiling, too.
+    assert "4 trials: about 10 s" in httpdyno(*bench).err
     for folder in (tmp_path / "runs").iterdir():
         frame = open_run(folder).trials
         frame.with_columns(wall_ns=frame["wall_ns"] * 0 + 59 * 10**9).write_parquet(folder / "trials.parquet")
     assert "4 trials: about 4 min" in httpdyno(*bench).err
     # Another list is other work.
-    assert "4 trials: about 4 s" in httpdyno(*bench[:-1], "4").err
+    assert "4 trials: about 10 s" in httpdyno(*bench[:-1], "4").err
 
 
 def test_a_preset_is_shown_as_one_also_after_a_stop(

@@ -72,6 +72,13 @@ def test_what_is_no_run_that_can_be_read_is_one_line(httpdyno: Command, spoilt: 
     assert said in err
 
 
+def test_where_the_latest_run_is_damaged_others_are_pointed_at(httpdyno: Command, spoilt: Path) -> None:
+    spoil, said = DAMAGES["torn"]
+    spoil(spoilt)
+    ended = httpdyno("report", "latest")
+    assert ended.err == f"httpdyno: {said}; name another, see: httpdyno runs\n"
+
+
 @pytest.mark.parametrize("verb", READING)
 def test_a_run_without_its_trials_is_one_line(httpdyno: Command, spoilt: Path, verb: str) -> None:
     without_trials(spoilt)

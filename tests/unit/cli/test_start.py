@@ -1,10 +1,23 @@
-"""How `room` and `origin` start: the engine takes over, and nothing heavy is imported before."""
+"""How `room`, `origin` and `load` start: nothing heavy is imported before the engine runs."""
 
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HEAVY = ("typer", "rich", "polars", "pydantic", "numpy", "asyncio", "httpdyno.model")
+HEAVY_FOR_LOAD = (
+    *HEAVY,
+    "typing",
+    "dataclasses",
+    "inspect",
+    "pathlib",
+    "json",
+    "tempfile",
+    "shutil",
+    "httpdyno.cli.app",
+)
 
 
 def test_room_and_origin_are_handed_over_without_heavy_imports() -> None:
@@ -29,6 +42,29 @@ def test_room_and_origin_are_handed_over_without_heavy_imports() -> None:
     assert done.stdout == "['httpdyno', 'room', '--web', 'plain', '--', 'true']\n[]\n"
 
 
+def test_load_starts_the_engine_without_heavy_imports(tmp_path: Path) -> None:
+    program = (
+        "import subprocess, sys\n"
+        "sys.argv = ['httpdyno', 'load', 'http://127.0.0.1:1/', '-d', '1', '--rate', '5', '--no-store']\n"
+        "def start(argv, **_):\n"
+        "    print(argv[1], *argv[4:])\n"
+        f"    print([name for name in {HEAVY_FOR_LOAD!r} if name in sys.modules])\n"
+        "    sys.exit(0)\n"
+        "subprocess.Popen = start\n"
+        "from httpdyno.cli import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"HTTPDYNO_ENGINE": "/bin/true", "PYTHONPATH": str(Path(__file__).parents[3] / "python")},
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert done.stdout == "load --duration=1 --rate=5 -- http://127.0.0.1:1/\n[]\n"
+
+
 def test_help_and_completion_import_nothing_heavy() -> None:
     program = (
         "import sys\n"
@@ -37,3 +73,21 @@ def test_help_and_completion_import_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("verb", ["load", "runs", "fetch"])
+def test_an_interruption_during_the_imports_is_no_traceback(verb: str) -> None:
+    program = (
+        "import builtins, signal, sys\n"
+        f"sys.argv = ['httpdyno', {verb!r}]\n"
+        "from httpdyno.cli import main\n"
+        "really = builtins.__import__\n"
+        "def interrupted(name, *more):\n"
+        "    if name.startswith('httpdyno.cli.'):\n"
+        "        signal.raise_signal(signal.SIGINT)\n"
+        "    return really(name, *more)\n"
+        "builtins.__import__ = interrupted\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

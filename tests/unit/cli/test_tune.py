@@ -1,6 +1,7 @@
 """`tune`, with a stand-in for the engine and a client whose throughput is known."""
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -13,28 +14,30 @@ from doubles.runs import NOON
 from guide_pages import first_cells, text_of
 from httpdyno.experiments.tune_table import tune_table
 from httpdyno.experiments.tuned import tuned_for
-from httpdyno.lab.room import Machine
+from httpdyno.lab.room import Pinning
 from httpdyno.stats import Standing
 from httpdyno.store import Tuned, WebIdentity, keep_tuned, open_run
 from httpdyno.subjects.definition import read_subject
 
 SCALES_UP_TO_SIX = """
 import os, sys, time
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 slots = min(int(os.environ["CONCURRENCY"]), 6)
 pause_s = float(open("pause").read()) if os.path.exists("pause") else 0.012
 lines = [line.strip() for line in sys.stdin]
-for at in range(0, len(lines), slots):
-    started = datetime.now(timezone.utc).isoformat(timespec="microseconds")
+began = datetime.now(timezone.utc)
+for step, at in enumerate(range(0, len(lines), slots)):
+    started = (began + step * timedelta(seconds=pause_s)).isoformat(timespec="microseconds")
     time.sleep(pause_s)
     for url in lines[at:at + slots]:
         print(f"{url},200,{started},{pause_s * 1000},13", flush=True)
 """
-"""A client in which six requests run side by side, and a seventh waits."""
+"""A client in which six requests run side by side, and a seventh waits; its times are those of an idle machine."""
 
 
 @pytest.fixture
-def given(make_subject: MakeSubject, subject_folders: Path) -> list[str]:
+def given(make_subject: MakeSubject, subject_folders: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setenv("FAKE_ENGINE_PROMPT", "1")
     make_subject("scales", SCALES_UP_TO_SIX)
     return ["scales", "--subjects", str(subject_folders), "--limit", "60"]
 
@@ -45,7 +48,9 @@ def found(given: list[str], subject_folders: Path, tmp_path: Path) -> Path:
     del given
     cache = tmp_path / "cache" / "httpdyno"
     web = WebIdentity("top-sites", 1, "0" * 32)
-    of = tuned_for(read_subject(subject_folders / "scales"), cache, Machine(), memory_bytes=None, web=web)
+    of = tuned_for(
+        read_subject(subject_folders / "scales"), cache, Pinning(), memory_bytes=None, link="direct", web=web
+    )
     return keep_tuned(cache, of, Tuned(5, 400.0, NOON, None))
 
 
@@ -124,12 +129,40 @@ def test_what_was_not_tuned_is_measured_with_its_own_and_that_is_said(
     ) in ended.err
 
 
+def test_what_was_found_over_a_link_is_for_that_link(
+    httpdyno: Command, given: list[str], subject_folders: Path, tmp_path: Path
+) -> None:
+    subject, web = read_subject(subject_folders / "scales"), WebIdentity("top-sites", 1, "0" * 32)
+    cache = tmp_path / "cache" / "httpdyno"
+    of = tuned_for(subject, cache, Pinning(), memory_bytes=None, link="rtt=40ms", web=web)
+    keep_tuned(cache, of, Tuned(5, 400.0, NOON, None))
+    used = httpdyno("bench", *given, "--link", "delay=20ms", "--concurrency", "auto", "--repeat", "1")
+    assert "scales: 5 in flight, as found on" in used.err
+    other = httpdyno("bench", *given, "--link", "lan", "--concurrency", "auto", "--repeat", "1")
+    assert "tune scales --link rtt=300us,rate=1gbit,queue=10ms would find the best" in other.err
+
+
+def test_what_was_found_for_a_version_of_http_is_for_that_version(
+    httpdyno: Command, given: list[str], subject_folders: Path, tmp_path: Path
+) -> None:
+    subject, web = read_subject(subject_folders / "scales"), WebIdentity("top-sites", 1, "0" * 32)
+    cache = tmp_path / "cache" / "httpdyno"
+    of = tuned_for(subject, cache, Pinning(), memory_bytes=None, link="direct", web=web, http_version="2")
+    keep_tuned(cache, of, Tuned(5, 400.0, NOON, None))
+    auto = ("--concurrency", "auto", "--repeat", "1")
+    assert "scales: 5 in flight, as found on" in httpdyno("bench", *given, "--http-version", "2", *auto).err
+    other = httpdyno("bench", *given, "--http-version", "1.1", *auto).err
+    assert "httpdyno tune scales --http-version 1.1 would find the best" in other
+
+
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
         (["--memory", "512MiB"], "not tuned on this machine for this web"),
+        (["--link", "lan"], "not tuned on this machine for this web"),
+        (["--link", "rtt=0"], None),
         (["--web", "plain"], "not tuned on this machine for this web"),
-        (["--cpus", "0"], "not tuned on this machine for this web"),
+        (["--cpus", "{cpu}"], "not tuned on this machine for this web"),
         (["--seed", "9"], None),
     ],
 )
@@ -137,6 +170,8 @@ def test_what_was_not_tuned_is_measured_with_its_own_and_that_is_said(
 def test_it_was_found_for_a_machine_and_a_web(
     httpdyno: Command, given: list[str], changed: list[str], reason: str | None
 ) -> None:
+    # Which CPUs there are differs between processes of tests that run side by side.
+    changed = [word.format(cpu=min(os.sched_getaffinity(0))) for word in changed]
     ended = httpdyno("bench", *given, *changed, "--concurrency", "auto", "--repeat", "1")
 
     assert ended.code == 0, ended.err
@@ -262,10 +297,10 @@ def test_a_run_is_resumed_by_its_own_verb(
     ("options", "line"),
     [
         ([], "tune: name the SUBJECT whose concurrency is to be found, such as go-net-http"),
-        (["nobody"], "no subject 'nobody'"),
+        (["nobody"], "no client 'nobody'"),
         (["scales", "--web", "live"], "tune: a search sends far too much to the real internet; tune on a web of ours"),
         (["scales", "--timeout", "soon"], "--timeout: 'soon'"),
-        (["scales", "--duration", "0"], "duration must be more than 0 seconds"),
+        (["scales", "--duration", "0"], "--duration: 0 is no time to measure in; write it like 10m"),
         (["scales", "--urls", "nowhere"], "--urls nowhere: cannot be read"),
         (["scales", "--resume", "latest"], "--resume: a SUBJECT cannot be given beside it"),
     ],

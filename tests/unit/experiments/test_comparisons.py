@@ -192,7 +192,7 @@ def test_one_run_twice_and_runs_of_two_experiments_are_refused(tmp_path: Path) -
     a, b = two(tmp_path, trials_of("go", BEFORE), trials_of("go", AFTER), experiment="cost")
     with pytest.raises(UsageError, match="are one run; compare one run with httpdyno compare 20261121T120000Z-bench"):
         against((a, replace(a, folder=a.folder / ".." / a.folder.name)))
-    with pytest.raises(UsageError, match="A is a run of bench, B one of cost: they answer different questions"):
+    with pytest.raises(UsageError, match="A is a run of bench, B one of cost; name two that answer the same question"):
         against((a, b), anyway=True)
 
 

@@ -55,6 +55,7 @@ def test_one_trial() -> None:
         "language": "Go",
         "method": "net/http",
         "concurrency": 125,
+        "http_version": "",
         "totalUrls": 10,
         "time": 1500,
         "avg": 13,
@@ -78,8 +79,11 @@ def test_one_trial() -> None:
         "peakMemory": 2048,
         "wireBytes": 1000,
         "connections": 4,
+        "http2": None,
         "wrong": 0,
         "verdict": "VALID",
+        "ceilingPerSec": None,
+        "ceilingLimit": None,
     }
     assert trial_notes([GOOD]) == ()
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from httpdyno.experiments.domain_list import DomainColumn, LeftOut, domain_column, host_name, read_domains
+from httpdyno.experiments.domain_list import DomainColumn, LeftOut, domain_column, host_name, is_table, read_domains
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,9 @@ from httpdyno.experiments.domain_list import DomainColumn, LeftOut, domain_colum
         ("1,com", DomainColumn(1, heading=False)),
         ("example.org,1", DomainColumn(0, heading=False)),
         ("https://www.example.org,1000", DomainColumn(0, heading=False)),
+        ("google.com;1", DomainColumn(0, heading=False, delimiter=";")),
+        ("rank;domain", DomainColumn(1, heading=True, delimiter=";")),
+        ("1\texample.org", DomainColumn(1, heading=False, delimiter="\t")),
         # Plain lists, also such as have commas.
         ("example.org", None),
         ("https://example.org/a,1", None),
@@ -35,6 +38,30 @@ from httpdyno.experiments.domain_list import DomainColumn, LeftOut, domain_colum
 )
 def test_the_first_line_tells_where_domains_stand(line: str, column: DomainColumn | None) -> None:
     assert domain_column(line) == column
+
+
+@pytest.mark.parametrize(
+    ("line", "table"),
+    [
+        ("1,google.com", True),
+        ("domain", True),
+        ("google.com;1", True),
+        # Nobody knows where its domains stand, but no URL is spelt like that.
+        ("example.org,foo", True),
+        ("place,who\n", True),
+        ("foo\tbar\texample.org", True),
+        ("https://example.org,foo", True),
+        ("example.org", False),
+        ("example.org:8443/a?b=c,d", False),
+        ("https://example.org/,1", False),
+        ("https://user,name@example.org/", False),
+        ("https://example.org?a;b", False),
+        ("two words", False),
+        ("", False),
+    ],
+)
+def test_the_first_line_tells_a_table_from_a_list(line: str, table: bool) -> None:
+    assert is_table(line) is table
 
 
 @pytest.mark.parametrize(
@@ -92,6 +119,12 @@ def test_a_scheme_that_is_named_is_kept() -> None:
         "http://a.example/",
         "https://b.example/",
     ]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_whatever_separates_the_columns(delimiter: str) -> None:
+    urls, _ = read(f"a.example{delimiter}1\nb.example{delimiter}2\n")
+    assert urls == ["https://a.example/", "https://b.example/"]
 
 
 def test_the_limit_counts_what_is_printed() -> None:

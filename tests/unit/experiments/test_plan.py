@@ -55,13 +55,13 @@ def test_a_trial_that_is_not_in_the_list_is_found() -> None:
     assert LISTED.unplanned([foreign]) is foreign
 
 
-def counting_up(seen: Sequence[Trial]) -> NextTrial | None:
+def counting_up(_subject: Subject, seen: Sequence[Trial]) -> NextTrial | None:
     number = len(seen)
     return NextTrial(Condition("tune", "plain", Workload(()), name=f"{number}"), "because") if number < 4 else None
 
 
 def test_a_search_chooses_by_what_is_there() -> None:
-    plan = SearchPlan(SUBJECTS[0], Condition("tune", "plain", Workload(())), 12, counting_up)
+    plan = SearchPlan((SUBJECTS[0],), Condition("tune", "plain", Workload(())), 12, counting_up)
 
     whole = carry_out(plan, [])
 
@@ -76,9 +76,35 @@ def test_a_search_chooses_by_what_is_there() -> None:
 
 
 def test_a_search_has_no_more_trials_than_it_may() -> None:
-    plan = SearchPlan(SUBJECTS[0], Condition("tune", "plain", Workload(())), 2, counting_up)
+    plan = SearchPlan((SUBJECTS[0],), Condition("tune", "plain", Workload(())), 2, counting_up)
 
     assert len(carry_out(plan, [])) == 2
+
+
+def counting_to_its_own(subject: Subject, seen: Sequence[Trial]) -> NextTrial | None:
+    ends = {"one": 2, "two": 4}[subject.id]
+    assert all(one.subject == subject.id for one in seen)
+    condition = Condition("tune", "plain", Workload(()), name=f"{len(seen)}")
+    return NextTrial(condition, "because") if len(seen) < ends else None
+
+
+def test_several_subjects_search_in_rounds_until_each_has_come_to_its_end() -> None:
+    plan = SearchPlan(tuple(SUBJECTS), Condition("tune", "plain", Workload(())), 20, counting_to_its_own, seed=3)
+
+    whole = carry_out(plan, [])
+
+    assert [(one.block, one.position) for one in whole] == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (3, 0)]
+    assert [{one.subject for one in whole if one.block == block} for block in range(4)] == [
+        {"one", "two"},
+        {"one", "two"},
+        {"two"},
+        {"two"},
+    ]
+    assert [one.condition for one in whole if one.subject == "two"] == ["0", "1", "2", "3"]
+    for count in range(len(whole) + 1):
+        assert carry_out(plan, whole[:count]) == whole
+        assert plan.unplanned(whole[:count]) is None
+    assert {one.subject.id for one in plan.left([])} == {"one", "two"}
 
 
 TUNE = Tune(Workload(Path("/urls")), start=16, web="plain", web_digest="d")

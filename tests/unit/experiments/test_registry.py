@@ -1,17 +1,19 @@
 """The experiments by name, and their metrics."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from doubles.trials import trial
 from httpdyno.errors import UnknownName, UnreadableRun
 from httpdyno.experiments.registry import definition_of, experiment_names
 from httpdyno.judge import find_metric
-from httpdyno.model import Direction, Trial
+from httpdyno.model import CapacitySummary, CostSummary, Direction, LatencySummary, ServiceSummary, Trial
 
 
 def test_every_name_leads_to_its_definition() -> None:
-    assert experiment_names() == ("bench", "tune")
+    assert experiment_names() == ("bench", "tune", "load", "capacity", "cost", "latency", "service")
     assert [definition_of(name).name for name in experiment_names()] == list(experiment_names())
 
 
@@ -40,3 +42,25 @@ def test_an_unknown_metric_is_refused_with_the_known_names() -> None:
 def test_a_definition_that_ranks_by_nothing_it_has_is_refused() -> None:
     with pytest.raises(UnknownName, match="no metric 'speed'"):
         replace(definition_of("bench"), ranked_by="speed")
+
+
+def test_an_experiment_tells_of_a_trial_what_it_found_there_and_nothing_of_none() -> None:
+    found: dict[str, tuple[dict[str, Any], str]] = {
+        "capacity": (
+            {"capacity": CapacitySummary(9, 0, 10**9, per_s=2000.4, response_p99_ns=12_300_000, held=True)},
+            "held: 2,000 a second, p99 12.3 ms",
+        ),
+        "latency": ({"latency": LatencySummary(1400, mean_ns=1_190_000.0)}, "1.19 ms a loop"),
+        "service": (
+            {"service": ServiceSummary(80, 0, p99_ns=2_010_000_000.0, held=False, why_not="late")},
+            "not held: late",
+        ),
+        "cost": ({"cost": CostSummary(10, cpu_per_document_ns=870_000.0)}, "10 documents, 870 us of CPU time each"),
+    }
+    for name in experiment_names():
+        told = definition_of(name).told
+        assert (told is not None) is (name in found)
+        if told is not None:
+            figures, words = found[name]
+            assert told(trial("a", 0)) is None
+            assert str(told(replace(trial("a", 0), **figures))).startswith(words)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
-from httpdyno.experiments.crawl import Crawl
+from httpdyno.experiments.crawl import Crawl, restore_crawl
 from httpdyno.experiments.schedule import schedule, usual_repeat
-from httpdyno.model import Condition, Subject, SubjectKind, Workload
+from httpdyno.model import Condition, Link, Subject, SubjectKind, Workload
 from httpdyno.store import WebIdentity
 
 CONDITION = Condition("crawl", "plain", Workload(()))
@@ -99,6 +99,14 @@ def test_a_crawl_is_one_condition() -> None:
     assert len(plans) == 6
     assert {plan.concurrency for plan in plans} == {7}
     assert crawl.webs() == (WebIdentity("plain", 5, "d"),)
+
+
+def test_a_crawl_of_before_there_were_links_goes_on_without_one() -> None:
+    crawl = Crawl(Workload(Path("/urls")), link="rtt=40ms,loss=1%", link_seed=5)
+    assert restore_crawl(crawl.settings(), crawl.webs(), Path("/urls")) == crawl
+    assert (crawl.condition.link, crawl.condition.link_seed) == (Link.parse("rtt=40ms,loss=1%"), 5)
+    older = {name: value for name, value in crawl.settings().items() if not name.startswith("link")}
+    assert restore_crawl(older, crawl.webs(), Path("/urls")).condition.link.direct
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Lists of URLs: what is made of each line."""
 
+import gzip
 import io
 from pathlib import Path
 
@@ -76,3 +77,36 @@ def test_lists_that_are_none_are_one_line(tmp_path: Path) -> None:
     ]:
         with pytest.raises(UsageError, match=said):
             urls_of_list(str(source), limit=None)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"1,google.com\n2,example.org\n", "a table of domains"),
+        (b"# made today\n\ngoogle.com;1\n", "a table of domains"),
+        (b"\xef\xbb\xbfdomain\nexample.org\n", "a table of domains"),
+        (b"example.org,foo\n", "a table of domains"),
+        (gzip.compress(b"example.org\n", mtime=0), "packed"),
+        (b"PK\x03\x04...", "packed"),
+    ],
+)
+def test_a_table_is_refused_with_what_makes_a_list_of_it(
+    content: bytes, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "top sites.csv"
+    source.write_bytes(content)
+    cure = f"this is {kind}, not a list of URLs; make one of it with: httpdyno urls"
+    with pytest.raises(UsageError) as refused:
+        urls_of_list(str(source), limit=None)
+    assert str(refused.value) == f"--urls {source}: {cure} '{source}' > urls.txt"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    with pytest.raises(UsageError) as refused:
+        urls_of_list("-", limit=None)
+    assert str(refused.value) == f"standard input: {cure} - > urls.txt"
+
+
+def test_a_list_with_commas_in_its_paths_is_one(tmp_path: Path) -> None:
+    source = tmp_path / "list"
+    source.write_bytes(b"https://a.example/1,b.example\nb.example,2\n")
+    with urls_of_list(str(source), limit=None) as urls:
+        assert urls.file.read_text() == "https://a.example/1,b.example\nhttps://b.example,2\n"

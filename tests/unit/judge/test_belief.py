@@ -9,7 +9,7 @@ from httpdyno.judge import believed, believed_trials
 from httpdyno.model import Outcome, Trial, Validity
 
 SPOILED = [Validity.GENERATOR_LIMITED, Validity.ORIGIN_LIMITED, Validity.LINK_LIMITED, Validity.UNSTEADY]
-FAILED = [outcome for outcome in Outcome if outcome not in {Outcome.OK, Outcome.INTERRUPTED}]
+FAILED = [outcome for outcome in Outcome if outcome not in {Outcome.OK, Outcome.INTERRUPTED, Outcome.REFUSED}]
 
 
 def five(**of_one: Any) -> list[Trial]:
@@ -20,6 +20,10 @@ def test_trials_that_went_well_count() -> None:
     assert believed(five())
     assert len(believed_trials(five())) == 5
     assert believed([trial("a", 0, 1, validity=None)])
+
+
+def test_a_link_that_missed_is_no_failure_of_the_subject() -> None:
+    assert believed(five(outcome=Outcome.REFUSED, validity=Validity.LINK_LIMITED))
 
 
 @pytest.mark.parametrize("validity", SPOILED)

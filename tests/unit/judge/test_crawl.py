@@ -3,7 +3,8 @@
 import polars as pl
 import pytest
 
-from httpdyno.judge import Ending, summarise_crawl
+from httpdyno.judge.crawl import summarise_crawl
+from httpdyno.judge.outcome import Ending
 from httpdyno.judge.verdict import VERDICTS
 from httpdyno.model import CrawlSummary
 

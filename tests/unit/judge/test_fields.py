@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from httpdyno.judge import read_lines
 from httpdyno.judge.fields import FIELDS, LONGEST_LINE, Block
+from httpdyno.judge.lines import read_lines
 
 TIME = "2024-10-21T12:00:00.000Z"
 PIECES = [

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from httpdyno.judge import Lines, lines, read_lines
+from httpdyno.judge import lines
+from httpdyno.judge.lines import Lines, read_lines
 
 TIME = "2024-10-21T12:00:00.000Z"
 NOON = 1729512000 * 10**9

@@ -2,8 +2,8 @@
 
 from doubles.trials import trial, trials_of
 from httpdyno.judge import trial_notes
-from httpdyno.judge.notes import unverified_notes
-from httpdyno.model import Outcome, Validity
+from httpdyno.judge.notes import unlimited_notes, unverified_notes
+from httpdyno.model import Counters, Outcome, Validity
 
 
 def test_reasons_that_differ_in_their_numbers_only_are_one_line() -> None:
@@ -46,3 +46,22 @@ def test_that_nobody_can_verify_answers_is_said_once_for_all() -> None:
     assert trial_notes(live) == ()
     assert unverified_notes(live) == ("UNVERIFIED: nobody knows; nobody is ranked",)
     assert unverified_notes(trials_of("a", [1.0])) == ()
+
+
+def test_a_limit_of_memory_that_nobody_keeps_is_told_once_for_all_with_its_reason() -> None:
+    def with_limit(reason: str | None) -> Counters:
+        by = None if reason else "cgroup-v2"
+        return Counters(memory_limit_bytes=2**31, memory_limit_enforced_by=by, memory_limit_reason=reason)
+
+    unlimited = [
+        trial(subject, block, counters=with_limit(f"/group/httpdyno-{block}: Permission denied"))
+        for subject in "ab"
+        for block in range(2)
+    ]
+    reason = "/group/httpdyno-0: Permission denied; see: httpdyno doctor"
+    assert unlimited_notes(unlimited) == (f"memory was not limited to 2.0 GiB: {reason}",)
+    limited = trial("a", 2, counters=with_limit(None))
+    assert unlimited_notes([*unlimited, limited, trial("a", 3)]) == (
+        f"memory was not limited to 2.0 GiB in 4 of 5 trials: {reason}",
+    )
+    assert unlimited_notes([limited, trial("a", 3)]) == ()

@@ -5,8 +5,9 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from httpdyno.judge import Ending, Judged, Lines, ending_from_report, outcome_of
-from httpdyno.judge.lines import LINE_COLUMNS
+from httpdyno.judge.lines import LINE_COLUMNS, Lines
+from httpdyno.judge.outcome import Ending, ending_from_report, outcome_of
+from httpdyno.judge.verdict import Judged
 from httpdyno.model import Outcome
 
 S = 10**9

@@ -39,6 +39,17 @@ def test_those_that_cannot_be_told_apart_share_ranks() -> None:
     assert ranking.metric == "rightPerSec"
 
 
+def test_one_whose_trials_scatter_does_not_stand_higher_for_it() -> None:
+    steady = scaled(FAST, 0.6, [0.001, -0.001, 0.0, 0.001, -0.001])
+    scattering = scaled(FAST, 0.5, [0.8, -0.6, 0.0, 0.7, -0.5])
+    ranking = rank(trials_of("fast", FAST) + trials_of("scattering", scattering) + trials_of("steady", steady), RIGHT)
+    assert [(standing.subject, standing.text) for standing in ranking.standings] == [
+        ("fast", "1-2"),
+        ("steady", "2-3"),
+        ("scattering", "1-3"),
+    ]
+
+
 def test_every_pair_is_there_once_with_its_ratio() -> None:
     ranking = rank(three(), RIGHT)
     pairs = {(comparison.subject, comparison.baseline): comparison for comparison in ranking.comparisons}

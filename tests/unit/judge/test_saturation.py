@@ -45,5 +45,5 @@ def test_only_false_errors_at_the_timeout_are_named() -> None:
             "cause": [None, None, None, "stall_tls"],
         }
     )
-    causes = name_timeouts(samples, timeout_ns=5 * SECOND)["cause"].to_list()
+    causes = name_timeouts(samples, TIMED_OUT_SATURATED, timeout_ns=5 * SECOND)["cause"].to_list()
     assert causes == [TIMED_OUT_SATURATED, None, None, "stall_tls"]

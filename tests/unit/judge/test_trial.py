@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from httpdyno.errors import EngineFailed
-from httpdyno.judge import Reference, Remains, judge_crawl, read_arrivals, read_expectations, trial_not_run
+from httpdyno.judge import Reference, Remains, judge_crawl, read_arrivals, read_expectations, trial_not_run, trial_notes
+from httpdyno.judge.validity import judge_validity
 from httpdyno.model import (
     Condition,
     ExplainedCase,
     KnownFailure,
+    Link,
     Outcome,
     Sample,
     Subject,
@@ -53,6 +55,59 @@ OUTPUT = b"""https://a.example/x,y,200,2024-10-21T12:00:00.000Z,20,300
 https://b.example,200,2024-10-21T12:00:00.000Z,20,3
 https://c.example,Timeout,2024-10-21T12:00:00.000Z,1000,
 """
+
+
+LINK = {
+    "spec": "rtt=40ms",
+    "seed": 1,
+    "up": {"delay_ns": 20_000_000, "packets": 0, "bytes": 0, "lost": 0, "dropped": 0},
+    "down": {"delay_ns": 20_000_000, "packets": 0, "bytes": 0, "lost": 0, "dropped": 0},
+    "measured": {"rtt_ns": {"count": 40, "p50": 43_000_000, "p99": 44_000_000}},
+    "verdict": "missed",
+    "reason": "asked for a round trip of 40 ms, measured 43 ms",
+}
+
+
+def test_a_trial_whose_link_missed_is_limited_by_it_and_no_fault_of_the_subject() -> None:
+    report = {"version": 1, "outcome": "link_limited", "reason": "link", "subject": {"wall_ns": 0}, "link": LINK}
+    judged = judge_crawl(PLAN, Remains(report, io.BytesIO()), reference())
+    trial = judged.trial
+    assert (trial.outcome, trial.validity, trial.validity_reason) == (
+        Outcome.REFUSED,
+        Validity.LINK_LIMITED,
+        "asked for a round trip of 40 ms, measured 43 ms",
+    )
+    assert trial.reason == trial.validity_reason
+    assert judge_validity(trial) == (trial.validity, trial.validity_reason)
+    assert trial.counters.link
+    assert (trial.counters.link.verdict, trial.counters.link.rtt_p50_ns) == ("missed", 43_000_000)
+    assert trial.counters.wall_ns is None
+    assert judged.samples.is_empty()
+    assert trial_notes([trial]) == ("LINK_LIMITED: asked for a round trip of 40 ms, measured 43 ms",)
+
+
+LATE_OUTPUT = b"""https://a.example/x,y,Timeout,2024-10-21T12:00:00.000Z,1000,
+https://b.example,Timeout,2024-10-21T12:00:00.000Z,1000,
+https://c.example,Timeout,2024-10-21T12:00:00.000Z,1000,
+"""
+
+
+@pytest.mark.parametrize(
+    ("link", "explained"),
+    [("direct", 0), ("rtt=16ms", 0), ("rtt=17ms", 1), ("rate=1gbit", 1), ("down.loss=0.1%", 1)],
+)
+def test_a_timeout_that_the_link_may_be_the_cause_of_is_no_mistake(link: str, explained: int) -> None:
+    plan = replace(PLAN, condition=replace(PLAN.condition, link=Link.parse(link)))
+    trial = judge_crawl(plan, Remains(REPORT, io.BytesIO(LATE_OUTPUT)), reference()).trial
+    assert trial.tally
+    assert (trial.tally.false_error, trial.tally.right) == (1, 2), "it is no right answer either"
+    assert trial.tally.explained == explained
+    assert [case.case for case in trial.tally.explained_cases] == ["timeout_over_link"] * explained
+    # Of an error that came before its time, the link is no cause.
+    early = LATE_OUTPUT.replace(b"000Z,1000,", b"000Z,500,")
+    hasty = judge_crawl(plan, Remains(REPORT, io.BytesIO(early)), reference()).trial
+    assert hasty.tally
+    assert hasty.tally.explained == 0
 
 
 def reference() -> Reference:

@@ -4,87 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from httpdyno.judge import Finding, Rule, findings, judge_validity
-from httpdyno.judge.validity import RULES
-from httpdyno.model import Counters, CpuTime, CrawlSummary, Outcome, Tally, ThroughputPoint, Trial, Validity
-
-MS = 1_000_000
-S = 1000 * MS
-BIN = 200 * MS
-ENGINE = CpuTime(0, "engine", 3 * S, 0, 10 * S, 0)
-SUBJECT = CpuTime(1, "subject", 6 * S, 0, 10 * S, 0)
-COUNTERS = Counters(
-    wall_ns=10 * S,
-    cpu_user_ns=4 * S,
-    cpu_system_ns=2 * S,
-    sent_bytes=1000,
-    received_bytes=1_000_000,
-    engine_cpu_user_ns=S,
-    engine_cpu_system_ns=S,
-    cpus=(ENGINE, SUBJECT),
-    memory_pressure_us=0,
-    io_pressure_us=0,
-    throttled_ns=0,
-    lateness_count=1000,
-    lateness_mean_ns=50_000,
-    origin_waiting_ns=10 * MS,
-    throughput=tuple(ThroughputPoint((number + 1) * BIN, 20) for number in range(50)),
-)
-HONEST = Trial(
-    trial=0,
-    block=0,
-    position=0,
-    experiment="bench",
-    condition="",
-    subject="x",
-    language="X",
-    method="x",
-    version=None,
-    concurrency=10,
-    web="plain",
-    seed=1,
-    link="direct",
-    timeout_ns=5 * S,
-    keepalive=True,
-    check="",
-    http_version="",
-    urls_given=1000,
-    outcome=Outcome.OK,
-    summary=CrawlSummary(urls=1000, time_ns=10 * S, exhausted_ns=10 * S, max_ns=100 * MS, p50_ns=10.0 * MS),
-    tally=Tally(right=1000),
-    counters=COUNTERS,
-)
-
-
-def with_counters(**changes: object) -> Trial:
-    return replace(HONEST, counters=replace(COUNTERS, **changes))  # type: ignore[arg-type]
-
-
-def with_summary(trial: Trial, **changes: object) -> Trial:
-    assert trial.summary
-    return replace(trial, summary=replace(trial.summary, **changes))  # type: ignore[arg-type]
-
-
-def finding(trial: Trial, name: str) -> Finding:
-    (found,) = [found for found in findings(trial) if found.rule.name == name]
-    return found
-
-
-def paced(*answers: int, **summary: object) -> Trial:
-    """A trial that lasts as long as these bins."""
-    length_ns = len(answers) * BIN
-    trial = with_counters(throughput=bins(*answers), wall_ns=length_ns)
-    return with_summary(trial, **({"exhausted_ns": length_ns} | summary))
-
-
-def bins(*answers: int) -> tuple[ThroughputPoint, ...]:
-    return tuple(ThroughputPoint((number + 1) * BIN, count) for number, count in enumerate(answers))
+from doubles.honest_trial import BIN, ENGINE, HONEST, MS, SUBJECT, S, bins, finding, with_counters, with_summary
+from httpdyno.judge.validity import RULES, Rule, findings, judge_validity
+from httpdyno.model import Counters, CpuTime, Outcome, ServiceSummary, Tally, Trial, Validity
 
 
 def test_an_honest_trial_meets_every_rule() -> None:
     assert judge_validity(HONEST) == (Validity.VALID, None)
     judged = {found.rule.name: found.passed for found in findings(HONEST)}
     assert judged.pop("link_rate") is None
+    assert judged.pop("link_lateness") is None
+    assert judged.pop("link_unread") is None
+    assert judged.pop("web_ceiling") is None
     assert all(judged.values())
     assert "generator_cpu" not in judged
 
@@ -106,7 +37,7 @@ STOLEN = replace(SUBJECT, steal_ns=6 * S // 10)
         (with_counters(origin_waiting_ns=3 * S), "origin_waiting", Validity.ORIGIN_LIMITED, 30, "for 30 % of the time"),
         (with_counters(cpus=(BUSY_ENGINE, SUBJECT)), "origin_cpu_busy", Validity.ORIGIN_LIMITED, 96, "in use for 96 %"),
         (with_counters(lateness_mean_ns=300_000), "origin_lateness", Validity.ORIGIN_LIMITED, 2, "0.30 ms in 10.0 ms"),
-        (replace(HONEST, link="rtt=1ms,rate=800000bit"), "link_rate", Validity.LINK_LIMITED, 100, "carried 100 %"),
+        (replace(HONEST, link="rtt=1ms,rate=800kbit"), "link_rate", Validity.LINK_LIMITED, 100, "carried 100 %"),
         (with_counters(throttled_ns=2 * S), "throttling", Validity.UNSTEADY, 20, "stopped the trial's programs for 20"),
         (with_counters(cpus=(ENGINE, STOLEN)), "steal", Validity.UNSTEADY, 6, "took 6 % of a CPU's time"),
         (
@@ -145,10 +76,36 @@ def test_what_breaks_a_rule_is_found(trial: Trial, rule: str, validity: Validity
 
 
 def test_a_load_generator_out_of_breath_is_the_generators_fault() -> None:
-    saturated = replace(with_counters(engine_cpu_user_ns=8 * S), experiment="service")
+    busy = ServiceSummary(answers=100, errors=0, generator_cpu_ns=9 * S, generator_wall_ns=10 * S)
+    saturated = replace(HONEST, experiment="service", service=busy)
     validity, reason = judge_validity(saturated)
     assert validity is Validity.GENERATOR_LIMITED
     assert reason == "the load generator used 90 % of its CPU time; from 85 % on it sets the pace"
+
+
+def test_a_generator_that_spins_is_not_at_work() -> None:
+    spinning = ServiceSummary(
+        answers=100, errors=0, generator_cpu_ns=10 * S, generator_wall_ns=10 * S, generator_busy_share=0.2
+    )
+    assert judge_validity(replace(HONEST, experiment="service", service=spinning)) == (Validity.VALID, None)
+    busy = replace(spinning, generator_busy_share=0.9)
+    assert judge_validity(replace(HONEST, experiment="service", service=busy))[0] is Validity.GENERATOR_LIMITED
+
+
+@pytest.mark.parametrize(
+    ("lag_ns", "overhead_ns", "validity"),
+    [
+        (600_000, 20 * MS, Validity.VALID),
+        (3 * MS, 20 * MS, Validity.GENERATOR_LIMITED),
+        # What a timer may be late by is no lag, however small the overhead is.
+        (100_000, 100_000, Validity.VALID),
+        (3 * MS, 0, Validity.VALID),
+        (None, 20 * MS, Validity.VALID),
+    ],
+)
+def test_a_generator_that_sends_late_measures_itself(lag_ns: int | None, overhead_ns: int, validity: Validity) -> None:
+    late = ServiceSummary(answers=100, errors=0, send_lag_p99_ns=lag_ns, overhead_p99_ns=float(overhead_ns))
+    assert judge_validity(replace(HONEST, experiment="service", service=late))[0] is validity
 
 
 @pytest.mark.parametrize(
@@ -232,8 +189,8 @@ def test_what_is_not_known_is_not_judged_and_says_why() -> None:
 def test_shares_of_a_very_short_trial_are_not_judged() -> None:
     unjudged = {found.rule.name for found in findings(SHORT) if found.passed is None}
     assert unjudged == {
-        "origin_cpu", "origin_waiting", "origin_cpu_busy", "origin_lateness", "link_rate", "steal", "foreign_cpu",
-        "memory_pressure", "io_pressure", "drift",
+        "origin_cpu", "origin_waiting", "origin_cpu_busy", "origin_lateness", "web_ceiling", "link_rate",
+        "link_lateness", "link_unread", "steal", "foreign_cpu", "memory_pressure", "io_pressure", "drift",
     }  # fmt: skip
     assert "4 of 30 bins of 200 ms" in finding(SHORT, "drift").text
 
@@ -243,34 +200,11 @@ def test_a_kernel_without_pressure_is_told_of() -> None:
     assert (found.passed, found.text) == (None, "not judged: this kernel keeps no pressure stall information (PSI)")
 
 
-DECLINE = (*[60] * 50, *[60 - number for number in range(50)])
-FILLING = (*range(100, 50, -2), *[50] * 30)
-
-
-@pytest.mark.parametrize(
-    ("trial", "passed"),
-    [
-        (paced(*[50, 51] * 50), True),
-        (paced(*DECLINE), False),
-        (paced(*[50] * 50, *[30] * 50), False),
-        # Slow until it knows its way: a warm-up of 4 s of 20 s.
-        (paced(*[10] * 20, *[50] * 80), True),
-        # The list was exhausted before it fell off.
-        (paced(*DECLINE, exhausted_ns=10 * S), True),
-        # In the first 5 s the places filled with URLs that never answer.
-        (paced(*FILLING, max_ns=5 * S), True),
-        (paced(*FILLING), False),
-        # Starting up is no drift.
-        (paced(*[0] * 50, *[50] * 50), True),
-        (paced(*[0] * 50), None),
-        (paced(*[50] * 29), None),
-        (with_counters(throughput=()), None),
-        # The deadline cut it: there is no last URL.
-        (paced(*DECLINE, exhausted_ns=None), False),
-    ],
-)
-def test_a_drift_is_told_from_what_looks_like_one(trial: Trial, *, passed: bool | None) -> None:
-    assert finding(trial, "drift").passed is passed
+def test_a_trial_that_was_refused_keeps_its_reason() -> None:
+    refused = replace(
+        HONEST, outcome=Outcome.REFUSED, reason="off", validity=Validity.LINK_LIMITED, validity_reason="off"
+    )
+    assert (judge_validity(refused), findings(refused)) == ((Validity.LINK_LIMITED, "off"), ())
 
 
 def test_every_rule_has_a_name_of_its_own_and_a_sentence_that_can_be_filled_in() -> None:
@@ -292,9 +226,10 @@ def test_rules_hold_where_they_apply() -> None:
         return {name for name in rules if name.startswith(("origin_", "generator_", "link_"))}
 
     origin = {"origin_cpu", "origin_waiting", "origin_cpu_busy", "origin_lateness"}
-    assert limited(names("bench")) == {*origin, "link_rate"}
-    assert limited(names("capacity")) == origin
-    assert limited(names("service")) == {"generator_cpu", "link_rate"}
-    assert "drift" not in names("conformance")
+    emulated = {"link_lateness", "link_unread"}
+    assert limited(names("bench")) == {*origin, "link_rate", *emulated}
+    assert limited(names("capacity")) == {*origin, *emulated}
+    assert limited(names("service")) == {"generator_cpu", "generator_late", "link_rate", *emulated}
+    assert "drift" not in names("cost")
     anywhere = Rule("x", Validity.UNSTEADY, 1, "%", "", "", RULES[0].read)
     assert anywhere.applies_to("anything")

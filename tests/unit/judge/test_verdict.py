@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from httpdyno.judge import Expectations, Judged, Reference, expectations_unknown, judge_samples
+from httpdyno.judge import Expectations, Reference, expectations_unknown
 from httpdyno.judge.arrival import DONE_SLACK_NS, Claims, Requests, seen_within
 from httpdyno.judge.expectations import EXPECTED
 from httpdyno.judge.lines import LINE_COLUMNS
+from httpdyno.judge.verdict import Judged, judge_samples
 
 MS = 10**6
 T = 1_729_512_000 * 10**9
@@ -60,6 +61,7 @@ def judge(
 PAGE: Due = (URL, "status", 200, 300, None, 1)
 STALL: Due = (URL, "error", None, None, "stall_tls", 0)
 GREY: Due = (URL, "either", 200, 300, "slow", 1)
+LIE: Due = (URL, "error", None, None, "check_failed", 1)
 SEEN, ELSEWHEN = (URL + "/", 10, 20), (URL + "/", 900, 910)
 
 
@@ -83,6 +85,12 @@ SEEN, ELSEWHEN = (URL + "/", 10, 20), (URL + "/", 900, 910)
         ((URL, "AnyName", 0, 1, 7), STALL, None, "right"),
         ((URL, "200", 0, 50, 300), STALL, None, "missed_error"),
         ((URL, "Timeout", 0, 8000, None), STALL, None, "late"),
+        # the content is wrong, and only that
+        ((URL, "CheckFailed", 0, 50, 300), LIE, SEEN, "right"),
+        ((URL, "200", 0, 50, 300), LIE, SEEN, "missed_error"),
+        ((URL, "Timeout", 0, 50, None), LIE, SEEN, "false_error"),
+        ((URL, "CheckFailed", 0, 1201, 300), LIE, SEEN, "late"),
+        ((URL, "CheckFailed", 0, 50, 300), PAGE, SEEN, "false_error"),
         ((URL, "ResetByPeer", 0, 50, None), (URL, "error", None, None, "reset_mid_body", 1), None, "right"),
         # either is accepted
         ((URL, "Timeout", 0, 1000, None), GREY, None, "right"),
@@ -126,6 +134,15 @@ def test_verdicts(line: Line, due: Due, request_: tuple[str, int, int] | None, v
 def test_a_claimed_stretch_is_as_exact_as_its_digits(precision_ns: int, at: int, verdict: str) -> None:
     lines = printed((URL, "200", 100, 50, 300), precision_ns=precision_ns)
     assert judge(lines, expected(PAGE), arrived((URL + "/", at, at))).samples["verdict"].to_list() == [verdict]
+
+
+@pytest.mark.parametrize(("bound_ns", "verdict"), [(0, "wrong_time"), (50 * MS, "wrong_time"), (60 * MS, "right")])
+def test_the_stamps_of_another_machine_are_held_to_no_more_than_is_known(bound_ns: int, verdict: str) -> None:
+    # Claimed from 100 to 150 ms with the precision of one; it arrived at 40.
+    due, log = expected(PAGE), arrived((URL + "/", 40, 45))
+    reference = Reference(due, log, clock_bound_ns=bound_ns)
+    judged = judge_samples(printed((URL, "200", 100, 50, 300)), reference, timeout_ns=TIMEOUT)
+    assert judged.samples["verdict"].to_list() == [verdict]
 
 
 def test_a_client_that_does_not_count_reading_the_content_claims_a_wrong_time() -> None:

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.lab.cool_down import LONGEST_S, WINDOW_S, CoolDown, Pause, disturbance, quieter
-from httpdyno.lab.load import Load, Snapshot
+from httpdyno.lab.machine_use import MachineUse, Snapshot
 
-QUIET = Load({0: 0.02, 1: 0.0}, {"io": 0.0, "memory": 0.0}, 0)
+QUIET = MachineUse({0: 0.02, 1: 0.0}, {"io": 0.0, "memory": 0.0}, 0)
 WINDOW_NS = int(WINDOW_S * 1e9)
 
 shares = st.floats(0, 1)
-loads = st.builds(
-    Load,
+uses = st.builds(
+    MachineUse,
     st.dictionaries(st.integers(0, 3), shares),
     st.dictionaries(st.sampled_from(["io", "memory"]), shares),
     st.none() | st.integers(0, 9),
@@ -22,34 +22,34 @@ loads = st.builds(
 
 
 @pytest.mark.parametrize(
-    ("load", "reason"),
+    ("use", "reason"),
     [
         (QUIET, None),
-        (Load({0: 0.22}), None),
-        (Load({0: 0.02, 1: 0.45}), "CPU 1 was 45% busy"),
-        (Load({0: 0.23}, {"io": 0.5}), "CPU 0 was 23% busy"),
-        (Load({}, {"io": 0.5}), "io made others wait for 50% of the time"),
-        (Load({}, {"memory": 0.2}), None),
-        (Load({}, {}, 1), "1 socket had lost their process"),
-        (Load({}, {}, 3), "3 sockets had lost their process"),
-        (Load({}), None),
+        (MachineUse({0: 0.22}), None),
+        (MachineUse({0: 0.02, 1: 0.45}), "CPU 1 was 45% busy"),
+        (MachineUse({0: 0.23}, {"io": 0.5}), "CPU 0 was 23% busy"),
+        (MachineUse({}, {"io": 0.5}), "io made others wait for 50% of the time"),
+        (MachineUse({}, {"memory": 0.2}), None),
+        (MachineUse({}, {}, 1), "1 socket had lost their process"),
+        (MachineUse({}, {}, 3), "3 sockets had lost their process"),
+        (MachineUse({}), None),
     ],
 )
-def test_what_counts_as_a_disturbance(load: Load, reason: str | None) -> None:
-    assert disturbance(load, QUIET) == reason
+def test_what_counts_as_a_disturbance(use: MachineUse, reason: str | None) -> None:
+    assert disturbance(use, QUIET) == reason
 
 
-@given(loads)
-def test_what_is_usual_disturbs_nobody(load: Load) -> None:
-    assert disturbance(load, load) is None
+@given(uses)
+def test_what_is_usual_disturbs_nobody(use: MachineUse) -> None:
+    assert disturbance(use, use) is None
 
 
-@given(loads, loads)
-def test_the_quieter_of_two_is_below_both(one: Load, other: Load) -> None:
+@given(uses, uses)
+def test_the_quieter_of_two_is_below_both(one: MachineUse, other: MachineUse) -> None:
     lower = quieter(one, other)
     assert lower == quieter(other, one)
     assert quieter(lower, one) == lower
-    assert all(lower.busy[cpu] <= share for load in (one, other) for cpu, share in load.busy.items())
+    assert all(lower.busy[cpu] <= share for use in (one, other) for cpu, share in use.busy.items())
     assert set(lower.stalled) == {*one.stalled, *other.stalled}
 
 
@@ -74,8 +74,10 @@ class Machine:
         self.busy += round(self.share * 100)
         self.all += 100
 
-    def cool_down(self) -> CoolDown:
-        return CoolDown(self.read, pause=self.pause, stop=lambda: self.stopped, tell=self.told.append)
+    def cool_down(self, longest_s: float = LONGEST_S) -> CoolDown:
+        return CoolDown(
+            self.read, longest_s=longest_s, pause=self.pause, stop=lambda: self.stopped, tell=self.told.append
+        )
 
 
 def test_a_machine_that_is_quiet_costs_one_look() -> None:
@@ -92,6 +94,14 @@ def test_load_is_waited_for_as_long_as_it_lasts() -> None:
     cool_down.learn()
     assert cool_down.wait() == Pause(3 * WINDOW_NS, "CPU 0 was 50% busy")
     assert machine.told == ["CPU 0 was 80% busy", "CPU 0 was 50% busy"]
+
+
+def test_between_short_trials_it_looks_for_a_shorter_time_and_gives_up_sooner() -> None:
+    machine = Machine([0.0, 0.0, 0.8])
+    cool_down = machine.cool_down(1.2)
+    cool_down.learn()
+    assert cool_down.wait() == Pause(120_000_000, None)
+    assert cool_down.wait() == Pause(1_200_000_000, "CPU 0 was 80% busy, still")
 
 
 def test_what_others_do_all_the_time_is_not_waited_for() -> None:

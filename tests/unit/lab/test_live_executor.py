@@ -12,7 +12,7 @@ from httpdyno.judge import JudgedTrial
 from httpdyno.lab import live_client
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.live_executor import LiveExecutor
-from httpdyno.lab.room import Machine
+from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, Outcome, TrialPlan, Validity, Workload
 from httpdyno.subjects.builder import BuildOutcome, build_subjects
@@ -40,7 +40,7 @@ def run(program: str, make_subject: MakeSubject, tmp_path: Path, urls: ScratchFi
     workload = Workload((), timeout_s=float(str(fields.pop("timeout_s", 5.0))))
     condition = Condition("bench", "live", workload, **fields)  # type: ignore[arg-type]
     with Interruption() as interruption:
-        return LiveExecutor(builds, urls, Machine(), interruption).run(TrialPlan(0, 0, 0, subject, condition))
+        return LiveExecutor(builds, urls, Pinning(), interruption).run(TrialPlan(0, 0, 0, subject, condition))
 
 
 def test_answers_are_counted_and_not_judged(make_subject: MakeSubject, tmp_path: Path, urls: ScratchFile) -> None:
@@ -87,5 +87,5 @@ def test_a_subject_that_was_not_built_says_why(make_subject: MakeSubject, urls: 
     builds = {"one": BuildOutcome(subject, error=SubjectUnavailable("needs nothing that exists"))}
     plan = TrialPlan(0, 0, 0, subject, Condition("bench", "live", Workload(())))
     with Interruption() as interruption:
-        trial = LiveExecutor(builds, urls, Machine(), interruption).run(plan).trial
+        trial = LiveExecutor(builds, urls, Pinning(), interruption).run(plan).trial
     assert (trial.outcome, trial.reason) == (Outcome.UNAVAILABLE, "needs nothing that exists")

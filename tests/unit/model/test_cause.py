@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from httpdyno.errors import InvalidValue
+from httpdyno.judge.distance import TIMED_OUT_OVER_LINK
 from httpdyno.judge.saturation import TIMED_OUT_SATURATED
 from httpdyno.model import KnownFailure, Subject, SubjectKind
 from httpdyno.model.cause import CASES, CLAIMS, FAULTS, HAZARDS, JUDGED_CAUSES, WEB_CAUSES
@@ -20,14 +21,14 @@ def test_faults_are_those_of_the_engine() -> None:
 
 
 def test_other_causes_are_those_that_the_engine_documents() -> None:
-    source = (WEB / "expect.rs").read_text(encoding="utf-8")
+    source = (WEB / "expectation.rs").read_text(encoding="utf-8")
     for said, names in (("A fault's name, or", WEB_CAUSES), ("known to get wrong:", HAZARDS)):
         (line,) = re.findall(rf"///.* ?{said} (.*)\.\n", source)
         assert set(re.findall(r"`(\w+)`", line)) == set(names)
 
 
 def test_the_judge_and_the_probe_use_these_names() -> None:
-    assert JUDGED_CAUSES == (TIMED_OUT_SATURATED,)
+    assert (TIMED_OUT_SATURATED, TIMED_OUT_OVER_LINK.case) == JUDGED_CAUSES
     subject = Subject("a", SubjectKind.CLIENT, "C", "c", Path("a"), ("./a",))
     assert tuple(case.claim for case in probe_cases(subject)) == CLAIMS
 

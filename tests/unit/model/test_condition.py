@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model import Condition, KnownFailure, Link, Subject, SubjectKind, TrialPlan, Workload
+from httpdyno.model import Condition, KnownFailure, Subject, SubjectKind, TrialPlan, UrlSeries, Workload
 
 SUBJECT = Subject(
     "go-net-http", SubjectKind.CLIENT, "Go", "net/http", Path("go-net-http"), ("./main",), concurrency=125
@@ -37,33 +37,20 @@ def test_a_timeout_that_nothing_can_meet_is_refused(timeout: float) -> None:
 
 @pytest.mark.parametrize("user_agent", ["a\r\nInjected: 1", "a\0", "\x1b[2J", "a\x7f", "\udcff"])
 def test_a_user_agent_that_no_header_carries_is_refused(user_agent: str) -> None:
-    with pytest.raises(InvalidValue, match="user agent"):
+    with pytest.raises(InvalidValue, match="--user-agent"):
         Workload((), user_agent=user_agent)
 
 
 @pytest.mark.parametrize("deadline", [0, -1, float("nan")])
 def test_a_deadline_before_everything_is_refused(deadline: float) -> None:
-    with pytest.raises(InvalidValue, match="duration must be more than 0 seconds"):
+    with pytest.raises(InvalidValue, match="is no time to measure in; write it like 10m"):
         Condition("bench", "plain", Workload(()), deadline_s=deadline)
 
 
-@pytest.mark.parametrize(
-    ("link", "text"),
-    [
-        (Link(), "direct"),
-        (Link(round_trip_ns=40_000_000), "rtt=40ms"),
-        (Link(500_000, 1_000_000, 0.001), "rtt=0.5ms,rate=1000000bit,loss=0.1%"),
-    ],
-)
-def test_a_link_writes_itself_as_on_the_command_line(link: Link, text: str) -> None:
-    assert str(link) == text
-    assert link.direct is (text == "direct")
-
-
-@pytest.mark.parametrize("arguments", [(-1, None, 0.0), (0, 0, 0.0), (0, None, 1.1)])
-def test_an_impossible_link_is_refused(arguments: tuple[int, int | None, float]) -> None:
-    with pytest.raises(InvalidValue, match="link"):
-        Link(*arguments)
+@pytest.mark.parametrize("seed", [-1, 2**64])
+def test_a_seed_that_the_engine_cannot_take_is_refused(seed: int) -> None:
+    with pytest.raises(InvalidValue, match="--link-seed"):
+        Condition("bench", "plain", Workload(()), link_seed=seed)
 
 
 def test_a_plan_takes_the_concurrency_of_its_condition_else_of_its_subject() -> None:
@@ -84,3 +71,15 @@ def test_a_known_failure_is_found_by_its_case() -> None:
     subject = replace(SUBJECT, known_failures=(failure,))
     assert subject.known_failure("stall_tls") is failure
     assert subject.known_failure("refused") is None
+
+
+def test_a_series_of_urls_is_numbered_from_0() -> None:
+    assert UrlSeries("http://a.example/bytes/9?n=", 3).lines() == (
+        "http://a.example/bytes/9?n=0\nhttp://a.example/bytes/9?n=1\nhttp://a.example/bytes/9?n=2\n"
+    )
+
+
+@pytest.mark.parametrize(("prefix", "count"), [("http://a.example/?n=", 0), ("", 1), ("http://a.example/\n", 1)])
+def test_a_series_that_is_no_list_is_refused(prefix: str, count: int) -> None:
+    with pytest.raises(InvalidValue):
+        UrlSeries(prefix, count)

@@ -3,7 +3,18 @@
 import pytest
 
 from httpdyno.errors import EngineFailed
-from httpdyno.model import Count, CpuTime, MemoryPoint, ThroughputPoint, counters_from_report
+from httpdyno.model import (
+    Count,
+    Counters,
+    CpuTime,
+    LinkCounters,
+    MemoryPoint,
+    PathCounters,
+    ThroughputPoint,
+    counters_from_report,
+    flatten,
+    restore,
+)
 
 REPORT = {
     "version": 1,
@@ -65,6 +76,57 @@ def test_every_part_of_a_report_has_its_counter() -> None:
     assert (counters.lateness_count, counters.lateness_mean_ns, counters.lateness_p99_ns) == (12, 5, 2)
     assert (counters.throttled_ns, counters.origin_waiting_ns) == (4, 15)
     assert counters.throughput == (ThroughputPoint(200_000_000, 12),)
+
+
+LINK = {
+    "spec": "rtt=40ms,down.rate=1gbit,queue=100ms",
+    "seed": 7,
+    "mtu": 1500,
+    "rtt_ns": 40_000_000,
+    "up": {"packets": 1, "bytes": 2, "super_packets": 3, "lost": 4, "dropped": 5, "unread": 14, "waited_max_ns": 6}
+    | {"lateness_ns": {"count": 1, "p50": 7, "p99": 8, "p99_9": 9, "max": 10}},
+    "down": {"packets": 11, "bytes": 12},
+    "offload": {"longest_bytes": 12500, "why": "bounded"},
+    "cpu": 2,
+    "cpu_shared": False,
+    "cpu_time_ns": 13,
+    "measured": {
+        "rtt_ns": {"count": 40, "min": 1, "p50": 40_020_000, "p99": 40_100_000, "max": 2},
+        "up": {"goodput_bits_per_s": None, "expected_bits_per_s": None},
+        "down": {"goodput_bits_per_s": 9.6e8, "expected_bits_per_s": 9.8e8},
+    },
+    "verdict": "held",
+    "reason": None,
+}
+
+
+def test_a_link_has_its_figures() -> None:
+    link = counters_from_report({**REPORT, "link": LINK, "transport": {"tcp_rmem_max_bytes": 6291456}}).link
+    assert link == LinkCounters(
+        seed=7,
+        verdict="held",
+        rtt_p50_ns=40_020_000,
+        rtt_p99_ns=40_100_000,
+        up=PathCounters(1, 2, 3, 4, 5, 14, 6, 7, 8, 10),
+        down=PathCounters(11, 12, goodput_bits_per_s=9.6e8, goodput_expected_bits_per_s=9.8e8),
+        offload_bytes=12500,
+        offload_reason="bounded",
+        cpu=2,
+        cpu_shared=False,
+        cpu_time_ns=13,
+    )
+    assert counters_from_report({**REPORT, "link": None}).link is None
+    unchecked = counters_from_report({**REPORT, "link": {**LINK, "measured": None, "verdict": "unchecked"}}).link
+    assert unchecked
+    assert (unchecked.rtt_p50_ns, unchecked.down.goodput_bits_per_s, unchecked.down.bytes) == (None, None, 12)
+
+
+def test_figures_of_a_link_survive_the_columns_of_a_record() -> None:
+    counters = counters_from_report({**REPORT, "link": LINK})
+    values = flatten(counters)
+    assert (values["link_rtt_p50_ns"], values["link_down_bytes"], values["link_up_lost"]) == (40_020_000, 12, 4)
+    assert restore(Counters, values) == counters
+    assert restore(Counters, flatten(counters_from_report(REPORT))).link is None
 
 
 def test_a_trial_without_an_origin_has_no_counters_of_one() -> None:

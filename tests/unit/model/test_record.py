@@ -9,11 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.model import (
+    CapacityPoint,
+    CapacitySummary,
     Count,
     Counters,
     CpuTime,
     CrawlSummary,
     Field,
+    Loop,
     MemoryPoint,
     Outcome,
     Sample,
@@ -114,6 +117,22 @@ _COUNTERS = st.builds(
     statuses=_optional(st.lists(st.builds(Count, st.text(), st.integers(0, 9))).map(tuple)),
     out_of_memory=_optional(st.booleans()),
 )
+_POINTS = st.builds(
+    CapacityPoint,
+    *[st.integers(0, 10**10)] * 3,
+    rate_bits_per_s=_optional(st.integers(1, 10**12)),
+    queue_ns=_optional(st.integers(0, 10**9)),
+    concurrency=st.integers(1, 1000),
+    loop=st.sampled_from(Loop),
+    target_per_s=st.floats(1e-3, 1e6),
+)
+_SUMMARIES = st.builds(
+    CapacitySummary,
+    *[st.integers(0, 10**10)] * 3,
+    per_s=_optional(st.floats(0, 1e9)),
+    held=_optional(st.booleans()),
+    why_not=_optional(st.text()),
+)
 TRIALS = st.builds(
     Trial,
     *[st.integers(0, 9)] * 3,
@@ -134,6 +153,8 @@ TRIALS = st.builds(
     summary=_optional(st.builds(CrawlSummary, urls=st.integers(0, 9), mean_ns=_optional(st.floats(0, 1e9)))),
     tally=_optional(st.builds(Tally, right=st.integers(0, 9))),
     counters=_COUNTERS,
+    capacity_point=_optional(_POINTS),
+    capacity=_optional(_SUMMARIES),
 )
 
 

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model import format_exact, format_size, format_span, parse_duration_ns, parse_size_bytes
+from httpdyno.model import (
+    format_exact,
+    format_rate,
+    format_size,
+    format_span,
+    parse_duration_ns,
+    parse_rate_bits_per_s,
+    parse_size_bytes,
+)
 
 
 @pytest.mark.parametrize(
@@ -127,3 +135,35 @@ def test_spans_are_written_no_finer_than_they_can_be_foreseen(seconds: float, te
 def test_what_is_no_span_is_refused(seconds: float) -> None:
     with pytest.raises(InvalidValue, match="is no stretch of time"):
         format_span(seconds)
+
+
+@pytest.mark.parametrize(
+    ("text", "bits_per_s", "shown"),
+    [
+        ("1gbit", 10**9, "1 Gbit/s"),
+        ("2.5Gbit/s", 2_500_000_000, "2.5 Gbit/s"),
+        ("640 kbit", 640_000, "640 kbit/s"),
+        ("1234567bit", 1_234_567, "1.234567 Mbit/s"),
+        ("3bit/s", 3, "3 bit/s"),
+    ],
+)
+def test_a_rate_is_read_and_shown_with_all_of_its_digits(text: str, bits_per_s: int, shown: str) -> None:
+    assert parse_rate_bits_per_s(text) == bits_per_s
+    assert format_rate(bits_per_s) == shown
+
+
+@given(st.integers(1, 10**13))
+def test_a_rate_reads_back_as_it_is_shown(bits_per_s: int) -> None:
+    assert parse_rate_bits_per_s(format_rate(bits_per_s)) == bits_per_s
+
+
+@pytest.mark.parametrize("text", ["", "1", "1gb", "-1gbit", "0mbit", "gbit", "1gbit/h", "0.1bit"])
+def test_a_rate_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(InvalidValue, match=r"^--link-rate: .*write it like 1gbit"):
+        parse_rate_bits_per_s(text, name="--link-rate")
+
+
+@pytest.mark.parametrize("rate", [0, -1])
+def test_no_rate_is_not_shown(rate: int) -> None:
+    with pytest.raises(InvalidValue, match="more than 0"):
+        format_rate(rate)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from httpdyno.stats import Effect, FloatArray, constant_p, paired_effect, unpaired_effect
+from httpdyno.stats import Effect, FloatArray, paired_effect, unpaired_effect
+from httpdyno.stats.ratio import constant_p
 
 FAST = np.array([110.0, 121.0, 108.0, 112.0, 119.0])
 SLOW = np.array([100.0, 110.0, 98.0, 101.0, 109.0])

@@ -8,13 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import TooFewBlocks
-from httpdyno.stats import (
-    constant_p,
-    ratio_interval,
-    ratio_p,
-    unpaired_ratio_interval,
-    unpaired_ratio_p,
-)
+from httpdyno.stats import unpaired_ratio_interval
+from httpdyno.stats.ratio import constant_p, ratio_interval, ratio_p, unpaired_ratio_p
 
 # Box, Hunter and Hunter (2005), table 3.5: wear of two materials, one on each foot of ten boys.
 SHOES = np.array([14.0, 8.8, 11.2, 14.2, 11.8, 6.4, 9.8, 11.3, 9.3, 13.6]) - np.array(

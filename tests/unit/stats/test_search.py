@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
 from httpdyno.stats.search import (
-    BoundarySearch,
-    Check,
     Conclusion,
     Observation,
     OptimumSearch,
@@ -274,74 +272,3 @@ def test_the_order_in_which_things_were_seen_does_not_matter(seen: list[Observat
     assert [(point.load, point.standing) for point in there.points] == [
         (point.load, point.standing) for point in back.points
     ]
-
-
-def bisect(search: BoundarySearch, holds: Callable[[float], bool]) -> list[Check]:
-    seen: list[Check] = []
-    while (load := search.next(seen)) is not None:
-        assert search.low <= load <= search.high * (1 + 1e-9)
-        seen.append(Check(load, holds(load)))
-    assert len(seen) <= search.budget
-    return seen
-
-
-@pytest.mark.parametrize(("low", "high"), [(1, 1024), (1e3, 1e7)])
-@pytest.mark.parametrize(("width", "near"), [(0.005, 0.03), (0.03, 0.06), (0.1, 0.2)])
-def test_a_boundary_is_found_as_well_as_trials_can_tell(low: float, high: float, width: float, near: float) -> None:
-    misses, covered = [], []
-    for seed in range(60):
-        random = np.random.default_rng(seed)
-        truth = math.exp(random.uniform(math.log(low * 1.2), math.log(high / 1.2)))
-        search = BoundarySearch(low, high)
-
-        def holds(load: float, truth: float = truth, random: np.random.Generator = random) -> bool:
-            return bool(math.log(truth / load) > random.normal(0, width))
-
-        boundary = search.conclude(bisect(search, holds))
-
-        misses.append(abs(math.log(boundary.interval.estimate / truth)))
-        covered.append(boundary.interval.low <= truth <= boundary.interval.high)
-    assert np.quantile(misses, 0.95) <= near
-    assert np.mean(covered) >= 0.85, "its interval is one of 90 %"
-
-
-def test_what_always_holds_holds_up_to_the_end_of_the_range() -> None:
-    search = BoundarySearch(1, 1000)
-
-    boundary = search.conclude(bisect(search, lambda _: True))
-
-    assert boundary.held == pytest.approx(1000, rel=0.05)
-    assert boundary.interval.high == pytest.approx(1000)
-
-
-def test_what_never_holds_has_no_load() -> None:
-    search = BoundarySearch(1, 1000)
-
-    boundary = search.conclude(bisect(search, lambda _: False))
-
-    assert boundary.held is None
-    assert boundary.interval.low == pytest.approx(1)
-
-
-def test_one_lapse_does_not_move_the_boundary() -> None:
-    search = BoundarySearch(1, 1000)
-    seen = [Check(load, load < 500) for load in (100, 200, 300, 400, 450, 600, 550)]
-
-    boundary = search.conclude([*seen, Check(50, held=False)])
-
-    assert boundary.interval.low > 300
-    assert boundary.held == 450
-
-
-def test_a_boundary_that_is_sharp_enough_ends_the_search() -> None:
-    search = BoundarySearch(1, 1000, budget=40, resolution=1.5)
-
-    assert len(bisect(search, lambda load: load < 70)) < 15
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "budget", "resolution"), [(0, 1, 3, 2), (2, 1, 3, 2), (1, 2, 0, 2), (1, 2, 3, 1)]
-)
-def test_a_boundary_search_that_cannot_be_is_refused(low: float, high: float, budget: int, resolution: float) -> None:
-    with pytest.raises(InvalidValue, match="cannot be"):
-        BoundarySearch(low, high, budget, resolution)

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from httpdyno.stats import DurationSummary, median, percentile, summarise_durations
+from httpdyno.stats import median, percentile, summarise_durations
+from httpdyno.stats.summary import DurationSummary
 
 DURATIONS = st.lists(st.integers(0, 10**12), min_size=1, max_size=300)
 

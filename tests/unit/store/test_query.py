@@ -201,7 +201,11 @@ def test_the_tables_can_be_asked_for() -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "said"),
     [
-        ("select * from trails", UnknownName, "no table 'trails'; did you mean 'trials'? known are: runs, trials, sam"),
+        (
+            "select * from trails",
+            UnknownName,
+            "no table 'trails'; did you mean 'trials'? known are: runs, trials, ceil",
+        ),
         ("select subjct from trials", UnknownName, "no column 'subjct'; did you mean 'subject'? known are: run, trial"),
         ("select subject from runs order by zz", UnknownName, "no column 'subject'; did you mean"),
         ("select t.subjct from trials t", UnknownName, "no column 'subjct'; did you mean 'subject'? known are: run, "),
@@ -209,7 +213,7 @@ def test_the_tables_can_be_asked_for() -> None:
         (
             "select subject trials",
             UnknownName,
-            "'subject' is a column of no table; add from and one of runs, trials, sam",
+            "'subject' is a column of no table; add from and one of runs, trials, ceil",
         ),
         ("select nosuch(subject) from trials", InvalidValue, "query: unsupported function 'nosuch'"),
         ("select sum(subject) from trials", InvalidValue, "query: `sum` operation not supported for dtype `str`"),

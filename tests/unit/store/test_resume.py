@@ -1,12 +1,13 @@
 """Runs that are continued: by one process at a time, with what is finished, and not when there is nothing left."""
 
+import errno
 import fcntl
 import os
 import signal
 import subprocess
 import sys
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 from threading import Timer
@@ -80,7 +81,7 @@ def test_a_run_that_was_killed_while_it_was_gathered_is_completed(
     assert open_run(writer.folder).records() == (trial(0),)
 
 
-def killed(_: object) -> NoReturn:
+def killed(*_: object, **_named: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
@@ -223,6 +224,44 @@ def test_a_run_that_was_never_begun_leaves_nothing(tmp_path: Path) -> None:
     writer = RunWriter.create(tmp_path, MANIFEST)
     writer.discard()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_a_kill_left_half_taken_back_has_no_name_and_goes_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second = replace(MANIFEST, started_at=END + timedelta(seconds=1))
+    RunWriter.create(tmp_path, MANIFEST).lock.release()
+    writer = RunWriter.create(tmp_path, MANIFEST)
+    assert writer.folder.name == "20241021T120000Z-bench-2"
+    with monkeypatch.context() as patched:
+        patched.setattr("shutil.rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            writer.discard()
+    writer.lock.release()
+    (left,) = tmp_path.glob(".*")
+    assert not writer.folder.exists()
+    os.utime(left, (0, 0))
+    RunWriter.create(tmp_path, second).lock.release()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["20241021T120000Z-bench", "20241021T120001Z-bench"]
+
+
+def test_a_run_that_cannot_lose_its_name_stays_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = RunWriter.create(tmp_path, MANIFEST)
+    monkeypatch.setattr(Path, "rename", refused)
+    writer.discard()
+    assert open_run(writer.folder).manifest == MANIFEST
+    assert holder_of(writer.folder) is None
+
+
+def test_a_folder_that_may_not_be_listed_takes_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "iterdir", refused)
+    writer = RunWriter.create(tmp_path, MANIFEST)
+    assert open_run(writer.folder).manifest == MANIFEST
+    writer.lock.release()
+
+
+def refused(*_: object) -> NoReturn:
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def test_a_list_is_kept_until_the_run_is_complete(tmp_path: Path) -> None:

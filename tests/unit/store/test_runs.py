@@ -1,5 +1,6 @@
 """Runs on disk: whole or partial, never in between, and refused with one line when they are neither."""
 
+import fcntl
 import json
 import os
 import resource
@@ -16,7 +17,18 @@ import polars as pl
 import pytest
 
 from httpdyno.errors import InvalidValue, StorageFailed, UnreadableRun
-from httpdyno.model import Counters, CrawlSummary, MemoryPoint, Outcome, Sample, Tally, Trial, Validity
+from httpdyno.model import (
+    CEILING_TRIAL,
+    Counters,
+    CrawlSummary,
+    MemoryPoint,
+    Outcome,
+    Purpose,
+    Sample,
+    Tally,
+    Trial,
+    Validity,
+)
 from httpdyno.store import (
     GitState,
     Machine,
@@ -27,6 +39,7 @@ from httpdyno.store import (
     files,
     open_run,
     polars_schema,
+    run_folders,
 )
 
 START = datetime(2024, 10, 21, 12, 0, 0, tzinfo=UTC)
@@ -155,6 +168,34 @@ def test_a_kill_in_the_middle_of_writing_leaves_the_finished_trials_and_nothing_
     ]
 
 
+BORN_DEAD = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from test_runs import MANIFEST, RunWriter
+import httpdyno.store.writer as writer_module
+writer_module.name_born = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+RunWriter.create(Path({folder!r}), MANIFEST)
+"""
+
+
+def test_a_kill_before_a_run_has_its_name_leaves_none_and_is_swept(tmp_path: Path) -> None:
+    program = BORN_DEAD.format(tests=str(Path(__file__).parent), folder=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    (left,) = tmp_path.iterdir()
+    assert run_folders(tmp_path) == ()
+    first = RunWriter.create(tmp_path, MANIFEST)
+    assert left.is_dir(), "somebody may be beginning a run there"
+    os.utime(left, (0, 0))
+    with (left / "lock").open("r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        second = RunWriter.create(tmp_path, MANIFEST)
+        assert left.is_dir(), "somebody is"
+    third = RunWriter.create(tmp_path, MANIFEST)
+    assert sorted(tmp_path.iterdir()) == sorted(writer.folder for writer in (first, second, third))
+
+
 def test_a_full_disk_is_one_line_and_keeps_what_was_finished(tmp_path: Path) -> None:
     # A limit on the size of files fails as a full disk does: in the middle of a write.
     writer = RunWriter.create(tmp_path, MANIFEST)
@@ -163,7 +204,9 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_finished(tmp_path: Path) -> 
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:
-        with pytest.raises(StorageFailed, match="results cannot be written: File too large; make room") as raised:
+        with pytest.raises(
+            StorageFailed, match="results cannot be written: File too large; choose another folder with --out DIR"
+        ) as raised:
             writer.add(trial(1), wide)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -282,3 +325,26 @@ def test_missing_samples_are_refused_when_they_are_asked_for(tmp_path: Path) -> 
     run = open_run(folder)
     with pytest.raises(UnreadableRun, match="damaged"):
         run.samples()
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_the_trial_of_the_ceiling_is_kept_apart(tmp_path: Path, complete: bool) -> None:
+    writer = RunWriter.create(tmp_path, MANIFEST)
+    ceiling = replace(trial(0), trial=CEILING_TRIAL, purpose=Purpose.CEILING)
+    for one in (ceiling, trial(0), trial(1)):
+        writer.add(one)
+    run = open_run(writer.close(complete=complete, ended_at=START))
+    assert run.ceiling() == ceiling
+    assert run.records() == (trial(0), trial(1))
+
+
+def test_a_run_that_is_older_than_ceilings_has_none(tmp_path: Path) -> None:
+    writer = RunWriter.create(tmp_path, MANIFEST)
+    writer.add(trial(0))
+    folder = writer.close(complete=True, ended_at=START)
+    older = pl.read_parquet(folder / "trials.parquet").drop("purpose", "ceiling_per_s", "ceiling_limit")
+    older.write_parquet(folder / "trials.parquet")
+    run = open_run(folder)
+    assert run.ceiling() is None
+    (restored,) = run.records()
+    assert (restored.purpose, restored.ceiling_per_s) == (None, None)

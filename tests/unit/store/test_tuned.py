@@ -43,6 +43,9 @@ def test_what_is_found_later_takes_its_place(tmp_path: Path) -> None:
         {"pinned": True},
         {"memory_bytes": 2**30},
         {"web": "plain"},
+        {"link": "rtt=40ms"},
+        {"http_version": "1.1"},
+        {"http_version": "2"},
     ],
 )
 def test_for_something_else_nothing_is_known(tmp_path: Path, change: dict[str, Any]) -> None:

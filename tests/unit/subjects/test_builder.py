@@ -46,7 +46,7 @@ def test_a_build_is_made_once(built: Subject, cache: Path, tmp_path: Path) -> No
     assert first == second == find_build(built, cache)
     assert first.version == "1.2.3"
     assert first.folder.is_relative_to(cache)
-    assert first.argv == ("python3", "main.py")
+    assert first.argv == ("python3", "-S", "main.py")
     assert [path.name for path in first.trust_files] == ["cacert.pem"]
     assert times_built(tmp_path) == 1
     assert [event.state for event in events] == [BuildState.BUILDING, BuildState.BUILT, BuildState.READY]

@@ -18,6 +18,11 @@ def test_the_four_clients_are_built_in() -> None:
     assert builtin_folder().is_dir()
 
 
+def test_whoever_checks_json_says_what_it_is_parsed_with() -> None:
+    for client in read_catalogue().of_kind(SubjectKind.CLIENT):
+        assert bool(client.json_parser) == ("json" in client.capabilities.check), client.id
+
+
 def test_further_folders_are_added(make_subject: MakeSubject, subject_folders: Path) -> None:
     one, two = make_subject("one"), make_subject("two")
     for extra in ([subject_folders], [one, two], [subject_folders.parent]):
@@ -61,6 +66,15 @@ def test_a_tool_is_no_client(subject_folders: Path) -> None:
         catalogue.select_of_kind(["hammer"], SubjectKind.CLIENT)
 
 
+def test_claims_are_those_of_clients_and_servers() -> None:
+    catalogue = read_catalogue()
+    assert {subject.kind for subject in catalogue.claimants(())} == {SubjectKind.CLIENT, SubjectKind.SERVER}
+    named = ["flask-dev", "go-net-http"]
+    assert [subject.id for subject in catalogue.claimants(named)] == named
+    with pytest.raises(UnknownName, match="ab is a tool; this takes a client or a server"):
+        catalogue.claimants(["flask-dev", "ab"])
+
+
 def test_the_same_folder_twice_is_none(make_subject: MakeSubject, subject_folders: Path) -> None:
     make_subject("one")
     assert "one" in read_catalogue([subject_folders, subject_folders]).subjects
@@ -84,5 +98,11 @@ def test_names_are_selected_in_order_and_once() -> None:
 def test_an_unknown_name_names_the_nearest() -> None:
     with pytest.raises(UnknownName, match="did you mean 'go-net-http'"):
         read_catalogue().select(["go-nethttp"])
-    with pytest.raises(UnknownName, match="known are: .*rust-reqwest"):
+    with pytest.raises(UnknownName, match=r"there are [0-9]+ subjects, see: httpdyno subjects list"):
         read_catalogue().select(["zzz"])
+    with pytest.raises(UnknownName, match=r"there is no server 'zzz'; there are [0-9]+ servers, see: "):
+        read_catalogue().select(["zzz"], SubjectKind.SERVER)
+    # What does not fit is not offered, however near it is.
+    with pytest.raises(UnknownName, match=r"there is no tool 'go-net-htp'; there are [0-9]+ tools, see: "):
+        read_catalogue().select(["go-net-htp"], SubjectKind.TOOL)
+    assert read_catalogue().select(["go-net-http"], SubjectKind.TOOL)[0].kind is SubjectKind.CLIENT

@@ -1,5 +1,6 @@
 """``subject.toml``: what is read, and what is refused in which words."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ kind = "client"
 language = "Go"
 method = "net/http"
 concurrency = 125
+json_parser = "encoding/json"
 [needs]
 go = ">=1.22"
 [build]
@@ -26,6 +28,7 @@ environment = { GOMAXPROCS = "1" }
 http = ["1.1", "2"]
 keepalive = [true, false]
 check = ["json"]
+harness = ["timeit"]
 [version]
 argv = ["go", "version"]
 [[known_failure]]
@@ -52,9 +55,48 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert subject.build_argv == ("go", "build")
     assert subject.run_argv == ("{folder}/client",)
     assert subject.environment == {"GOMAXPROCS": "1"}
-    assert subject.capabilities == Capabilities(("1.1", "2"), (True, False), ("json",))
+    assert subject.capabilities == Capabilities(("1.1", "2"), (True, False), ("json",), ("timeit",))
+    assert subject.json_parser == "encoding/json"
     assert subject.version_argv == ("go", "version")
     assert subject.known_failures == (KnownFailure("stall_tls", "no deadline on handshakes"),)
+
+
+SERVER = """
+kind = "server"
+language = "Python"
+method = "a framework"
+[run]
+argv = ["serve"]
+[capabilities]
+endpoints = ["plain", "json", "workloads", "timeout"]
+threads = "any"
+workers = "one"
+"""
+
+
+def test_the_claims_of_a_server_are_read(tmp_path: Path) -> None:
+    claims = read_subject(write(tmp_path, SERVER)).capabilities
+    assert claims == Capabilities(endpoints=("plain", "json", "workloads", "timeout"), threads="any", workers="one")
+
+
+@pytest.mark.parametrize(
+    ("line", "replacement", "said"),
+    [
+        ("endpoints", "endpoint", "unknown key 'capabilities.endpoint'; did you mean 'endpoints'?"),
+        (
+            '"timeout"]',
+            '"timeot"]',
+            "capabilities.endpoints: input should be 'plain', 'json', 'workloads' or 'timeout'",
+        ),
+        ('"workloads", ', "", "a timeout is that of workloads; claim that endpoint, too"),
+        ('"any"', "true", "capabilities.threads: input should be 'any' or 'one', not True"),
+        ('"one"', '"two"', "capabilities.workers: input should be 'any' or 'one', not 'two'"),
+        ('"server"', '"client"', "only a server has endpoints, threads and workers to claim"),
+    ],
+)
+def test_a_mistake_in_the_claims_of_a_server_is_told(tmp_path: Path, line: str, replacement: str, said: str) -> None:
+    with pytest.raises(InvalidSubject, match=re.escape(said)):
+        read_subject(write(tmp_path, SERVER.replace(line, replacement, 1)))
 
 
 def test_what_can_be_derived_need_not_be_written(tmp_path: Path) -> None:
@@ -72,6 +114,8 @@ def test_what_can_be_derived_need_not_be_written(tmp_path: Path) -> None:
         ("concurrency = 125", "colour = 1", "unknown key 'colour'; known are build, capabilities,"),
         ("concurrency = 125", "concurrency = 0", "concurrency: input should be greater than or equal to 1, not 0"),
         ("concurrency = 125", 'concurrency = "many"', "concurrency: input should be a valid integer, not 'many'"),
+        ('check = ["json"]', "", 'json_parser is for who checks JSON; claim check = ["json"], or leave it out'),
+        ('["timeit"]', '["timit"]', "capabilities.harness: input should be 'timeit', not 'timit'"),
         ('method = "net/http"\n', "", "the key 'method' is missing"),
         ('kind = "client"', 'kind = "cleint"', "kind: input should be 'client', 'tool' or 'server', not 'cleint'"),
         ('">=1.22"', '"1.22 or so"', "needs: '1.22 or so' is not understood"),

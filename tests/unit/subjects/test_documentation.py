@@ -7,6 +7,7 @@ from httpdyno.model import KnownFailure, Subject, SubjectKind
 from httpdyno.subjects.catalogue import read_catalogue
 from httpdyno.subjects.documentation import subjects_page
 from httpdyno.subjects.probe import ProbeResult, probe_cases
+from httpdyno.subjects.server_probe import server_cases
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "subjects.md"
 
@@ -24,11 +25,20 @@ def test_the_page_in_the_reference_has_every_subject_with_its_claims() -> None:
             assert f"| `{subject.id}` | `{failure.case}` |" in page, subject.id
     for subject in catalogue.of_kind(SubjectKind.CLIENT):
         if not subject.unavailable:
-            found = row(page, subject.id)[4:8]
+            found = row(page, subject.id)[4:10]
             claimed = ["yes" if case.claimed else "no" for case in probe_cases(subject)]
             known = {failure.case for failure in subject.known_failures}
             for case, cell, claim in zip(probe_cases(subject), found, claimed, strict=True):
                 assert cell == ("known failure" if case.claim in known else claim), (subject.id, case.claim)
+
+
+def test_the_page_has_what_each_server_claims() -> None:
+    page, catalogue = PAGE.read_text(encoding="utf-8"), read_catalogue()
+    for subject in catalogue.of_kind(SubjectKind.SERVER):
+        known = {failure.case for failure in subject.known_failures}
+        expected = {case.claim: "yes" if case.claimed else "no" for case in server_cases(subject)}
+        expected |= dict.fromkeys(known & expected.keys(), "known failure")
+        assert row(page, subject.id)[4:12] == list(expected.values()), (subject.id, "write it anew: make docs-subjects")
 
 
 def test_what_a_probe_found_is_said_in_words() -> None:
@@ -39,12 +49,14 @@ def test_what_a_probe_found_is_said_in_words() -> None:
     gone = Subject("gone", SubjectKind.CLIENT, "Ruby", "gone", Path("x"), (), unavailable="nowhere to be had")
     results = [
         ProbeResult("http 1.1", claimed=True, works=True),
+        ProbeResult("http 2", claimed=False, works=False),
         ProbeResult("keepalive on", claimed=True, works=False),
         ProbeResult("keepalive off", claimed=True, works=False, known="keeps them"),
         ProbeResult("check json", claimed=False, works=True),
+        ProbeResult("harness timeit", claimed=False, works=False),
     ]
     page = subjects_page([gone, subject], {"a-client": ("1.0", results)})
-    cells = r"`a-client` | C | a \| b | 1.0 | yes | **claimed, fails** | known failure | **works, not claimed** | no"
-    assert f"| {cells} |\n" in page
+    claims = "yes | no | **claimed, fails** | known failure | **works, not claimed** | no"
+    assert rf"| `a-client` | C | a \| b | 1.0 | {claims} |" + "\n" in page
     assert "| `a-client` | `keepalive off` | keeps them ([issue](https://issues.example/1)) |\n" in page
     assert "| `gone` | Ruby | gone | nowhere to be had |\n" in page

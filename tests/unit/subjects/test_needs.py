@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
 from httpdyno.model import Need, Subject, SubjectKind
+from httpdyno.subjects.environment import program_path
 from httpdyno.subjects.needs import (
     ProgramVersion,
     check_name,
@@ -107,6 +108,16 @@ def test_an_old_program_names_what_was_found() -> None:
     ]
 
 
+@pytest.mark.parametrize("path", ["/bin", "/bin:/usr/sbin"])
+def test_servers_are_found_where_an_ordinary_user_does_not_look(path: str) -> None:
+    assert program_path({"PATH": path}).split(":").count("/usr/sbin") == 1
+
+
+def test_a_net_sdk_of_ones_own_is_found_after_the_machines() -> None:
+    folders = program_path({"PATH": "/bin", "DOTNET_ROOT": "/home/me/.dotnet"}).split(":")
+    assert folders.index("/bin") < folders.index("/home/me/.dotnet")
+
+
 def test_programs_are_found_with_their_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     find_program.cache_clear()
     for name, script in {
@@ -115,17 +126,21 @@ def test_programs_are_found_with_their_version(tmp_path: Path, monkeypatch: pyte
         "stderr-only": "echo 'openjdk 17.0.15 2025' >&2",
         "fails": "exit 3",
         "wrk": "echo 'wrk 4.1.0 [epoll]'; exit 1",
+        "nginx": "test \"$*\" = -v && echo 'nginx version: nginx/1.22.1' >&2",
     }.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = {name: find_program(name) for name in ("speaks", "mutters", "stderr-only", "fails", "wrk", "absent")}
+    found = {
+        name: find_program(name) for name in ("speaks", "mutters", "stderr-only", "fails", "wrk", "nginx", "absent")
+    }
     assert {name: item.version if item else None for name, item in found.items()} == {
         "speaks": "12.3.4",
         "mutters": "",
         "stderr-only": "17.0.15",
         "fails": None,
         "wrk": "4.1.0",
+        "nginx": "1.22.1",
         "absent": None,
     }
     assert toolchain([Need("speaks"), Need("absent")]) == {"speaks": "12.3.4"}

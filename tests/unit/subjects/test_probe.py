@@ -7,7 +7,8 @@ import pytest
 
 from httpdyno.errors import ProbeFailed
 from httpdyno.model import Capabilities, Count, Counters, KnownFailure, Subject, SubjectKind
-from httpdyno.subjects.probe import ProbeCase, conclude, probe_cases, require_claims
+from httpdyno.model.timed_calls import TimedAnswer, TimedCalls
+from httpdyno.subjects.probe import ProbeCase, Shown, conclude, probe_cases, require_claims
 
 SUBJECT = Subject(
     id="a-client",
@@ -19,6 +20,8 @@ SUBJECT = Subject(
     capabilities=Capabilities(http=("1.1",), keepalive=(True,)),
 )
 PLAIN = Counters(reused=7, http_versions=(Count("1.1", 8),))
+HTTP_2 = replace(PLAIN, http_versions=(Count("2", 8),))
+REFUSED = {"https://length.test/bytes/109": "ProtocolError"}
 
 
 def case(name: str, subject: Subject = SUBJECT) -> ProbeCase:
@@ -36,6 +39,24 @@ def answered(name: str, code: str = "200") -> dict[str, str]:
         ("http 1.1", answered("http 1.1"), replace(PLAIN, http_versions=(Count("1.0", 8),)), False),
         ("http 1.1", answered("http 1.1", "Refused"), PLAIN, False),
         ("http 1.1", {}, Counters(), False),
+        ("http 1.1", answered("http 1.1"), HTTP_2, False),
+        ("http 2", answered("http 2") | REFUSED, HTTP_2, True),
+        ("http 2", answered("http 2") | REFUSED, PLAIN, False),
+        (
+            "http 2",
+            answered("http 2") | REFUSED,
+            replace(PLAIN, http_versions=(Count("1.1", 1), Count("2", 8))),
+            True,
+        ),
+        (
+            "http 2",
+            answered("http 2") | REFUSED,
+            replace(PLAIN, http_versions=(Count("1.1", 2), Count("2", 7))),
+            False,
+        ),
+        ("http 2", answered("http 2"), HTTP_2, False),
+        ("http 2", answered("http 2", "Refused"), HTTP_2, False),
+        ("http 2", {}, Counters(), False),
         ("keepalive on", answered("keepalive on"), PLAIN, True),
         ("keepalive on", answered("keepalive on"), replace(PLAIN, reused=0), False),
         ("keepalive off", answered("keepalive off"), replace(PLAIN, reused=0), True),
@@ -54,36 +75,65 @@ def answered(name: str, code: str = "200") -> dict[str, str]:
 def test_each_claim_is_shown_by_what_was_seen(
     claim: str, codes: dict[str, str], counters: Counters, works: bool
 ) -> None:
-    assert conclude(SUBJECT, case(claim), codes, counters).works is works
+    assert conclude(SUBJECT, case(claim), Shown(codes, counters)).works is works
+
+
+TIMED = TimedCalls("ok", 1, 1, (300_000_000,) * 7, (1,) * 7, (0,) * 7, (TimedAnswer("200", 110, 9),))
+SEEN = Counters(requests=9)
+
+
+@pytest.mark.parametrize(
+    ("timed", "counters", "works"),
+    [
+        pytest.param(TIMED, SEEN, True, id="all that it says was seen"),
+        pytest.param(None, SEEN, False, id="it printed something else"),
+        pytest.param(TIMED, Counters(requests=8), False, id="a call that was never made"),
+        pytest.param(TIMED, Counters(), False, id="none was made"),
+        pytest.param(
+            replace(TIMED, answers=(TimedAnswer("200", 109, 9),)), SEEN, False, id="content that is not what was sent"
+        ),
+        pytest.param(
+            replace(TIMED, answers=(TimedAnswer("200", 110, 8), TimedAnswer("500", 110, 1))), SEEN, False, id="an error"
+        ),
+        pytest.param(replace(TIMED, outcome="ECONNRESET"), SEEN, False, id="it did not come to its end"),
+        pytest.param(replace(TIMED, cpu_user_ns=(0,) * 7), SEEN, False, id="CPU time is not counted"),
+    ],
+)
+def test_timed_calls_are_requests_that_were_seen(timed: TimedCalls | None, counters: Counters, works: bool) -> None:
+    assert conclude(SUBJECT, case("harness timeit"), Shown({}, counters, timed)).works is works
 
 
 def test_every_capability_is_tried_claimed_or_not() -> None:
     assert {case.claim: case.claimed for case in probe_cases(SUBJECT)} == {
         "http 1.1": True,
+        "http 2": False,
         "keepalive on": True,
         "keepalive off": False,
         "check json": False,
+        "harness timeit": False,
     }
     assert case("http 1.1").workload.http_version == "1.1"
+    assert case("http 2").workload.http_version == "2"
     assert case("keepalive off").workload.keepalive is False
     assert case("check json").workload.check == "json"
+    assert [name.claim for name in probe_cases(SUBJECT) if name.harness] == ["harness timeit"]
 
 
 def test_a_claim_that_does_not_hold_is_refused() -> None:
-    result = conclude(SUBJECT, case("keepalive on"), {}, Counters())
+    result = conclude(SUBJECT, case("keepalive on"), Shown({}, Counters()))
     with pytest.raises(ProbeFailed, match="a-client: keepalive on: claimed, does not work; correct"):
         require_claims(SUBJECT, (result,))
 
 
 def test_a_capability_that_is_not_claimed_is_refused() -> None:
-    result = conclude(SUBJECT, case("keepalive off"), answered("keepalive off"), replace(PLAIN, reused=0))
+    result = conclude(SUBJECT, case("keepalive off"), Shown(answered("keepalive off"), replace(PLAIN, reused=0)))
     with pytest.raises(ProbeFailed, match="keepalive off: not claimed, works"):
         require_claims(SUBJECT, (result,))
 
 
 def test_a_known_failure_explains_a_claim() -> None:
     known = replace(SUBJECT, known_failures=(KnownFailure("keepalive on", "closes after each answer"),))
-    result = conclude(known, case("keepalive on", known), {}, Counters())
+    result = conclude(known, case("keepalive on", known), Shown({}, Counters()))
     assert result.honest
     assert str(result) == "keepalive on: claimed, does not work (known: closes after each answer)"
     require_claims(known, (result,))

@@ -8,9 +8,10 @@ import pytest
 
 from httpdyno.errors import Interrupted
 from httpdyno.model import Need, Subject, SubjectKind
-from httpdyno.subjects import provision as module
+from httpdyno.subjects import provision_plan
 from httpdyno.subjects.needs import ProgramVersion, check_needs
-from httpdyno.subjects.provision import Provision, ProvisionEvent, ProvisionState, plan_provision, provide
+from httpdyno.subjects.provision import ProvisionEvent, ProvisionState, provide
+from httpdyno.subjects.provision_plan import Provision, plan_provision
 from httpdyno.subjects.recipes import AptRecipe, ManualRecipe, WheelRecipe, recipe_for
 
 
@@ -36,8 +37,10 @@ def subject(*needs: str, unavailable: str = "") -> Subject:
         ("pkg-config:libev", "apt-get install pkg-config libev-dev"),
         ("pkg-config:jansson", "apt-get install pkg-config libjansson-dev"),
         ("mvn", "apt-get install maven"),
+        ("apache2", "apt-get install apache2-bin"),
+        ("nginx", "apt-get install nginx"),
         ("go", "httpdyno subjects install"),
-        ("dotnet", "the SDK of https://dotnet.microsoft.com/download"),
+        ("dotnet", "the SDK of https://dotnet.microsoft.com/download, its folder in PATH or DOTNET_ROOT"),
     ],
 )
 def test_every_need_has_a_line(need: str, line: str) -> None:
@@ -54,7 +57,7 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return check_needs(subject, find)
 
-    monkeypatch.setattr(module, "check_needs", nothing)
+    monkeypatch.setattr(provision_plan, "check_needs", nothing)
 
 
 @pytest.mark.usefixtures("bare_machine")

@@ -8,14 +8,18 @@ use std::time::Instant;
 use dyno_http::request::Parser;
 use dyno_http::{Limits, Method, Parse, Tolerance, Version, body};
 use dyno_web::Request;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 use super::End;
-use super::arrival::{Arrived, arrive, unix_ns};
-use super::head::{self, Delivery};
+use super::arrival::{Spoken, arrive};
+use super::arrived::Arrived;
+use super::delivery::Delivery;
+use super::head;
 use super::input::Input;
+use super::kept::{Kept, Same};
 use super::request::{Asked, Names};
-use crate::connection::Accepted;
+use super::sending::write;
+use crate::accepted::Accepted;
+use crate::wire::Outlet;
 use crate::worker::Worker;
 
 /// What requests may be like: as RFC 9112 says, but for characters in targets that browsers do not escape.
@@ -37,39 +41,80 @@ pub(crate) struct Exchange<'c, S> {
     pub(super) stream: &'c mut S,
     pub(super) worker: &'c Worker,
     pub(super) head: Vec<u8>,
-    accepted: &'c Accepted,
-    input: Input,
+    pub(super) accepted: &'c Accepted,
+    pub(super) input: Input,
     parser: Parser,
     names: Names,
-    is_reused: bool,
+    pub(super) is_reused: bool,
+    /// How many requests the last ones were that are kept.
+    pub(super) again: u32,
 }
 
-/// Serves requests until the connection ends; says how it is to end.
-pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
-    stream: &mut S,
-    accepted: &Accepted,
-) -> End {
-    let mut exchange = Exchange {
-        stream,
-        worker: &accepted.worker,
-        head: Vec::with_capacity(512),
-        accepted,
-        input: Input::new(),
-        parser: Parser::new(LIMITS),
-        names: Names::default(),
-        is_reused: false,
-    };
-    loop {
-        if let Err(end) = exchange.next().await {
-            return end;
+/// The head of a request.
+struct Received {
+    asked: Asked,
+    arrived: Arrived,
+    /// All that is to be known for answering it again, if it came before.
+    again: Option<Box<Same>>,
+}
+
+/// As [`serve`], on a connection that was used before.
+pub(crate) async fn go_on<S: Outlet>(stream: &mut S, accepted: &Accepted, input: Input) -> End {
+    let mut exchange = Exchange::new(stream, accepted, input);
+    exchange.is_reused = true;
+    exchange.run().await
+}
+
+/// Serves requests, of which `input` has the first bytes if any came, until the connection ends; says how it is to end.
+pub(crate) async fn serve<S: Outlet>(stream: &mut S, accepted: &Accepted, input: Input) -> End {
+    Exchange::new(stream, accepted, input).run().await
+}
+
+impl<'c, S: Outlet> Exchange<'c, S> {
+    fn new(stream: &'c mut S, accepted: &'c Accepted, input: Input) -> Self {
+        Self {
+            stream,
+            worker: &accepted.worker,
+            head: Vec::with_capacity(512),
+            accepted,
+            input,
+            parser: Parser::new(LIMITS),
+            names: Names::default(),
+            is_reused: false,
+            again: 0,
         }
     }
-}
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
+    async fn run(mut self) -> End {
+        loop {
+            if let Err(end) = self.next().await {
+                return end;
+            }
+        }
+    }
+
     /// One request with its answer.
     async fn next(&mut self) -> Result<(), End> {
-        let (asked, arrived) = self.receive().await?;
+        if self.input.bytes().is_empty() {
+            self.fill().await?;
+        }
+        let scheme = self.accepted.scheme;
+        let repeated = &self.worker.repeated;
+        let kept = repeated.borrow().find(scheme, self.input.bytes());
+        match kept {
+            Some(kept) => self.answer_again(&kept).await,
+            None => self.answer().await,
+        }
+    }
+
+    /// Any request with its answer.
+    async fn answer(&mut self) -> Result<(), End> {
+        self.again = 0;
+        let Received {
+            asked,
+            arrived,
+            again,
+        } = self.receive().await?;
         let worker = self.worker;
         let _in_flight = worker.shared.fly();
         let complete = if asked.has_body() {
@@ -107,6 +152,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
                 .await;
         }
         arrived.note_head(worker, &answer, &delivery, planned);
+        if let Some(same) = again {
+            let whole = delivery.whole(&self.head, &answer, source);
+            let kept = Kept::new(*same, &answer, &delivery, &whole, &date);
+            worker.repeated.borrow_mut().keep(kept);
+        }
         self.send(&answer, &delivery, source).await?;
         arrived.note_end(worker);
         if delivery.keep_alive {
@@ -117,18 +167,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
     }
 
     /// Waits for the head of a request.
-    async fn receive(&mut self) -> Result<(Asked, Arrived), End> {
+    async fn receive(&mut self) -> Result<Received, End> {
         loop {
-            let parsed = if self.input.bytes().is_empty() {
-                Ok(Parse::Partial)
-            } else {
-                self.parser.parse(self.input.bytes())
-            };
-            let problem = match parsed {
+            let problem = match self.parser.parse(self.input.bytes()) {
                 Ok(Parse::Partial) => {
-                    if !self.input.fill(self.stream).await.map_err(|_| End::Gone)? {
-                        return Err(End::Close);
-                    }
+                    self.fill().await?;
                     continue;
                 }
                 Ok(Parse::Complete { head, .. }) if head.method == Method::Connect => (
@@ -145,11 +188,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
                         &self.names,
                         user_agent,
                         self.is_reused,
-                        asked.version,
+                        Spoken::Http1(asked.version),
                     );
                     self.is_reused = true;
+                    let head_bytes = &self.input.bytes()[..bytes];
+                    let again =
+                        !asked.has_body() && self.worker.repeated.borrow_mut().is_again(head_bytes);
+                    let again = again.then(|| {
+                        Box::new(Same {
+                            scheme: self.accepted.scheme,
+                            head: head_bytes.to_vec(),
+                            version: asked.version,
+                            user_agent: user_agent.to_vec(),
+                            arrived,
+                        })
+                    });
                     self.input.consume(bytes);
-                    return Ok((asked, arrived));
+                    return Ok(Received {
+                        asked,
+                        arrived,
+                        again,
+                    });
                 }
                 Err(error) => (
                     error.problem.status(),
@@ -157,6 +216,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
                 ),
             };
             return self.refuse(problem.0, &problem.1).await;
+        }
+    }
+
+    /// Receives more of a request.
+    async fn fill(&mut self) -> Result<(), End> {
+        match self.input.fill(self.stream).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(End::Close),
+            Err(_) => Err(End::Gone),
         }
     }
 
@@ -190,7 +258,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
 
     /// Answers that the request is refused.
     async fn refuse<T>(&mut self, status: u16, reason: &str) -> Result<T, End> {
-        let date = self.worker.date.at(unix_ns());
+        let date = self.worker.date.at(self.worker.clock.now().unix_ns);
         if head::write_refusal(&mut self.head, status, reason, &date).is_ok() {
             self.worker.counters.borrow_mut().status(status);
             self.write_head().await?;
@@ -200,11 +268,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
 
     /// Sends what is written in `head`.
     pub(super) async fn write_head(&mut self) -> Result<(), End> {
-        self.stream
-            .write_all(&self.head)
-            .await
-            .map_err(|_| End::Gone)?;
-        self.stream.flush().await.map_err(|_| End::Gone)
+        write(self.stream, &self.head).await
     }
 
     /// Waits until `moment`. That the peer closes before means that it has given the request up.

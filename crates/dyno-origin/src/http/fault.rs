@@ -2,21 +2,19 @@
 
 use std::time::Instant;
 
-use dyno_web::{Answer, Content, Drip, Fault, Framing, STREAM_LINE};
-use tokio::io::{AsyncRead, AsyncWrite};
+use dyno_web::{Answer, Drip, Fault, Framing, Nanos};
 
 use super::End;
+use super::delivery::{CHUNK_BYTES, Delivery};
 use super::exchange::Exchange;
-use super::head::Delivery;
 use super::outgoing::Outgoing;
 use crate::prepared::Source;
+use crate::wire::Outlet;
 
-/// The longest chunk, as servers with a buffer of that size send it.
-const CHUNK_BYTES: u64 = 16 << 10;
 /// What stands where a status line should: neither HTTP/1 nor the start of HTTP/2, nor text that could pass for HTTP/0.9.
-const GARBAGE: &[u8] = b"\x00\xff\x13\x37 this is not a status line\r\n\r\n";
+pub(crate) const GARBAGE: &[u8] = b"\x00\xff\x13\x37 this is not a status line\r\n\r\n";
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
+impl<S: Outlet> Exchange<'_, S> {
     /// Waits for the planned moment; then does what a fault of the head does instead of sending one.
     pub(super) async fn before_head(
         &mut self,
@@ -26,9 +24,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
         if answer.fault == Some(Fault::StallHeaders) {
             return Err(self.hold().await);
         }
-        self.wait(planned).await?;
+        if answer.delay > Nanos::ZERO {
+            self.wait(planned).await?;
+        }
         match answer.fault {
-            Some(Fault::EmptyReply) => Err(End::Close),
+            // What HTTP/2 says by a frame is a connection's end here.
+            Some(Fault::EmptyReply | Fault::GoAway) => Err(End::Close),
             Some(Fault::ResetBeforeHeaders) => Err(End::Reset),
             Some(Fault::GarbageHead) => {
                 self.head.clear();
@@ -47,22 +48,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
         delivery: &Delivery,
         source: Source<'_>,
     ) -> Result<(), End> {
-        let source = if delivery.has_content {
-            source
-        } else {
-            Source::EMPTY
-        };
-        let whole = Outgoing {
-            head: &self.head,
-            source,
-            from: 0,
-            to: source.bytes(),
-            chunk_bytes: (delivery.framing == Framing::Chunked)
-                .then(|| chunk_bytes(answer.content)),
-            end: delivery.end(answer),
-        };
+        let whole = delivery.whole(&self.head, answer, source);
         let half = Outgoing {
-            to: source.bytes() / 2,
+            to: whole.to / 2,
             end: b"",
             ..whole
         };
@@ -72,7 +60,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
                 half.send(self.stream).await.map_err(broken)?;
                 Err(self.hold().await)
             }
-            (Some(Fault::ResetMidBody), _) => {
+            (Some(Fault::ResetMidBody | Fault::StreamReset), _) => {
                 half.send(self.stream).await.map_err(broken)?;
                 Err(End::Reset)
             }
@@ -80,7 +68,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
                 half.send(self.stream).await.map_err(broken)?;
                 Err(End::Close)
             }
-            (_, Some(drip)) => self.drip(answer, delivery, source, drip).await,
+            (_, Some(drip)) => {
+                self.drip(answer, delivery, delivery.content(source), drip)
+                    .await
+            }
             _ => whole.send(self.stream).await.map_err(broken),
         }
     }
@@ -117,13 +108,5 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<'_, S> {
             sent = to;
         }
         Ok(())
-    }
-}
-
-/// How long the chunks of a content are.
-fn chunk_bytes(content: Content) -> u64 {
-    match content {
-        Content::Lines { .. } => STREAM_LINE.len() as u64,
-        _ => CHUNK_BYTES,
     }
 }

@@ -3,56 +3,61 @@
 use dyno_http::{Error, Version, write};
 use dyno_web::{Answer, Coding, Content, Framing};
 
+use super::delivery::Delivery;
 use super::request::Asked;
 use crate::date;
 
 /// The trailer section's field, as `Trailer` announces it.
-const TRAILER_FIELD: &str = "Server-Timing";
-/// The end of a chunked content.
-const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
-/// The end of a chunked content that has trailers.
-const LAST_CHUNK_WITH_TRAILERS: &[u8] = b"0\r\nServer-Timing: origin;dur=0\r\n\r\n";
+pub(crate) const TRAILER_FIELD: &str = "Server-Timing";
+/// Its value.
+pub(crate) const TRAILER_VALUE: &str = "origin;dur=0";
+/// What an interim answer with 103 links to.
+pub(crate) const HINT: &str = "</style.css>; rel=preload; as=style";
 
-/// How an answer goes over a connection, all things considered.
+/// A field of an answer, whatever the version of HTTP it is sent in.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Delivery {
-    /// In which coding the content is.
-    pub(crate) coding: Coding,
-    /// How its end is marked.
-    pub(crate) framing: Framing,
-    /// How long it is in that coding.
-    pub(crate) bytes: u64,
-    /// Whether the connection stays.
-    pub(crate) keep_alive: bool,
-    /// Whether the content is sent, not only described.
-    pub(crate) has_content: bool,
+pub(crate) enum Field {
+    ContentType,
+    Location,
+    ContentEncoding,
+    Vary,
+    Trailer,
 }
 
-impl Delivery {
-    pub(crate) fn of(answer: &Answer, asked: &Asked, coding: Coding, bytes: u64) -> Self {
-        let framing = match (answer.framing, asked.version) {
-            // RFC 9112, section 7: HTTP/1.0 knows no chunks.
-            (Framing::Chunked, Version::Http10) => Framing::Length,
-            (framing, _) => framing,
-        };
-        Self {
-            coding,
-            framing,
-            bytes,
-            keep_alive: asked.keep_alive && !answer.closes && framing != Framing::UntilClose,
-            has_content: !asked.is_head && !matches!(answer.status, 204 | 304),
+impl Field {
+    fn name(self) -> &'static str {
+        match self {
+            Self::ContentType => "Content-Type",
+            Self::Location => "Location",
+            Self::ContentEncoding => "Content-Encoding",
+            Self::Vary => "Vary",
+            Self::Trailer => "Trailer",
         }
     }
+}
 
-    /// What follows the content.
-    pub(crate) fn end(&self, answer: &Answer) -> &'static [u8] {
-        match self.framing {
-            Framing::Chunked if !self.has_content => b"",
-            Framing::Chunked if answer.trailers => LAST_CHUNK_WITH_TRAILERS,
-            Framing::Chunked => LAST_CHUNK,
-            Framing::Length | Framing::UntilClose => b"",
-        }
-    }
+/// The fields of an answer, but for its date and those of a version's own framing.
+pub(crate) fn describe<'a>(
+    answer: &'a Answer,
+    delivery: &Delivery,
+) -> impl Iterator<Item = (Field, &'a [u8])> {
+    let coded = delivery.coding != Coding::Identity;
+    let varies = coded || matches!(answer.content, Content::Page(_));
+    [
+        (answer.content != Content::Empty)
+            .then_some((Field::ContentType, answer.content_type.as_bytes())),
+        answer
+            .location
+            .as_ref()
+            .map(|location| (Field::Location, location.as_bytes())),
+        coded.then(|| (Field::ContentEncoding, delivery.coding.name().as_bytes())),
+        varies.then_some((Field::Vary, &b"Accept-Encoding"[..])),
+        delivery
+            .trails(answer)
+            .then_some((Field::Trailer, TRAILER_FIELD.as_bytes())),
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// Writes the head of `answer` into `out`, in place of what is there.
@@ -69,25 +74,13 @@ pub(crate) fn write(
 ) -> Result<(), Error> {
     out.clear();
     let mut head = write::response(out, Version::Http11, answer.status)?.field("Date", date)?;
-    if answer.content != Content::Empty {
-        head = head.field("Content-Type", answer.content_type.as_bytes())?;
-    }
-    if let Some(location) = &answer.location {
-        head = head.field("Location", location.as_bytes())?;
-    }
-    if delivery.coding != Coding::Identity {
-        head = head.field("Content-Encoding", delivery.coding.name().as_bytes())?;
-    }
-    if delivery.coding != Coding::Identity || matches!(answer.content, Content::Page(_)) {
-        head = head.field("Vary", b"Accept-Encoding")?;
+    for (field, value) in describe(answer, delivery) {
+        head = head.field(field.name(), value)?;
     }
     head = match delivery.framing {
         // RFC 9110, section 8.6: not with these.
         _ if matches!(answer.status, 204 | 304) => head,
         Framing::Length => head.content_length(delivery.bytes),
-        Framing::Chunked if answer.trailers => {
-            head.field("Trailer", TRAILER_FIELD.as_bytes())?.chunked()
-        }
         Framing::Chunked => head.chunked(),
         Framing::UntilClose => head,
     };
@@ -130,7 +123,7 @@ pub(crate) fn write_interim(out: &mut Vec<u8>, status: u16) -> Result<(), Error>
     out.clear();
     let mut head = write::response(out, Version::Http11, status)?;
     if status == 103 {
-        head = head.field("Link", b"</style.css>; rel=preload; as=style")?;
+        head = head.field("Link", HINT.as_bytes())?;
     }
     head.end();
     Ok(())

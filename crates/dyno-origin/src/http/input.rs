@@ -1,4 +1,7 @@
 //! The bytes of a connection that were received and not used yet.
+//!
+//! `transport/input.rs` of dyno-load is its twin and stays one: requests are short, so this one begins with all the room that most
+//! take; answers may be long, so that one has no memory before its first byte and grows while reads fill it.
 
 use std::future::poll_fn;
 use std::io;
@@ -26,6 +29,14 @@ impl Input {
             buffer: vec![0; USUAL_BYTES],
             unused: 0..0,
         }
+    }
+
+    /// What was received before, and more to come.
+    pub(crate) fn of(received: &[u8]) -> Self {
+        let mut input = Self::new();
+        input.buffer[..received.len()].copy_from_slice(received);
+        input.unused = 0..received.len();
+        input
     }
 
     /// What was received and not used.

@@ -1,15 +1,25 @@
 //! HTTP/1.1 and 1.0 on one connection.
 
-mod arrival;
+pub(crate) mod arrival;
+pub(crate) mod arrived;
+pub(crate) mod delivery;
 mod exchange;
 mod fault;
-mod head;
+pub(crate) mod head;
 mod input;
+mod kept;
 mod outgoing;
 mod piece;
-mod request;
+mod ready;
+mod repeated;
+pub(crate) mod request;
+mod sending;
 
-pub(crate) use exchange::serve;
+pub(crate) use exchange::{go_on, serve};
+pub(crate) use fault::GARBAGE;
+pub(crate) use input::Input;
+pub(crate) use kept::Repeated;
+pub(crate) use repeated::Rest;
 
 /// How a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +28,8 @@ pub(crate) enum End {
     Close,
     /// By a reset.
     Reset,
+    /// Not yet: it has asked for the same again and again, and is parked.
+    Parked,
     /// The peer has gone already.
     Gone,
 }

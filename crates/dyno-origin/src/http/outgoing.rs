@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
@@ -38,6 +38,14 @@ struct Cursor {
     offset: u64,
 }
 
+/// What a write came to.
+struct Sent {
+    bytes: usize,
+    /// How many bytes it was given, and what comes after them.
+    offered: usize,
+    after: Cursor,
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Part {
     Head,
@@ -51,19 +59,18 @@ enum Part {
 impl<'m> Outgoing<'m> {
     /// Sends all of it.
     pub(crate) async fn send<S: AsyncWrite + Unpin>(&self, stream: &mut S) -> io::Result<()> {
-        let mut cursor = Cursor {
-            part: Part::Head,
-            offset: self.from,
-        };
+        let mut cursor = self.start();
         let mut skip = 0;
-        while let Some((first, _)) = self.next(cursor) {
-            debug_assert!(skip < first.len());
-            let written = poll_fn(|context| self.poll_write(context, stream, cursor, skip)).await?;
-            if written == 0 {
+        while self.next(cursor).is_some() {
+            let sent = poll_fn(|context| self.poll_write(context, stream, cursor, skip)).await?;
+            if sent.bytes == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
-            skip += written;
-            while let Some((piece, after)) = self.next(cursor) {
+            skip += sent.bytes;
+            if sent.bytes == sent.offered {
+                (cursor, skip) = (sent.after, 0);
+            }
+            while let Some((piece, after)) = self.next(cursor).filter(|_| skip > 0) {
                 if skip < piece.len() {
                     break;
                 }
@@ -82,10 +89,11 @@ impl<'m> Outgoing<'m> {
         stream: &mut S,
         mut cursor: Cursor,
         skip: usize,
-    ) -> Poll<io::Result<usize>> {
+    ) -> Poll<io::Result<Sent>> {
         let mut lines = [[0; LINE_BYTES]; SLICES];
         let mut slices = [IoSlice::new(&[]); SLICES];
         let mut count = 0;
+        let mut offered = 0;
         for line in &mut lines {
             let Some((piece, after)) = self.next(cursor) else {
                 break;
@@ -97,9 +105,38 @@ impl<'m> Outgoing<'m> {
             let skipped = if count == 0 { skip } else { 0 };
             slices[count] = IoSlice::new(&bytes[skipped..]);
             count += 1;
+            offered += bytes.len() - skipped;
             cursor = after;
         }
-        Pin::new(stream).poll_write_vectored(context, &slices[..count])
+        let bytes = ready!(Pin::new(stream).poll_write_vectored(context, &slices[..count]))?;
+        Poll::Ready(Ok(Sent {
+            bytes,
+            offered,
+            after: cursor,
+        }))
+    }
+
+    /// All of it, in one piece.
+    pub(super) fn gather(&self) -> Vec<u8> {
+        let mut cursor = self.start();
+        let mut gathered = Vec::new();
+        while let Some((piece, after)) = self.next(cursor) {
+            let mut line = [0; LINE_BYTES];
+            gathered.extend_from_slice(match piece {
+                Piece::Bytes(bytes) => bytes,
+                Piece::SizeLine(length) => size_line(length, &mut line),
+            });
+            cursor = after;
+        }
+        gathered
+    }
+
+    /// Where it begins.
+    fn start(&self) -> Cursor {
+        Cursor {
+            part: Part::Head,
+            offset: self.from,
+        }
     }
 
     /// The next piece from a place on, never empty, with the place after it.
@@ -202,8 +239,8 @@ mod tests {
         }
     }
 
-    #[tokio::test(flavor = "current_thread")]
-    async fn any_width_of_writes_sends_the_same() {
+    /// What is sent, and as which bytes.
+    fn cases() -> [(Outgoing<'static>, String); 7] {
         let plain = Outgoing {
             head: b"HEAD ",
             source: Source::repeated(b"abcdefghijklmnopqrstuvwxyz", 30),
@@ -213,7 +250,7 @@ mod tests {
             end: b"",
         };
         let letters = "abcdefghijklmnopqrstuvwxyz";
-        let cases = [
+        [
             (plain, format!("HEAD {letters}abcd")),
             (
                 Outgoing {
@@ -268,14 +305,19 @@ mod tests {
                 },
                 "HEAD 0\r\n\r\n".to_owned(),
             ),
-        ];
-        for (outgoing, expected) in cases {
+        ]
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn any_width_of_writes_sends_the_same() {
+        for (outgoing, expected) in cases() {
             for width in [1, 2, 3, 7, 1_000] {
                 let mut narrow = Narrow {
                     taken: Vec::new(),
                     width,
                 };
                 outgoing.send(&mut narrow).await.unwrap();
+                assert_eq!(outgoing.gather(), expected.as_bytes());
                 assert_eq!(
                     String::from_utf8(narrow.taken).unwrap(),
                     expected,

@@ -51,9 +51,17 @@ impl Asked {
 impl Names {
     /// Takes over the names of a request that came in by `scheme`.
     pub(crate) fn take(&mut self, head: &RequestHead<'_>, scheme: Scheme) {
+        let target = match head.target.path_and_query() {
+            "" => head.target.as_str(),
+            path_and_query => path_and_query,
+        };
+        self.set(head.authority().unwrap_or_default(), target, scheme);
+    }
+
+    /// Takes over an authority and a target.
+    pub(crate) fn set(&mut self, authority: &str, target: &str, scheme: Scheme) {
         self.authority.clear();
-        self.authority
-            .push_str(head.authority().unwrap_or_default());
+        self.authority.push_str(authority);
         self.authority.make_ascii_lowercase();
         let host_bytes = host_bytes(&self.authority);
         if self.authority[host_bytes..]
@@ -70,10 +78,6 @@ impl Names {
         self.host.clear();
         self.host.push_str(literal.unwrap_or(host));
         self.target.clear();
-        let target = match head.target.path_and_query() {
-            "" => head.target.as_str(),
-            path_and_query => path_and_query,
-        };
         if target.starts_with('?') {
             // An absolute target with a query and no path.
             self.target.push('/');
@@ -114,90 +118,29 @@ mod tests {
 
     #[test]
     fn names_are_normalised() {
-        use Scheme::{Http, Https};
+        // Target and Host, over which scheme; the host, the authority and the path that they name.
         let cases = [
-            ("/", "Example.ORG", Http, "example.org", "example.org", "/"),
-            (
-                "/a?b=C",
-                "example.org.",
-                Http,
-                "example.org",
-                "example.org.",
-                "/a?b=C",
-            ),
-            (
-                "/",
-                "example.org:80",
-                Http,
-                "example.org",
-                "example.org",
-                "/",
-            ),
-            (
-                "/",
-                "example.org:443",
-                Https,
-                "example.org",
-                "example.org",
-                "/",
-            ),
-            (
-                "/",
-                "example.org:8080",
-                Http,
-                "example.org",
-                "example.org:8080",
-                "/",
-            ),
-            (
-                "/",
-                "[2001:db8::1]:443",
-                Https,
-                "2001:db8::1",
-                "[2001:db8::1]",
-                "/",
-            ),
-            (
-                "/",
-                "[2001:db8::1]",
-                Http,
-                "2001:db8::1",
-                "[2001:db8::1]",
-                "/",
-            ),
-            (
-                "http://Other.test:81/x",
-                "example.org",
-                Http,
-                "other.test",
-                "other.test:81",
-                "/x",
-            ),
-            (
-                "http://other.test",
-                "example.org",
-                Http,
-                "other.test",
-                "other.test",
-                "/",
-            ),
-            (
-                "http://other.test?x",
-                "example.org",
-                Http,
-                "other.test",
-                "other.test",
-                "/?x",
-            ),
+            "/ Example.ORG http | example.org example.org /",
+            "/a?b=C example.org. http | example.org example.org. /a?b=C",
+            "/ example.org:80 http | example.org example.org /",
+            "/ example.org:443 https | example.org example.org /",
+            "/ example.org:8080 http | example.org example.org:8080 /",
+            "/ [2001:db8::1]:443 https | 2001:db8::1 [2001:db8::1] /",
+            "/ [2001:db8::1] http | 2001:db8::1 [2001:db8::1] /",
+            "http://Other.test:81/x example.org http | other.test other.test:81 /x",
+            "http://other.test example.org http | other.test other.test /",
+            "http://other.test?x example.org http | other.test other.test /?x",
         ];
-        for (target, field, scheme, host, authority, path) in cases {
-            let names = take(target, field, scheme);
-            let seen = (
-                names.host.as_str(),
-                names.authority.as_str(),
-                names.target.as_str(),
-            );
-            assert_eq!(seen, (host, authority, path), "{target} {field}");
+        for case in cases {
+            let (asked, expected) = case.split_once(" | ").unwrap();
+            let asked: Vec<&str> = asked.split(' ').collect();
+            let scheme = match asked[2] {
+                "https" => Scheme::Https,
+                _ => Scheme::Http,
+            };
+            let names = take(asked[0], asked[1], scheme);
+            let seen = format!("{} {} {}", names.host, names.authority, names.target);
+            assert_eq!(seen, expected, "{case}");
         }
     }
 }

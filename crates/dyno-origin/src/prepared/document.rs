@@ -1,24 +1,39 @@
-//! The JSON document in each coding: small, so coded when first asked for.
+//! A JSON document in each coding: small, so coded when first asked for.
 
 use std::io;
 use std::sync::OnceLock;
 
-use dyno_web::{Coding, JSON_DOCUMENT};
+use dyno_web::Coding;
 
 use super::coder::{Brotli, Coder, Gzip, Zstd};
 
-/// The coded forms of the JSON document.
-#[derive(Debug, Default)]
-pub(crate) struct CodedDocument([OnceLock<Option<Box<[u8]>>>; 3]);
+/// A document with its coded forms.
+#[derive(Debug)]
+pub(crate) struct CodedDocument {
+    document: &'static str,
+    coded: [OnceLock<Option<Box<[u8]>>>; 3],
+}
 
 impl CodedDocument {
+    pub(crate) fn new(document: &'static str) -> Self {
+        Self {
+            document,
+            coded: Default::default(),
+        }
+    }
+
+    /// Whether it is this document.
+    pub(crate) fn is(&self, document: &'static str) -> bool {
+        std::ptr::eq(self.document, document)
+    }
+
     /// The document in `coding`; `None` for identity, or if the coding fails.
     pub(crate) fn get(&self, coding: Coding) -> Option<&[u8]> {
         let place = Coding::COMPRESSED
             .iter()
             .position(|&compressed| compressed == coding)?;
-        self.0[place]
-            .get_or_init(|| coded(coding, JSON_DOCUMENT.as_bytes()).ok())
+        self.coded[place]
+            .get_or_init(|| coded(coding, self.document.as_bytes()).ok())
             .as_deref()
     }
 }
@@ -40,10 +55,11 @@ fn finished(mut coder: impl Coder, document: &[u8]) -> io::Result<Box<[u8]>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyno_web::JSON_DOCUMENT;
 
     #[test]
     fn every_coding_has_its_own_form() {
-        let document = CodedDocument::default();
+        let document = CodedDocument::new(&JSON_DOCUMENT);
         assert!(document.get(Coding::Identity).is_none());
         let starts: [(Coding, &[u8]); 2] = [
             (Coding::Gzip, &[0x1f, 0x8b]),

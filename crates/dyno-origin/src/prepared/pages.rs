@@ -1,10 +1,10 @@
 //! The pages of a web: prepared by threads of their own while the origin starts, shared by all that serve.
 
 use std::io;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use dyno_web::{Class, Coding, Content, JSON_DOCUMENT, Model, STREAM_LINE, text};
+use dyno_web::{Class, Coding, Content, JSON_DOCUMENT, Model, STREAM_LINE, WRONG_DOCUMENT, text};
 use tokio::sync::watch;
 
 use super::coder::{Brotli, Gzip, Zstd};
@@ -15,12 +15,15 @@ use super::stream::{STAGE_COUNT, Stream, stage_of};
 
 type Stages = [OnceLock<Stream>; STAGE_COUNT];
 
+/// Many lines, so that a long content of them lies in few pieces.
+static LINES: LazyLock<String> = LazyLock::new(|| STREAM_LINE.repeat(1_000));
+
 /// All contents of a web.
 #[derive(Debug)]
 pub(crate) struct Pages {
     text: OnceLock<Vec<u8>>,
     streams: [Stages; 3],
-    document: CodedDocument,
+    documents: [CodedDocument; 2],
     /// Told whenever something is ready.
     ready: watch::Sender<()>,
 }
@@ -35,7 +38,7 @@ impl Pages {
         let pages = Arc::new(Self {
             text: OnceLock::new(),
             streams: <[Stages; 3]>::default(),
-            document: CodedDocument::default(),
+            documents: [&JSON_DOCUMENT, &WRONG_DOCUMENT].map(|it| CodedDocument::new(it)),
             ready: watch::Sender::new(()),
         });
         let ratio = model.compression_ratio();
@@ -83,57 +86,53 @@ impl Pages {
 
     /// The bytes of a content, with the coding they are in; waits for what is not prepared yet.
     pub(crate) async fn source(&self, content: Content, coding: Coding) -> (Source<'_>, Coding) {
-        match content {
-            Content::Empty => (Source::EMPTY, Coding::Identity),
-            Content::Page(class) => self.page(class, coding).await,
-            Content::Text { bytes } => {
-                (Source::repeated(self.text().await, bytes), Coding::Identity)
-            }
-            Content::Lines { count } => {
-                let line = STREAM_LINE.as_bytes();
-                (
-                    Source::repeated(line, count * line.len() as u64),
-                    Coding::Identity,
-                )
-            }
-            Content::Document(document) => {
-                // Documents are few, and only one of them is ever coded.
-                let is_json = std::ptr::eq(document, JSON_DOCUMENT.as_str());
-                match self.document.get(coding).filter(|_| is_json) {
-                    Some(coded) => (Source::whole(coded), coding),
-                    None => (Source::whole(document.as_bytes()), Coding::Identity),
-                }
-            }
-        }
-    }
-
-    async fn page(&self, class: Class, coding: Coding) -> (Source<'_>, Coding) {
-        match place(coding) {
-            None => (Source::whole(self.text().await).cut(class.bytes()), coding),
-            Some(place) => {
-                let stage = &self.streams[place][stage_of(class)];
-                (self.when_ready(stage).await.page(class), coding)
-            }
-        }
-    }
-
-    async fn text(&self) -> &[u8] {
-        self.when_ready(&self.text).await
-    }
-
-    async fn when_ready<'p, T>(&'p self, cell: &'p OnceLock<T>) -> &'p T {
-        if let Some(value) = cell.get() {
-            return value;
+        if let Some(found) = self.prepared(content, coding) {
+            return found;
         }
         let mut ready = self.ready.subscribe();
         loop {
-            if let Some(value) = cell.get() {
-                return value;
+            if let Some(found) = self.prepared(content, coding) {
+                return found;
             }
             ready
                 .changed()
                 .await
                 .expect("the sender is a part of the pages");
+        }
+    }
+
+    /// As [`Pages::source`], if it is prepared.
+    pub(crate) fn prepared(
+        &self,
+        content: Content,
+        coding: Coding,
+    ) -> Option<(Source<'_>, Coding)> {
+        let found = match content {
+            Content::Empty => (Source::EMPTY, Coding::Identity),
+            Content::Page(class) => (self.page(class, coding)?, coding),
+            Content::Text { bytes } => {
+                (Source::repeated(self.text.get()?, bytes), Coding::Identity)
+            }
+            Content::Lines { count } => {
+                let bytes = count * STREAM_LINE.len() as u64;
+                (Source::repeated(LINES.as_bytes(), bytes), Coding::Identity)
+            }
+            Content::Document(document) => {
+                // Documents are few, and fewer of them are ever coded.
+                let known = self.documents.iter().find(|known| known.is(document));
+                match known.and_then(|known| known.get(coding)) {
+                    Some(coded) => (Source::whole(coded), coding),
+                    None => (Source::whole(document.as_bytes()), Coding::Identity),
+                }
+            }
+        };
+        Some(found)
+    }
+
+    fn page(&self, class: Class, coding: Coding) -> Option<Source<'_>> {
+        match place(coding) {
+            None => Some(Source::whole(self.text.get()?).cut(class.bytes())),
+            Some(place) => Some(self.streams[place][stage_of(class)].get()?.page(class)),
         }
     }
 }

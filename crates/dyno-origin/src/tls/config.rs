@@ -17,6 +17,9 @@ use crate::error::Error;
 /// Without a post-quantum hybrid: its key shares are thirty times as large, and not half of the clients have one.
 pub const KEY_EXCHANGE_GROUPS: [&str; 3] = ["X25519", "secp256r1", "secp384r1"];
 
+/// What ALPN calls HTTP/2 over TLS (RFC 9113, section 3.1).
+pub(crate) const HTTP2: &[u8] = b"h2";
+
 /// Tickets sent after a full handshake of TLS 1.3: two, as OpenSSL sends, so that a client can open two connections more.
 const TICKETS: usize = 2;
 
@@ -24,8 +27,8 @@ const TICKETS: usize = 2;
 pub(crate) struct Tls {
     authority: Arc<Authority>,
     web: Arc<Web>,
-    /// For hosts that speak 1.3 too, and for those that speak 1.2 only.
-    configs: [Arc<ServerConfig>; 2],
+    /// In the order of [`place`].
+    configs: [Arc<ServerConfig>; 4],
 }
 
 impl std::fmt::Debug for Tls {
@@ -72,9 +75,13 @@ impl Tls {
         // One key for the tickets of all hosts: that a ticket is taken by the host that gave it only, is in the ticket.
         let ticketer = Ticketer::new()?;
         let config = |versions| config(&provider, versions, by_name.clone(), ticketer.clone());
+        let both = config(rustls::ALL_VERSIONS)?;
+        let only_1_2 = config(&[&version::TLS12])?;
         let configs = [
-            config(&[&version::TLS13, &version::TLS12][..])?,
-            config(&[&version::TLS12])?,
+            both.clone(),
+            only_1_2.clone(),
+            with_http2(both),
+            with_http2(only_1_2),
         ];
         Ok(Self {
             configs: configs.map(Arc::new),
@@ -89,7 +96,7 @@ impl Tls {
 
     /// The configuration of a host that was asked for by name.
     pub(crate) fn config(&self, handshake: Handshake) -> Arc<ServerConfig> {
-        self.configs[usize::from(handshake.only_1_2)].clone()
+        self.configs[place(handshake)].clone()
     }
 
     /// The configuration for a client that names no host: it gets the leaf of the address that it connected to.
@@ -99,7 +106,7 @@ impl Tls {
         handshake: Handshake,
     ) -> Result<Arc<ServerConfig>, Error> {
         let leaf = self.authority.leaf(address, handshake)?;
-        let mut config = ServerConfig::clone(&self.configs[usize::from(handshake.only_1_2)]);
+        let mut config = ServerConfig::clone(&self.configs[place(handshake)]);
         config.cert_resolver = Arc::new(Fixed(leaf));
         Ok(Arc::new(config))
     }
@@ -115,6 +122,17 @@ impl Tls {
     }
 }
 
+/// Which configuration a host has.
+fn place(handshake: Handshake) -> usize {
+    usize::from(handshake.only_1_2) | usize::from(handshake.http2) << 1
+}
+
+/// The same, with HTTP/2 before HTTP/1.1 in what is offered.
+fn with_http2(mut config: ServerConfig) -> ServerConfig {
+    config.alpn_protocols.insert(0, HTTP2.to_vec());
+    config
+}
+
 fn config(
     provider: &Arc<CryptoProvider>,
     versions: &[&'static rustls::SupportedProtocolVersion],
@@ -126,7 +144,6 @@ fn config(
     let mut config = builder
         .with_no_client_auth()
         .with_cert_resolver(certificates);
-    // What HTTP/2 needs of the handshake is here: its name before this one, for hosts that offer it.
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     config.ticketer = ticketer;
     config.session_storage = Arc::new(NoServerSessionStorage {});

@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt;
 use tokio_rustls::server::TlsStream;
 use tokio_rustls::{LazyConfigAcceptor, StartHandshake};
 
-use crate::connection::Accepted;
+use crate::accepted::Accepted;
 use crate::wire::Wire;
 
 /// A record of the fatal alert `handshake_failure`.

@@ -4,5 +4,5 @@ mod config;
 mod handshake;
 
 pub use config::KEY_EXCHANGE_GROUPS;
-pub(crate) use config::Tls;
+pub(crate) use config::{HTTP2, Tls};
 pub(crate) use handshake::{Shaken, shake_hands};

@@ -2,8 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 mod faults;
+mod http2;
 mod names;
 mod paths;
 mod record;
+mod repeated;
 mod stage;
 mod tls;
+mod trials;

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 use dyno_http::Method;
-use dyno_web::{Class, JSON_DOCUMENT, STREAM_LINE, text};
+use dyno_web::{Class, JSON_DOCUMENT, STREAM_LINE, WRONG_DOCUMENT, text};
 
 use crate::stage::{Stage, is_silent, reply, request};
 
@@ -123,6 +123,31 @@ fn documents_come_in_the_coding_of_their_path() {
         let answer = stage.get("a.test", path, "Accept-Encoding: *\r\n");
         assert_eq!(answer.field("content-encoding"), Some(coding));
         assert_eq!(answer.decoded(), JSON_DOCUMENT.as_bytes());
+    }
+    for (query, accepts, coding) in [
+        ("?coding=gzip", "*", Some("gzip")),
+        ("?coding=gzip", "br", None),
+        ("?coding=identity", "*", None),
+        ("", "*", None),
+    ] {
+        let field = format!("Accept-Encoding: {accepts}\r\n");
+        let answer = stage.get("a.test", &format!("/json{query}"), &field);
+        assert_eq!(
+            answer.field("content-encoding"),
+            coding,
+            "{query} {accepts}"
+        );
+        assert_eq!(answer.decoded(), JSON_DOCUMENT.as_bytes());
+    }
+}
+
+#[test]
+fn a_wrong_document_is_wrong_in_every_coding_and_every_time() {
+    let stage = Stage::new("[json]\nwrong_share = 1\n");
+    for path in ["/json", "/json?coding=gzip", "/brotli", "/zstd", "/json"] {
+        let answer = stage.get("a.test", path, "Accept-Encoding: *\r\n");
+        assert_eq!(answer.status, 200);
+        assert!(answer.decoded() == WRONG_DOCUMENT.as_bytes(), "{path}");
     }
 }
 

@@ -3,10 +3,10 @@
 use std::io::{BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dyno_http::{Limits, Method, Parse, body, response};
-use dyno_origin::{Authority, Options, Origin, Record, Running};
+use dyno_origin::{Authority, Options, Origin, Record, Running, Snapshot};
 use dyno_web::{Model, Web};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -23,7 +23,7 @@ pub struct Stage {
 }
 
 /// An answer, taken apart.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Reply {
     pub status: u16,
     pub fields: Vec<(String, String)>,
@@ -70,6 +70,18 @@ impl Stage {
 
     pub fn running(&self) -> &Running {
         &self.running
+    }
+
+    /// What was counted, once so many are answered: the last byte reaches a client before the origin has counted its answer.
+    pub fn settled(&self, answers: u64) -> Snapshot {
+        let patience = Instant::now();
+        loop {
+            let snapshot = self.running().snapshot();
+            if snapshot.answers >= answers || patience.elapsed() > PATIENCE {
+                return snapshot;
+            }
+            std::thread::yield_now();
+        }
     }
 
     pub fn stop(self) -> Record {

@@ -1,5 +1,6 @@
 //! The subject's control group: who accounts for its processor time and bounds its memory.
 
+mod cpu_reader;
 mod hierarchy;
 mod name;
 mod quota;
@@ -13,12 +14,14 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
+pub(crate) use cpu_reader::CpuReader;
 pub(crate) use hierarchy::{Hierarchies, Version};
 pub(crate) use name::GroupName;
 pub(crate) use quota::Quotas;
 
-use crate::account::{Accounting, CpuTime};
+use crate::account::Accounting;
 use crate::cpu::CpuSet;
+use crate::cpu_time::CpuTime;
 
 /// How often, and how long apart, a folder is tried to be removed while the kernel still buries its processes.
 const REMOVAL_ATTEMPTS: u32 = 200;
@@ -106,12 +109,12 @@ impl ControlGroup {
 
     /// The processor time of all that ever ran in the group; `None` where it does not account.
     pub(crate) fn cpu_time(&self) -> Option<CpuTime> {
-        let folder = self.cpu_folder.as_deref()?;
-        match self.accounting {
-            Accounting::CgroupV1 => v1::cpu_time(folder),
-            Accounting::CgroupV2 => v2::cpu_time(folder),
-            Accounting::Rusage => None,
-        }
+        self.cpu_reader()?.read()
+    }
+
+    /// Who reads that again and again; `None` where it does not account.
+    pub(crate) fn cpu_reader(&self) -> Option<CpuReader> {
+        CpuReader::open(self.accounting, self.cpu_folder.as_deref()?)
     }
 
     /// Whether the kernel killed a process of the group for want of memory.
@@ -184,10 +187,6 @@ fn open_entry(folder: &Path) -> io::Result<OwnedFd> {
     let file = folder.join("cgroup.procs");
     let opened = fs::OpenOptions::new().write(true).open(&file);
     Ok(opened.map_err(|error| in_folder(&file, &error))?.into())
-}
-
-fn number(path: &Path) -> Option<u64> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
 fn keyed_number(path: &Path, key: &str) -> Option<u64> {

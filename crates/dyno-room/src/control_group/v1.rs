@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::hierarchy::{Hierarchies, Hierarchy};
 use super::{
-    ControlGroup, Wishes, create_folder, in_folder, number, open_entry, remove_folder,
-    write_setting,
+    ControlGroup, Wishes, create_folder, in_folder, open_entry, remove_folder, write_setting,
 };
-use crate::account::{Accounting, CpuTime};
+use crate::account::Accounting;
+use crate::cpu_time::CpuTime;
 
 /// Makes a group in the hierarchies of `cpuacct`, and where there are such of `memory` and `cpuset`.
 pub(super) fn create(
@@ -99,14 +99,15 @@ fn pin(folder: &Path, wishes: Wishes) -> io::Result<()> {
     write_setting(folder, "cpuset.cpus", &wishes.cpus.to_string())
 }
 
-/// The processor time of all that ever ran in the group.
+/// The files of a folder that tell the processor time of all that ever ran in the group.
+pub(super) const CPU_FILES: &[&str] = &["cpuacct.usage", "cpuacct.usage_user", "cpuacct.usage_sys"];
+
+/// What these files say.
 ///
 /// The total is exact; its two parts are counted in ticks, and only their proportion is used.
-pub(super) fn cpu_time(folder: &Path) -> Option<CpuTime> {
-    let total = number(&folder.join("cpuacct.usage"))?;
-    let user = number(&folder.join("cpuacct.usage_user"))?;
-    let system = number(&folder.join("cpuacct.usage_sys"))?;
-    Some(apportion(total, user, system))
+pub(super) fn cpu_time(texts: &[String]) -> Option<CpuTime> {
+    let number = |which: usize| texts.get(which)?.trim().parse().ok();
+    Some(apportion(number(0)?, number(1)?, number(2)?))
 }
 
 fn apportion(total: u64, user: u64, system: u64) -> CpuTime {

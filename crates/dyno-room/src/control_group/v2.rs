@@ -5,8 +5,9 @@ use std::io;
 use std::path::Path;
 
 use super::hierarchy::{Hierarchies, Hierarchy};
-use super::{ControlGroup, Wishes, create_folder, keyed_number, open_entry, write_setting};
-use crate::account::{Accounting, CpuTime};
+use super::{ControlGroup, Wishes, create_folder, find_keyed, open_entry, write_setting};
+use crate::account::Accounting;
+use crate::cpu_time::CpuTime;
 
 const NANOSECONDS_PER_MICROSECOND: u64 = 1_000;
 
@@ -103,11 +104,14 @@ fn bound_memory(folder: &Path, wishes: Wishes) -> Option<String> {
         .map(|error| error.to_string())
 }
 
-/// The processor time of all that ever ran in the group.
-pub(super) fn cpu_time(folder: &Path) -> Option<CpuTime> {
-    let file = folder.join("cpu.stat");
+/// The file of a folder that tells the processor time of all that ever ran in the group.
+pub(super) const CPU_FILES: &[&str] = &["cpu.stat"];
+
+/// What it says.
+pub(super) fn cpu_time(texts: &[String]) -> Option<CpuTime> {
+    let number = |key| find_keyed(texts.first()?, key);
     Some(CpuTime {
-        cpu_user_ns: keyed_number(&file, "user_usec")? * NANOSECONDS_PER_MICROSECOND,
-        cpu_system_ns: keyed_number(&file, "system_usec")? * NANOSECONDS_PER_MICROSECOND,
+        cpu_user_ns: number("user_usec")? * NANOSECONDS_PER_MICROSECOND,
+        cpu_system_ns: number("system_usec")? * NANOSECONDS_PER_MICROSECOND,
     })
 }

@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::{Fact, Fitness, Value};
 use crate::channel::Channel;
 use crate::error::{Result, RoomError, Step};
+use crate::link;
 use crate::network::Network;
 use crate::options::Furnishing;
-use crate::{mounts, namespaces, process};
+use crate::{files, mounts, namespaces, process};
 
-const NO_ROOM: &str = "no rooms: only single-host experiments on loopback, with --room off";
+const NO_ROOM: &str = "no rooms, so no experiments; load, fetch and origin run without one";
 
 /// What a child found; each field holds why it does not work, if it does not.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -84,22 +85,15 @@ fn ipv6() -> Fact {
 
 fn tun() -> Fact {
     const NAME: &str = "tun";
-    const DEVICE: &str = "/dev/net/tun";
-    let consequence = "no link emulation: subject and peer are joined directly";
-    if access(DEVICE, Access::READ_OK | Access::WRITE_OK).is_ok() {
+    if access(link::MAKER, Access::READ_OK | Access::WRITE_OK).is_ok() {
         return Fact::good(NAME, Value::Flag(true));
     }
-    let cure = if Path::new(DEVICE).exists() {
-        "as root: chmod 666 /dev/net/tun"
-    } else {
-        "as root: modprobe tun"
-    };
     Fact::poor(
         NAME,
         Value::Flag(false),
         Fitness::Limited,
-        consequence,
-        cure,
+        "no emulated links (--link): subject and peer are joined directly",
+        link::cure(),
     )
 }
 
@@ -109,7 +103,7 @@ fn try_out() -> Trial {
         let _ = channel.send(
             &Trial {
                 user: problem(try_user_namespace()),
-                network: problem(namespaces::gain_privilege().and_then(|()| Network::build())),
+                network: problem(namespaces::gain_privilege().and_then(|()| Network::build(None))),
                 process: problem(try_process_namespace()),
             },
             &[],
@@ -135,7 +129,11 @@ fn try_process_namespace() -> Result<()> {
     let namespaces =
         libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWUTS | libc::CLONE_NEWIPC;
     report(
-        || mounts::seclude().and_then(|()| mounts::furnish(&Furnishing::default(), "subject")),
+        || {
+            mounts::seclude().and_then(|()| {
+                mounts::furnish(&Furnishing::default(), &files::sealed_names("subject"))
+            })
+        },
         namespaces,
     )
 }
@@ -165,4 +163,26 @@ fn spawn_and_receive<M: serde::de::DeserializeOwned>(
     received?
         .map(|(message, _)| message)
         .ok_or_else(|| RoomError::Init("the child ended without an answer".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_can_make_no_rooms_is_told_what_runs_without() {
+        let refused = || Some("the kernel refuses".to_owned());
+        let fact = needed("network_namespaces", refused());
+        assert_eq!(fact.ok, Fitness::No);
+        let told = fact.consequence.unwrap_or_default();
+        for verb in ["load", "fetch", "origin"] {
+            assert!(told.contains(verb), "{told}");
+        }
+        assert!(
+            !told.contains("--"),
+            "no option stands in for a room: {told}"
+        );
+        assert_eq!(fact.cure, Some(namespaces::cure()));
+        assert_eq!(needed("network_namespaces", None).ok, Fitness::Yes);
+    }
 }

@@ -12,7 +12,8 @@ use rustix::net::{
 
 pub(crate) use message::Message;
 pub(crate) use requests::{
-    Device, LinkCounters, VethEnd, add_address, add_neighbour, add_route, add_veth, bring_up,
+    Device, LinkCounters, Sending, VethEnd, add_address, add_neighbour, add_route, add_veth,
+    bring_up, set_sending,
 };
 pub(crate) use requests::{Hop, Table};
 

@@ -11,6 +11,8 @@ const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
 const IFLA_OPERSTATE: u16 = 16;
+const IFLA_TXQLEN: u16 = 13;
+const IFLA_GSO_MAX_SIZE: u16 = 41;
 const IFLA_STATS64: u16 = 23;
 /// `IF_OPER_UP`: the kernel has noticed the carrier and lets packets through.
 const OPERATIONALLY_UP: u8 = 6;
@@ -121,6 +123,29 @@ pub(crate) fn bring_up(device: Device) -> Message {
     )
 }
 
+/// How packets leave a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sending {
+    /// The largest IP packet, in bytes.
+    pub(crate) mtu: u16,
+    /// The longest super-packet, where the kernel is to be kept from longer ones.
+    pub(crate) longest_bytes: Option<u32>,
+    /// How many packets may wait for who reads the device.
+    pub(crate) queue_packets: u32,
+}
+
+/// Sets how packets leave a device.
+pub(crate) fn set_sending(device: Device, sending: Sending) -> Message {
+    let mut message = Message::new(libc::RTM_NEWLINK, 0, &interface_message(device, 0));
+    message
+        .attribute(libc::IFLA_MTU, &u32::from(sending.mtu).to_ne_bytes())
+        .attribute(IFLA_TXQLEN, &sending.queue_packets.to_ne_bytes());
+    if let Some(bytes) = sending.longest_bytes {
+        message.attribute(IFLA_GSO_MAX_SIZE, &bytes.to_ne_bytes());
+    }
+    message
+}
+
 /// Gives a device an address, without duplicate address detection.
 pub(crate) fn add_address(device: Device, prefix: Prefix) -> Message {
     let mut body = [0; 8];
@@ -192,12 +217,14 @@ pub(super) fn get_link(device: Device) -> Message {
 }
 
 /// What went through a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct LinkCounters {
     pub(crate) received_packets: u64,
     pub(crate) sent_packets: u64,
     pub(crate) received_bytes: u64,
     pub(crate) sent_bytes: u64,
+    /// What was to be sent and had no room in the device.
+    pub(crate) dropped_packets: u64,
 }
 
 /// Whether the body of a link message says that packets pass.
@@ -207,6 +234,17 @@ pub(super) fn is_operational(body: &[u8]) -> bool {
 }
 
 impl LinkCounters {
+    /// What went through since an earlier moment.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        Self {
+            received_packets: self.received_packets - earlier.received_packets,
+            sent_packets: self.sent_packets - earlier.sent_packets,
+            received_bytes: self.received_bytes - earlier.received_bytes,
+            sent_bytes: self.sent_bytes - earlier.sent_bytes,
+            dropped_packets: self.dropped_packets - earlier.dropped_packets,
+        }
+    }
+
     /// Reads `struct rtnl_link_stats64` out of the body of a link message.
     pub(super) fn parse(body: &[u8]) -> Option<Self> {
         let (_, statistics) = attributes(body.get(INTERFACE_MESSAGE_BYTES..)?)
@@ -219,6 +257,8 @@ impl LinkCounters {
             sent_packets: numbers.next()?,
             received_bytes: numbers.next()?,
             sent_bytes: numbers.next()?,
+            // Errors of both kinds and what was dropped on its way in stand between.
+            dropped_packets: numbers.nth(3)?,
         })
     }
 }
@@ -260,6 +300,21 @@ mod tests {
     }
 
     #[test]
+    fn a_bound_on_super_packets_is_set_where_there_is_one() {
+        let sending = |longest_bytes| Sending {
+            mtu: 1400,
+            longest_bytes,
+            queue_packets: 7,
+        };
+        let bytes = body(&mut set_sending(Device(2), sending(Some(12_500))));
+        let found: Vec<_> = attributes(&bytes[INTERFACE_MESSAGE_BYTES..]).collect();
+        assert_eq!(found[0], (libc::IFLA_MTU, &1400_u32.to_ne_bytes()[..]));
+        assert_eq!(found[2], (IFLA_GSO_MAX_SIZE, &12_500_u32.to_ne_bytes()[..]));
+        let bytes = body(&mut set_sending(Device(2), sending(None)));
+        assert_eq!(attributes(&bytes[INTERFACE_MESSAGE_BYTES..]).count(), 2);
+    }
+
+    #[test]
     fn a_link_is_operational_when_the_kernel_says_so() {
         for (state, expected) in [(OPERATIONALLY_UP, true), (2, false)] {
             let mut message = get_link(Device(2));
@@ -272,7 +327,7 @@ mod tests {
     #[test]
     fn counters_come_in_the_kernels_order() {
         let mut message = get_link(Device(2));
-        let numbers: Vec<u8> = [1_u64, 2, 3, 4, 5]
+        let numbers: Vec<u8> = [1_u64, 2, 3, 4, 5, 6, 7, 8, 9]
             .iter()
             .flat_map(|n| n.to_ne_bytes())
             .collect();
@@ -280,6 +335,7 @@ mod tests {
         let counters = LinkCounters::parse(&body(&mut message)).unwrap();
         assert_eq!((counters.received_packets, counters.sent_packets), (1, 2));
         assert_eq!((counters.received_bytes, counters.sent_bytes), (3, 4));
+        assert_eq!(counters.dropped_packets, 8);
         assert_eq!(LinkCounters::parse(&[0; 8]), None);
     }
 }

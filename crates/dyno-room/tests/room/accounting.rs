@@ -19,6 +19,10 @@ pub const TESTS: &[(&str, Test)] = &[
     ),
     ("memory_is_sampled", memory_is_sampled),
     (
+        "processor_time_is_known_over_the_trial",
+        processor_time_is_known_over_the_trial,
+    ),
+    (
         "a_memory_limit_is_enforced_or_the_report_says_why_not",
         a_memory_limit_is_enforced_or_the_report_says_why_not,
     ),
@@ -76,6 +80,28 @@ fn memory_is_sampled(stage: &Stage) -> Result<(), Failed> {
         .filter_map(|sample| sample[0].as_u64())
         .collect();
     holds("samples ascend", instants.is_sorted() && instants.len() > 2)
+}
+
+fn processor_time_is_known_over_the_trial(stage: &Stage) -> Result<(), Failed> {
+    let ended = stage.run(&[], &stage.subject(&["burn", "300"]))?;
+    let burned: u64 = ended.stdout().trim().parse()?;
+    let subject = &ended.report["subject"];
+    let points: Vec<[u64; 3]> = serde_json::from_value(subject["cpu"].clone())?;
+    if subject["accounting"] == "rusage" {
+        return same("points where no group accounts", points.len(), 0);
+    }
+    for column in 0..3 {
+        holds(
+            "no number goes back",
+            points.is_sorted_by_key(|point| point[column]),
+        )?;
+    }
+    holds(&format!("{} points", points.len()), points.len() > 10)?;
+    let last = points.last().map_or(0, |&[_, user, system]| user + system);
+    holds(
+        &format!("{burned} <= {last} <= {}", cpu_ns(&ended.report)),
+        burned <= last && last <= cpu_ns(&ended.report),
+    )
 }
 
 fn a_memory_limit_is_enforced_or_the_report_says_why_not(stage: &Stage) -> Result<(), Failed> {

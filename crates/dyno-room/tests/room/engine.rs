@@ -2,15 +2,16 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::net::{TcpListener, UdpSocket};
+use std::net::{IpAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::exit;
 use std::time::Duration;
 
+use dyno_link::Link;
 use dyno_room::{
-    Authority, CpuSet, Ending, Environment, Furnishing, PeerOptions, Result, Room, RoomOptions,
-    SubjectOptions,
+    Authority, CpuSet, Ending, Environment, Furnishing, LinkOptions, PeerOptions, Result, Room,
+    RoomOptions, ServerOptions, SubjectOptions, Surroundings,
 };
 
 /// What the tests can ask of it, before the two dashes.
@@ -24,14 +25,25 @@ struct Arguments {
     trust_files: Vec<PathBuf>,
     directory: Option<PathBuf>,
     peer: Vec<OsString>,
+    driver: Vec<OsString>,
+    ready_timeout: Duration,
+    steer: bool,
     cpu: Option<usize>,
+    link: Option<Link>,
+    link_seed: u64,
+    link_check: bool,
     pause: Option<Duration>,
+    /// Names of this machine's own network, which is then the subject's too.
+    hosts: Vec<(String, IpAddr)>,
     argv: Vec<OsString>,
 }
 
 impl Arguments {
     fn parse(arguments: &[OsString]) -> Self {
-        let mut parsed = Self::default();
+        let mut parsed = Self {
+            ready_timeout: Duration::from_secs(20),
+            ..Self::default()
+        };
         let mut rest = arguments.iter();
         while let Some(name) = rest.next() {
             let name = name.to_str().expect("the tests write UTF-8");
@@ -54,7 +66,15 @@ impl Arguments {
                 "--directory" => parsed.directory = Some(value.into()),
                 "--peer" => parsed.peer = ["sh", "-c", text].map(OsString::from).to_vec(),
                 "--peer-program" => parsed.peer = vec![value.clone()],
+                "--driver" => parsed.driver = ["sh", "-c", text].map(OsString::from).to_vec(),
+                "--driver-program" => parsed.driver = vec![value.clone()],
+                "--ready-ms" => parsed.ready_timeout = Duration::from_millis(number()),
+                "--steer" => parsed.steer = text == "on",
+                "--link" => parsed.link = Some(text.parse().expect("a link")),
+                "--link-seed" => parsed.link_seed = number(),
+                "--link-check" => parsed.link_check = text == "on",
                 "--subject-cpu" => parsed.cpu = usize::try_from(number()).ok(),
+                "--host" => parsed.hosts.push((text.to_owned(), [127, 0, 0, 1].into())),
                 "--pause-ms" => parsed.pause = Some(Duration::from_millis(number())),
                 other => panic!("unknown option {other}"),
             }
@@ -70,6 +90,16 @@ impl Arguments {
             Environment::Clean(vec![])
         } else {
             Environment::Inherited(vec![])
+        }
+    }
+
+    fn program(&self, argv: &[OsString], output: OwnedFd) -> PeerOptions {
+        PeerOptions {
+            argv: argv.to_vec(),
+            environment: self.environment(),
+            directory: None,
+            output,
+            error: duplicate(std::io::stderr()),
         }
     }
 }
@@ -100,6 +130,17 @@ fn run(arguments: &Arguments) -> Result<Ending> {
         subject_cpus: CpuSet::from([subject_cpu]),
         memory_limit_bytes: arguments.memory_limit_bytes,
         hostname: "subject".to_owned(),
+        surroundings: if arguments.hosts.is_empty() {
+            Surroundings::Sealed
+        } else {
+            Surroundings::Machine
+        },
+        link: arguments.link.map(|link| LinkOptions {
+            link,
+            seed: arguments.link_seed,
+            cpu: None,
+        }),
+        receive_steering: arguments.steer,
     })?;
     if let Some(pause) = arguments.pause {
         std::thread::sleep(pause);
@@ -111,17 +152,23 @@ fn run(arguments: &Arguments) -> Result<Ending> {
     room.furnish(&Furnishing {
         authorities: authorities.collect(),
         trust_files: arguments.trust_files.clone(),
+        hosts: arguments.hosts.clone(),
     })?;
-    serve();
-    if !arguments.peer.is_empty() {
-        room.start_peer(PeerOptions {
-            argv: arguments.peer.clone(),
-            environment: arguments.environment(),
-            directory: None,
-            output: duplicate(std::io::stderr()),
-        })?;
+    if arguments.hosts.is_empty() {
+        serve();
     }
-    room.start(SubjectOptions {
+    if !arguments.peer.is_empty() {
+        room.start_peer(arguments.program(&arguments.peer, duplicate(std::io::stderr())))?;
+    }
+    if arguments.link_check
+        && let Some(check) = room.check_link()?
+    {
+        eprintln!("{}", check.line);
+        if check.reason.is_some() {
+            return room.refuse(arguments.argv.clone());
+        }
+    }
+    let running = room.start(SubjectOptions {
         argv: arguments.argv.clone(),
         environment: arguments.environment(),
         directory: arguments.directory.clone(),
@@ -129,8 +176,15 @@ fn run(arguments: &Arguments) -> Result<Ending> {
         stdout: duplicate(std::io::stdout()),
         stderr: duplicate(std::io::stderr()),
         deadline: arguments.deadline,
-    })?
-    .wait()
+    })?;
+    if arguments.driver.is_empty() {
+        return running.wait();
+    }
+    running.serve(&ServerOptions {
+        port: 8080,
+        ready_timeout: arguments.ready_timeout,
+        driver: arguments.program(&arguments.driver, duplicate(std::io::stdout())),
+    })
 }
 
 fn duplicate(stream: impl AsFd) -> OwnedFd {

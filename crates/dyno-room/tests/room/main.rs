@@ -6,7 +6,9 @@ mod endings;
 mod engine;
 mod furniture;
 mod kills;
+mod link;
 mod network;
+mod serving;
 mod stage;
 mod starts;
 mod subject;
@@ -34,9 +36,15 @@ fn main() -> ExitCode {
         if let Err(reason) = &stage {
             eprintln!("tests as {user} are skipped: {reason}");
         }
-        for (name, test) in tests(user) {
+        let no_links = stage.as_ref().ok().and_then(Stage::no_links);
+        if let Some(reason) = &no_links {
+            eprintln!("tests of links as {user} are skipped: {reason}");
+        }
+        let links = link::TESTS.iter().map(|&test| (test, no_links.is_some()));
+        let others = tests(user).map(|test| (test, false));
+        for ((name, test), has_no_links) in others.chain(links) {
             let stage = stage.clone();
-            let is_skipped = stage.is_err();
+            let is_skipped = stage.is_err() || has_no_links;
             let trial = Trial::test(format!("{user}::{name}"), move || test(&stage?));
             trials.push(trial.with_ignored_flag(is_skipped));
         }
@@ -52,8 +60,14 @@ fn tests(user: User) -> impl Iterator<Item = (&'static str, Test)> {
         accounting::TESTS,
         endings::TESTS,
         kills::TESTS,
+        serving::TESTS,
     ];
-    let for_root = [furniture::ROOT_TESTS, accounting::ROOT_TESTS];
+    let for_root = [
+        furniture::ROOT_TESTS,
+        accounting::ROOT_TESTS,
+        link::ROOT_TESTS,
+        network::ROOT_TESTS,
+    ];
     for_everybody
         .into_iter()
         .chain(for_root.into_iter().filter(move |_| user == User::Root))

@@ -1,5 +1,7 @@
 //! The room's network: everything that has an address answers, refuses or is silent as the web has it.
 
+use std::io::Write;
+
 use libtest_mimic::Failed;
 
 use crate::Test;
@@ -32,10 +34,24 @@ pub const TESTS: &[(&str, Test)] = &[
         a_peer_program_is_reached_and_ends_with_the_room,
     ),
     (
+        "a_peer_program_can_clear_up_after_itself",
+        a_peer_program_can_clear_up_after_itself,
+    ),
+    (
         "a_peer_that_cannot_be_executed_says_why",
         a_peer_that_cannot_be_executed_says_why,
     ),
+    (
+        "on_the_machines_own_network_a_given_name_is_reached",
+        on_the_machines_own_network_a_given_name_is_reached,
+    ),
 ];
+
+/// What only root can set up.
+pub const ROOT_TESTS: &[(&str, Test)] = &[(
+    "each_end_receives_on_its_own_cpus_if_asked_to",
+    each_end_receives_on_its_own_cpus_if_asked_to,
+)];
 
 fn connect(stage: &Stage, addresses: &[&str]) -> Result<Vec<String>, Failed> {
     let arguments: Vec<&str> = ["connect"].iter().chain(addresses).copied().collect();
@@ -166,9 +182,98 @@ fn a_peer_program_is_reached_and_ends_with_the_room(stage: &Stage) -> Result<(),
     })
 }
 
+fn a_peer_program_can_clear_up_after_itself(stage: &Stage) -> Result<(), Failed> {
+    let file = stage.path("temporary");
+    let file = file.display();
+    // The subject ends when the file is there.
+    let peer = format!("trap 'rm {file}; exit 3' TERM; touch {file}; while :; do sleep 0.02; done");
+    let subject = format!("while ! [ -e {file} ]; do sleep 0.02; done");
+    let ended = stage.run(&["--peer", &peer], &["sh", "-c", &subject])?;
+    same("status", ended.output.status.code(), Some(0))?;
+    holds(
+        "nothing is left",
+        !std::path::Path::new(&file.to_string()).exists(),
+    )?;
+    same(
+        "no end of its own",
+        &ended.report["peer"]["exit_code"],
+        &serde_json::Value::Null,
+    )
+}
+
 fn a_peer_that_cannot_be_executed_says_why(stage: &Stage) -> Result<(), Failed> {
     let ended = stage.run(&["--peer-program", "no-such-peer"], &["true"])?;
     same("status", ended.output.status.code(), Some(125))?;
     let text = ended.stderr();
     holds(&text, text.contains("cannot execute no-such-peer"))
+}
+
+fn on_the_machines_own_network_a_given_name_is_reached(stage: &Stage) -> Result<(), Failed> {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+    let address = format!("other.test:{}", listener.local_addr()?.port());
+    let greeter = std::thread::spawn(move || {
+        listener
+            .accept()
+            .and_then(|(mut stream, _)| stream.write_all(b"from outside\n"))
+    });
+    let ended = stage.run(
+        &["--host", "other.test"],
+        &stage.subject(&["connect", &address]),
+    )?;
+    same(&ended.stderr(), ended.stdout(), "from outside\n")?;
+    greeter.join().map_err(|_| "the greeter failed")??;
+    // Nobody can tell the subject's part of what the machine's network carries.
+    same(
+        "bytes",
+        &ended.report["subject"]["sent_bytes"],
+        &serde_json::Value::Null,
+    )?;
+    // The rest is as in any room.
+    let ended = stage.run(
+        &["--host", "other.test", "--deadline-ms", "200"],
+        &["sleep", "600"],
+    )?;
+    same(
+        "outcome",
+        ended.report["outcome"].as_str(),
+        Some("deadline"),
+    )?;
+    let ended = stage.run(&["--host", "other.test"], &["ls", "/run"])?;
+    same("what lies in /run", ended.stdout().trim(), "httpdyno")
+}
+
+fn each_end_receives_on_its_own_cpus_if_asked_to(stage: &Stage) -> Result<(), Failed> {
+    let subject = stage.subject(&["connect", "10.1.2.3:80"]);
+    let ended = stage.run(&["--steer", "on"], &subject)?;
+    same("the web is reached", ended.stdout(), "10.1.2.3\n")?;
+    let steering = &ended.report["receive_steering"];
+    if steering["done"] == false {
+        // A container's root may be refused; then the report says so.
+        eprintln!("packets are not steered: {}", steering["reason"]);
+        return holds("a reason", steering["reason"].is_string());
+    }
+    same("reason", &steering["reason"], &serde_json::Value::Null)?;
+    let before = steered_packets()?;
+    let ended = stage.run(
+        &["--steer", "on"],
+        &stage.subject(&["connect", "10.1.2.3:80"]),
+    )?;
+    same("asked", &ended.report["receive_steering"]["asked"], true)?;
+    holds("packets were handed over", steered_packets()? > before)?;
+    let ended = stage.run(&[], &subject)?;
+    same(
+        "not asked",
+        &ended.report["receive_steering"]["asked"],
+        false,
+    )
+}
+
+/// How often any CPU of the machine was handed packets that came in on another one.
+fn steered_packets() -> Result<u64, Failed> {
+    let text = std::fs::read_to_string("/proc/net/softnet_stat")?;
+    let counts = text.lines().filter_map(|line| {
+        let field = line.split_ascii_whitespace().nth(9)?;
+        u64::from_str_radix(field, 16).ok()
+    });
+    Ok(counts.sum())
 }

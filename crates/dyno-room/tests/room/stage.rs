@@ -101,6 +101,14 @@ impl Stage {
         }
     }
 
+    /// Why this user has no emulated links here, if that is for the machine's permissions.
+    pub fn no_links(&self) -> Option<String> {
+        let tried = self.run(&["--link", "rtt=1ms"], &["true"]).ok()?;
+        let said = tried.stderr();
+        said.contains("/dev/net/tun")
+            .then(|| said.trim().to_owned())
+    }
+
     /// Who runs the engines.
     pub fn user(&self) -> User {
         self.user

@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio, exit};
 use std::time::{Duration, Instant};
 
-/// Long enough for a connection across a room on a slow machine; silence lasts longer.
-const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
+/// Long enough for a first packet that was lost and comes again after a second, on a machine that is held up; silence
+/// lasts longer.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(2_500);
 const MEBIBYTE: usize = 1024 * 1024;
 
 /// Plays a subject and exits.
@@ -36,6 +37,8 @@ pub fn main(arguments: &[OsString]) -> ! {
         ["descriptors"] => descriptors(),
         ["bare-etc", ref command @ ..] => bare_etc(command),
         ["version-2-only", ref command @ ..] => version_2_only(command),
+        ["without-tun", ref command @ ..] => without_tun(command),
+        ["datagrams", count] => datagrams(count.parse().expect("a number")),
         ["facts"] => println!(
             "{}",
             serde_json::to_string(&dyno_room::facts()).expect("facts are JSON")
@@ -139,6 +142,28 @@ fn bare_etc(command: &[&str]) {
         "/etc/resolv.conf",
     )
     .expect("an empty folder takes a link");
+    let error = Command::new(command[0]).args(&command[1..]).exec();
+    panic!("{error}");
+}
+
+/// Sends so many datagrams to the peer, who does not listen, with pauses; waits a little for what is still on its way.
+fn datagrams(count: u32) {
+    let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
+    for number in 0..count {
+        let sent = socket.send_to(&[0; 40], "198.18.0.1:4");
+        sent.expect("room in the device");
+        if number % 20 == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    std::thread::sleep(Duration::from_millis(300));
+}
+
+/// Executes a command on a machine whose `/dev/net` is empty.
+fn without_tun(command: &[&str]) {
+    use rustix::mount::{MountFlags, mount};
+    own_mounts();
+    mount("tmpfs", "/dev/net", "tmpfs", MountFlags::empty(), None).expect("an empty folder");
     let error = Command::new(command[0]).args(&command[1..]).exec();
     panic!("{error}");
 }

@@ -1,10 +1,11 @@
 //! What a model must not say, beyond what its types forbid.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use super::{Model, ModelError, Share, Sigma};
+use super::{HostEntry, Model, ModelError, Share, Sigma};
 use crate::draw::BILLION;
-use crate::fault::Layer;
+use crate::fault::{Fault, Layer};
 use crate::name::MOST_HOSTS;
 use crate::scheme::Scheme;
 
@@ -104,46 +105,40 @@ impl Model {
             if !names.insert(name) {
                 return Err(meaning(format!("[[host]] {name}: named twice")));
             }
-            if host
-                .redirect_status
-                .is_some_and(|status| !(300..400).contains(&status))
-            {
-                return Err(meaning(format!(
-                    "[[host]] {name}: redirect_status must be 300 to 399"
-                )));
-            }
-            if host
-                .status
-                .is_some_and(|status| !(200..600).contains(&status))
-            {
-                return Err(meaning(format!(
-                    "[[host]] {name}: status must be 200 to 599"
-                )));
-            }
-            if host
-                .interim
-                .is_some_and(|status| !(100..200).contains(&status) || status == 101)
-            {
-                return Err(meaning(format!(
-                    "[[host]] {name}: interim must be 100 to 199, not 101"
-                )));
-            }
-            let handshake = host
-                .fault
-                .is_some_and(|fault| fault.layer() == Layer::Handshake);
-            let plain = host
-                .url
-                .as_deref()
-                .map_or(self.urls.scheme == Scheme::Http, |url| {
-                    url.starts_with("http:")
-                });
-            if handshake && plain {
-                return Err(meaning(format!(
-                    "[[host]] {name}: a fault of TLS on a plain URL never shows"
-                )));
+            if let Some(wrong) = host.wrong(self.urls.scheme) {
+                return Err(meaning(format!("[[host]] {name}: {wrong}")));
             }
         }
         Ok(())
+    }
+}
+
+impl HostEntry {
+    /// What must not be said of a host, in a list whose URLs have this scheme.
+    fn wrong(&self, listed: Scheme) -> Option<&'static str> {
+        let outside = |status: Option<u16>, allowed: Range<u16>| {
+            status.is_some_and(|status| !allowed.contains(&status))
+        };
+        if outside(self.redirect_status, 300..400) {
+            Some("redirect_status must be 300 to 399")
+        } else if outside(self.status, 200..600) {
+            Some("status must be 200 to 599")
+        } else if outside(self.interim, 100..200) || self.interim == Some(101) {
+            Some("interim must be 100 to 199, not 101")
+        } else if self.fails_unseen(listed) {
+            Some("a fault of TLS on a plain URL never shows")
+        } else {
+            None
+        }
+    }
+
+    fn fails_unseen(&self, listed: Scheme) -> bool {
+        let plain = self
+            .url
+            .as_deref()
+            .map_or(listed == Scheme::Http, |url| url.starts_with("http:"));
+        let fault = self.fault.map(Fault::layer);
+        plain && fault == Some(Layer::Handshake)
     }
 }
 

@@ -1,17 +1,15 @@
-"""Makes the report of a run from its records: the same for every experiment, whatever its metrics."""
+"""Makes the report of a run whose rows and colours are its subjects, whatever its metrics."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import polars as pl
-
-from httpdyno.errors import UnreadableRun
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.published import published_beside
 from httpdyno.experiments.report.condition import ConditionTrials
 from httpdyno.experiments.report.facts import run_facts
 from httpdyno.experiments.report.headline import headline
+from httpdyno.experiments.report.link_table import link_tables
 from httpdyno.experiments.report.outcome_charts import error_table, status_chart, verdict_chart, verdict_counts
 from httpdyno.experiments.report.ranking_charts import cost_chart, ranking_chart, ratio_chart
 from httpdyno.experiments.report.response_charts import distribution_chart, percentile_chart, response_histograms
@@ -19,19 +17,22 @@ from httpdyno.experiments.report.subjects import subject_names
 from httpdyno.experiments.report.tables import comparison_table, ranking_table
 from httpdyno.experiments.report.time_charts import memory_chart, throughput_chart
 from httpdyno.experiments.report.trust_tables import rule_table, trial_overview
-from httpdyno.experiments.report.tuning_report import tuning_report
 from httpdyno.experiments.reservation import reservations
-from httpdyno.experiments.tune import NAME as TUNE
 from httpdyno.judge import believed_trials, rank
-from httpdyno.model import Chart, Ranking, Report, Table, Trial, Validity
+from httpdyno.model import Chart, Metric, Ranking, Report, Table, Trial, Validity, counted
 from httpdyno.stats import median
 from httpdyno.store import Run
 
-__all__ = ["build_report"]
+__all__ = ["usual_report"]
+
+_Draw = Callable[
+    [Run, ConditionTrials, Ranking, Metric, Mapping[str, str], Mapping[int, Mapping[str, int]]], Iterator[Chart]
+]
+"""Draws the charts of one condition."""
 
 
-def build_report(run: Run, definition: Definition) -> Report:
-    """Say what a run says: its answer, its doubt and its evidence.
+def usual_report(run: Run, definition: Definition, draw: _Draw | None = None) -> Report:
+    """Say what a run says whose rows and colours are its subjects.
 
     Parameters
     ----------
@@ -39,20 +40,9 @@ def build_report(run: Run, definition: Definition) -> Report:
         Whole, partial or empty.
     definition : Definition
         Of the run's experiment.
-
-    Raises
-    ------
-    UnreadableRun
-        If its files are damaged.
+    draw : callable, optional
+        Draws the charts of a condition; None: those that any experiment has.
     """
-    try:
-        return tuning_report(run, definition) if definition.name == TUNE else _report(run, definition)
-    except pl.exceptions.PolarsError as error:
-        # What the samples hold is read here for the first time.
-        raise UnreadableRun(f"{run.folder}: samples.parquet is damaged: {str(error).partition(chr(10))[0]}") from error
-
-
-def _report(run: Run, definition: Definition) -> Report:
     trials = run.records()
     by_condition = {
         condition: [trial for trial in trials if trial.condition == condition]
@@ -70,13 +60,13 @@ def _report(run: Run, definition: Definition) -> Report:
             {names[subject]: [t for t in group if t.subject == subject] for subject in names},
             tuple(names.values()),
         )
-        drawn = _charts(run, of, rankings[condition], definition, names, verdicts)
+        drawn = (draw or _charts)(run, of, rankings[condition], metric, names, verdicts)
         charts += [_of_condition(chart, condition, number) for chart in drawn]
     return Report(
-        title=f"{definition.name}: {_counted(len(names), 'subject')}, {_counted(len(trials), 'trial')}",
+        title=f"{definition.name}: {counted(len(names), 'subject')}, {counted(len(trials), 'trial')}",
         question=definition.question,
         headline=_headline(rankings, by_condition, definition, names, table),
-        reservations=tuple(note.text for note in reservations(run.manifest, finished=len(trials))),
+        reservations=tuple(note.text for note in reservations(run.manifest, trials)),
         facts=run_facts(run.manifest, trials),
         command=shlex.join(run.manifest.command),
         subjects=tuple(names.items()),
@@ -85,10 +75,11 @@ def _report(run: Run, definition: Definition) -> Report:
             (pair for ranking in rankings.values() for pair in ranking.comparisons), metric, names
         ),
         rules=rule_table(trials),
-        validity=trial_overview(trials, names),
+        validity=trial_overview(trials, names, run.ceiling()),
         errors=error_table(trials, names, run.samples()),
         charts=tuple(charts),
         published=published_beside(run),
+        evidence=link_tables(trials),
     )
 
 
@@ -96,11 +87,10 @@ def _charts(
     run: Run,
     of: ConditionTrials,
     ranking: Ranking,
-    definition: Definition,
+    metric: Metric,
     names: Mapping[str, str],
     verdicts: Mapping[int, Mapping[str, int]],
 ) -> Iterator[Chart]:
-    metric = definition.ranking_metric
     histograms = response_histograms(of, run.samples())
     drawn = (
         ranking_chart(of, ranking, metric, names),
@@ -157,7 +147,3 @@ def _headline(
         sentence = headline(ranking, metric, medians, names, unranked)
         sentences.append(f"{condition}: {sentence}" if condition else sentence)
     return ". ".join(sentences)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"

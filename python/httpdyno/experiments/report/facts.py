@@ -3,9 +3,12 @@
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
-from httpdyno.experiments.report.headline import listed
+from httpdyno.judge.http_versions import http_2_share
+from httpdyno.judge.notes import unlimited_notes
+from httpdyno.judge.wording import listed
 from httpdyno.model import LIVE, Trial, format_size
-from httpdyno.store import Machine, Manifest, WebIdentity
+from httpdyno.stats import median
+from httpdyno.store import Machine, Manifest, SubjectVersion, WebIdentity
 
 __all__ = ["run_facts"]
 
@@ -16,18 +19,21 @@ def run_facts(manifest: Manifest, trials: Sequence[Trial]) -> tuple[tuple[str, s
         ("When", _when(manifest)),
         ("Trials", _trials(manifest, trials)),
         ("URLs", _listed_once(f"{trial.urls_given:,}" for trial in trials if trial.urls_given)),
-        ("Web", "; ".join(map(_web, manifest.webs))),
+        ("Web", "" if manifest.settings.get("peer") else "; ".join(map(_web, manifest.webs))),
+        ("Peer", str(manifest.settings.get("peer") or "")),
         ("URLs of a host", _per_host(manifest)),
         ("User agent", str(manifest.settings.get("user_agent") or "")),
         ("Link", _listed_once(trial.link for trial in trials)),
+        ("Other machine", _other_machine(trials)),
         ("Timeout", _listed_once(f"{trial.timeout_ns / 1e9:g} s a URL" for trial in trials)),
         ("Machine", _machine(manifest.machine)),
         ("System", _system(manifest.machine)),
         ("CPUs of the trial", _pinned(trials)),
+        ("Memory limit", _memory_limit(trials)),
         ("Transport", _transport(trials)),
         ("Kernel settings", ", ".join(f"{name}={' '.join(value.split())}" for name, value in _settings(manifest))),
         ("httpdyno", _version(manifest)),
-        *((f"{subject.language} {subject.method}", subject.version or "") for subject in manifest.subjects),
+        *((f"{subject.language} {subject.method}", _subject(subject, trials)) for subject in manifest.subjects),
     ]
     return tuple((name, text) for name, text in facts if text)
 
@@ -83,6 +89,17 @@ def _pinned(trials: Sequence[Trial]) -> str:
     )
 
 
+def _memory_limit(trials: Sequence[Trial]) -> str:
+    """Say how much memory each subject was allowed, and what kept it to that; where nothing did, why not."""
+    limits = [trial.counters for trial in trials if trial.counters.memory_limit_bytes is not None]
+    kept = _listed_once(
+        f"{format_size(counters.memory_limit_bytes or 0)} by {counters.memory_limit_enforced_by}"
+        for counters in limits
+        if counters.memory_limit_enforced_by
+    )
+    return "; ".join(part for part in (kept, *unlimited_notes(trials)) if part)
+
+
 def _transport(trials: Sequence[Trial]) -> str:
     counters = [trial.counters for trial in trials]
     parts = (
@@ -91,6 +108,25 @@ def _transport(trials: Sequence[Trial]) -> str:
         ("key exchange", _listed_once(one.key_exchange_groups for one in counters)),
     )
     return ", ".join(f"{name} {text}" for name, text in parts if text)
+
+
+def _other_machine(trials: Sequence[Trial]) -> str:
+    """Say how far another machine's origin was, and how well its clock was known, over all trials."""
+    ways = [trial.counters.against for trial in trials if trial.counters.against is not None]
+    parts = (
+        ("", _listed_once(way.address for way in ways)),
+        ("there and back in ", _between([way.rtt_min_ns for way in ways])),
+        ("its clock known to ", _between([way.clock_bound_ns for way in ways])),
+    )
+    return ", ".join(f"{name}{text}" for name, text in parts if text)
+
+
+def _between(times_ns: Sequence[int | None]) -> str:
+    known = [time_ns / 1e6 for time_ns in times_ns if time_ns is not None]
+    if not known:
+        return ""
+    low, high = f"{min(known):.3f}", f"{max(known):.3f}"
+    return f"{low} ms" if low == high else f"{low} to {high} ms"
 
 
 def _settings(manifest: Manifest) -> list[tuple[str, str]]:
@@ -102,6 +138,18 @@ def _version(manifest: Manifest) -> str:
         return manifest.version
     modified = ", modified" if manifest.git.modified else ""
     return f"{manifest.version} (commit {manifest.git.commit[:12]}{modified})"
+
+
+def _subject(subject: SubjectVersion, trials: Sequence[Trial]) -> str:
+    """Say which version a subject is of, and which versions of HTTP it claims and was seen to speak."""
+    shares = [http_2_share(trial) for trial in trials if trial.subject == subject.id]
+    seen = median(shares)
+    parts = (
+        subject.version or "",
+        f"claims HTTP/{' and '.join(subject.http)}" if subject.http else "",
+        "" if seen is None else f"the origin saw HTTP/2 in {100 * seen:.0f} % of its requests",
+    )
+    return "; ".join(part for part in parts if part)
 
 
 def _listed_once(texts: Iterable[str | None]) -> str:

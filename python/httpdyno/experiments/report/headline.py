@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
-from httpdyno.model import Comparison, Difference, Interval, Metric, Ranking, Standing
+from httpdyno.judge.wording import listed
+from httpdyno.model import Difference, Interval, Metric, Ranking, Standing
 from httpdyno.stats import FEWEST_BLOCKS
 
-__all__ = ["figure_text", "headline", "listed"]
+__all__ = ["figure_text", "headline"]
 
 _WHOLE_FROM: Final = 100
 _NAMED_AT_MOST: Final = 3
@@ -52,26 +53,20 @@ def figure_text(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= _WHOLE_FROM else f"{value:.3g}"
 
 
-def listed(words: Sequence[str]) -> str:
-    """Join words as a sentence does: ``A, B and C``."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
 def _first(ranking: Ranking, metric: Metric, medians: Mapping[str, float], names: Mapping[str, str]) -> str:
     standings = ranking.standings
-    best = standings[0]
     if len(standings) == 1:
-        return f"{names[best.subject]}: {_figure(medians[best.subject], metric)}{_spread(best)}"
+        alone = standings[0]
+        return f"{names[alone.subject]}: {_figure(medians[alone.subject], metric)}{_spread(alone)}"
     if max(comparison.blocks for comparison in ranking.comparisons) < FEWEST_BLOCKS:
         return _first_look(ranking, metric, medians, names)
     leaders = [standing for standing in standings if standing.best == 1]
     if len(leaders) > 1:
         return _shared_lead(leaders, ranking, metric, medians, names)
-    second = standings[1].subject
-    return (
-        f"{names[best.subject]} is first: {_figure(medians[best.subject], metric)},"
-        f" {_times(best.subject, second, ranking, medians, names)}"
-    )
+    # Where blocks are missing, who is surely first need not have the best median.
+    best = leaders[0].subject
+    second = next(standing.subject for standing in standings if standing.subject != best)
+    return f"{names[best]} is first: {_figure(medians[best], metric)}, {_times(best, second, ranking, medians, names)}"
 
 
 def _first_look(ranking: Ranking, metric: Metric, medians: Mapping[str, float], names: Mapping[str, str]) -> str:
@@ -97,18 +92,22 @@ def _shared_lead(
         what = listed([figure_text(value) for value in values])
     else:
         what = f"{figure_text(min(values))} to {figure_text(max(values))}"
-    pairs = [_comparison(ranking, one.subject, other.subject).ratio for one, other in combinations(leaders, 2)]
-    # A large difference that is called a tie needs its reason.
-    why = ", for too few of their trials count" if None in pairs else ""
+    pairs = [_ratio(ranking, one.subject, other.subject) for one, other in combinations(leaders, 2)]
+    ratio = pairs[0] if len(pairs) == 1 else None
+    # A difference that is called a tie, and looks like one that is sure, needs its reason.
+    why = ", for too few of their trials count" if None in pairs else _after_correction(ranking) if ratio else ""
     sentence = f"{who} share the lead and cannot be told apart{why}: {what} {_phrase(metric)}"
-    ratio = pairs[0]
-    if len(pairs) > 1 or ratio is None:
-        return sentence
-    return f"{sentence}, a ratio of {ratio.estimate:.2f} ({_bounds(ratio)})"
+    return f"{sentence}, a ratio of {ratio.estimate:.2f} ({_bounds(ratio)})" if ratio else sentence
+
+
+def _after_correction(ranking: Ranking) -> str:
+    """Say over how many pairs ranks are corrected, which the interval of one ratio is not."""
+    tested = sum(comparison.p is not None for comparison in ranking.comparisons)
+    return f" after correction for {tested} pairs" if tested > 1 else ""
 
 
 def _times(best: str, second: str, ranking: Ranking, medians: Mapping[str, float], names: Mapping[str, str]) -> str:
-    ratio = _comparison(ranking, best, second).ratio
+    ratio = _ratio(ranking, best, second)
     if ratio is None:
         return _multiple(best, second, medians, names)
     return f"{ratio.estimate:.2f} times {names[second]} ({_bounds(ratio)})"
@@ -131,12 +130,13 @@ def _spread(standing: Standing) -> str:
     return f" ({100 * value.level:.4g} %: {figure_text(value.low)} to {figure_text(value.high)})"
 
 
-def _comparison(ranking: Ranking, subject: str, baseline: str) -> Comparison:
-    return next(
-        comparison
-        for comparison in ranking.comparisons
-        if (comparison.subject, comparison.baseline) == (subject, baseline)
-    )
+def _ratio(ranking: Ranking, subject: str, baseline: str) -> Interval | None:
+    """Give how many times the figure of ``baseline`` that of ``subject`` is, whichever of them was compared first."""
+    of_both = next(pair for pair in ranking.comparisons if {pair.subject, pair.baseline} == {subject, baseline})
+    ratio = of_both.ratio
+    if ratio is None or of_both.subject == subject:
+        return ratio
+    return Interval(1 / ratio.estimate, 1 / ratio.high, 1 / ratio.low, ratio.level)
 
 
 def _ties(ranking: Ranking) -> list[list[str]]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from httpdyno.experiments.report.tables import without_empty
+from httpdyno.judge import ceiling_notes
 from httpdyno.judge.validity import Finding, Rule, findings
 from httpdyno.model import Cell, Column, ColumnKind, Table, Trial
 
@@ -46,29 +47,44 @@ def rule_table(trials: Sequence[Trial]) -> Table:
     return Table(_RULES, tuple(_rule(many) for many in found.values()))
 
 
-def trial_overview(trials: Sequence[Trial], names: Mapping[str, str]) -> Table:
+def trial_overview(trials: Sequence[Trial], names: Mapping[str, str], ceiling: Trial | None = None) -> Table:
     """List every trial: how it ended, whether it can be believed, why not, and the number of each rule.
 
-    Rules for which no trial has a number have no column.
+    Rules for which no trial has a number have no column. The trial that asked what the web can give at all stands
+    first, since it came first.
     """
-    numbers = [{finding.rule.name: finding for finding in findings(trial)} for trial in trials]
+    rows = [(trial, names[trial.subject], trial.reason or trial.validity_reason) for trial in trials]
+    if ceiling is not None:
+        rows.insert(0, (ceiling, f"{ceiling.subject}, for the web's ceiling", _found(ceiling, trials)))
+    numbers = [{finding.rule.name: finding for finding in findings(trial)} for trial, _, _ in rows]
     rules = {
         finding.rule.name: finding.rule for found in numbers for finding in found.values() if finding.number is not None
     }
-    rows = [
+    cells = [
         (
             trial.trial,
             trial.block,
             trial.condition,
-            names[trial.subject],
+            name,
             trial.outcome.value,
             trial.validity.value if trial.validity else None,
-            trial.reason or trial.validity_reason,
-            *(_number(found.get(name)) for name in rules),
+            reason,
+            *(_number(found.get(rule)) for rule in rules),
         )
-        for trial, found in zip(trials, numbers, strict=True)
+        for (trial, name, reason), found in zip(rows, numbers, strict=True)
     ]
-    return without_empty(Table((*_TRIALS, *map(_column, rules.values())), tuple(rows)), "condition")
+    return without_empty(Table((*_TRIALS, *map(_column, rules.values())), tuple(cells)), "condition")
+
+
+def _found(ceiling: Trial, trials: Sequence[Trial]) -> str:
+    """Say what was found of the ceiling, which the trials of subjects know; else why nothing was."""
+    told = ceiling_notes(trials)
+    if not told:
+        reason = ceiling.reason or ceiling.validity_reason or "it was too short to tell what held the fetcher up"
+        return f"the web's ceiling is not known: {reason}"
+    p50_ns = ceiling.summary.p50_ns if ceiling.summary else None
+    median = f", p50 {p50_ns / 1e6:.0f} ms" if p50_ns else ""
+    return f"{told[0]} ({ceiling.concurrency} in flight{median})"
 
 
 def _rule(found: Sequence[tuple[Trial, Finding]]) -> tuple[Cell, ...]:

@@ -11,6 +11,7 @@ from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.report.condition import ConditionTrials
 from httpdyno.experiments.report.facts import run_facts
 from httpdyno.experiments.report.headline import figure_text
+from httpdyno.experiments.report.link_table import link_tables
 from httpdyno.experiments.report.outcome_charts import error_table, status_chart, verdict_chart, verdict_counts
 from httpdyno.experiments.report.ranking_charts import cost_chart
 from httpdyno.experiments.report.response_charts import percentile_chart, response_histograms
@@ -57,17 +58,18 @@ def tuning_report(run: Run, definition: Definition) -> Report:
         title=f"{definition.name}: {who}, {len(trials)} trial{'' if len(trials) == 1 else 's'}",
         question=definition.question,
         headline=_headline(conclusion, law, run.manifest),
-        reservations=tuple(note.text for note in reservations(run.manifest, finished=len(trials))),
+        reservations=tuple(note.text for note in reservations(run.manifest, trials)),
         facts=tuple(_fact(name, text) for name, text in run_facts(run.manifest, trials)),
         command=shlex.join(run.manifest.command),
         subjects=(),
         table=definition.table(trials),
         comparisons=comparison_table((), definition.ranking_metric, names),
         rules=rule_table(trials),
-        validity=trial_overview(by_load, names),
+        validity=trial_overview(by_load, names, run.ceiling()),
         errors=error_table(by_load, names, run.samples()),
         charts=tuple(_charts(run, of, trials, conclusion, law, definition)),
         figures="Of all trials at each concurrency: geometric means, sums of errors and of late answers, else medians.",
+        evidence=link_tables(trials),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from httpdyno.errors import UnreadableReport
-from httpdyno.judge.tool_reports import ab, fortio, h2load, hey, httperf, k6, oha, rewrk, wrk
+from httpdyno.judge.tool_reports import ab, fortio, h2load, hey, httpdyno_load, httperf, k6, oha, rewrk, vegeta, wrk
 from httpdyno.model import ToolReport
 
 __all__ = ["PARSERS", "read_tool_report"]
@@ -14,10 +14,12 @@ PARSERS: Final[Mapping[str, Callable[[str], ToolReport]]] = {
     "fortio": fortio.parse,
     "h2load": h2load.parse,
     "hey": hey.parse,
+    "httpdyno-load": httpdyno_load.parse,
     "httperf": httperf.parse,
     "k6": k6.parse,
     "oha": oha.parse,
     "rewrk": rewrk.parse,
+    "vegeta": vegeta.parse,
     "wrk": wrk.parse,
 }
 """By the name that ``report.parser`` of a ``subject.toml`` has: the names of ``model.REPORT_PARSERS``."""

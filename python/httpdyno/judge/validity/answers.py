@@ -3,7 +3,7 @@
 from typing import Final
 
 from httpdyno.judge.validity.rule import Reading
-from httpdyno.model import Trial
+from httpdyno.model import LoadSummary, Trial
 
 __all__ = ["unverified", "wrong"]
 
@@ -13,6 +13,8 @@ _KINDS: Final = ("wrong_status", "wrong_length", "late", "false_error", "missed_
 
 def wrong(trial: Trial) -> Reading:
     """Take the wrong answers that no known failure explains; URLs that were not reached are no answers."""
+    if trial.load is not None:
+        return _checked(trial.load)
     tally = trial.tally
     answers = tally.right + tally.wrong_in_all if tally else 0
     if tally is None or not answers:
@@ -23,8 +25,19 @@ def wrong(trial: Trial) -> Reading:
     return Reading(100 * tally.wrong / answers, detail)
 
 
+def _checked(load: LoadSummary) -> Reading:
+    """Take the answers of a load that did not meet what ``--check`` asks for."""
+    checks = load.checks
+    if checks is None:
+        return Reading(None, "no --check says what is right")
+    answers = checks.right + checks.wrong
+    return Reading(100 * checks.wrong / answers, f"{checks.wrong} of {answers}") if answers else Reading(None, _NONE)
+
+
 def unverified(trial: Trial) -> Reading:
     """Take the answers that nobody knows to be right or wrong."""
+    if trial.load is not None:
+        return Reading(None, "a load asks nobody but --check what is right")
     tally = trial.tally
     answers = tally.right + tally.wrong_in_all + tally.unverified if tally else 0
     if tally is None or not answers:

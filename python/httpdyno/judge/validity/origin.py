@@ -4,13 +4,21 @@ from typing import Final
 
 from httpdyno.judge.validity.rule import Reading
 from httpdyno.judge.validity.stretch import SHORTEST_NS, TOO_SHORT, Stretch
-from httpdyno.model import Counters, Trial
+from httpdyno.model import CeilingLimit, Counters, Trial
 
-__all__ = ["cpu_busy", "cpu_used", "lateness", "waiting"]
+__all__ = ["ceiling_reached", "cpu_busy", "cpu_used", "lateness", "waiting"]
 
 _FEWEST_ANSWERS: Final = 100
 _OWN_WORK_NS: Final = 100_000
 """An answer takes the origin some ten microseconds to write, which count as lateness and are none."""
+_NO_CEILING: Final = {
+    None: "what this web can give at all was not measured",
+    CeilingLimit.WEB: "the fetcher was held up by the delays of the web: it can give more",
+    CeilingLimit.FETCHER: "the fetcher was held up by its own CPU: the web can give more",
+    CeilingLimit.LINK: "the link set the ceiling, and each trial says itself how full it was",
+    CeilingLimit.MACHINE: "other programs disturbed the fetcher: the web can give more",
+}
+"""Why a ceiling says nothing of a trial, by what set it."""
 
 
 def cpu_used(trial: Trial) -> Reading:
@@ -63,6 +71,23 @@ def lateness(trial: Trial) -> Reading:
         return Reading(None, "the subject told no duration")
     detail = f"{late_ns / 1e6:.2f} ms in {median_ns / 1e6:.1f} ms"
     return Reading(100 * max(late_ns - _OWN_WORK_NS, 0) / median_ns, detail)
+
+
+def ceiling_reached(trial: Trial) -> Reading:
+    """Take the right answers a second, as a share of those that the fetcher got when the instrument held it up.
+
+    Where that was the origin's CPU time, a trial that knows how much of it was used is judged by that: it may have
+    asked for work that costs the origin less.
+    """
+    ceiling, rate = trial.ceiling_per_s, trial.summary.right_per_s if trial.summary else None
+    limit = trial.ceiling_limit if ceiling else None
+    if limit in _NO_CEILING:
+        return Reading(None, _NO_CEILING[limit])
+    if limit is CeilingLimit.ORIGIN and cpu_used(trial).number is not None:
+        return Reading(None, "the origin's CPU time set the ceiling, and the trial says itself how much it used")
+    if ceiling is None or rate is None:
+        return Reading(None, "there are no right answers")
+    return Reading(100 * rate / ceiling, f"{rate:,.0f} of {ceiling:,.0f} right answers a second")
 
 
 def _engine_cpus(counters: Counters) -> int:

@@ -2,18 +2,25 @@
 
 from typing import Final
 
-from httpdyno.judge.validity import answers, link, machine, origin, pace
+from httpdyno.judge.validity import answers, generator, link, machine, origin, pace
 from httpdyno.judge.validity.rule import Rule
 from httpdyno.model import Validity
 
 __all__ = ["RULES"]
 
-_WITH_AN_ORIGIN: Final = frozenset({"bench", "tune", "capacity", "latency", "cost", "conformance"})
+_WITH_AN_ORIGIN: Final = frozenset({"bench", "tune", "capacity", "latency", "cost"})
 """Experiments in which the engine plays the web: a saturated subject is a result, a saturated engine is none."""
+_WITH_A_CEILING: Final = frozenset({"bench", "tune"})
+"""Experiments in which the fetcher gets the same URLs as the subjects."""
 _WITH_A_GENERATOR: Final = frozenset({"service"})
 """Experiments in which the engine makes the load, and the subject serves."""
-_WITH_A_PACE: Final = frozenset({"bench", "tune", "capacity", "cost", "service"})
-"""Experiments whose answers come as fast as the subject can, for as long as the trial lasts."""
+_WITH_A_REPORT: Final = frozenset({"load"})
+"""Experiments whose trials are those of the load generator alone, which tells how it fared itself."""
+_WITH_A_PACE: Final = frozenset({"bench", "tune", "capacity", "load", "service"})
+"""Experiments whose answers come as fast as the subject can, for as long as the trial lasts.
+
+What documents cost is none: a number of them is asked for, and how their cost falls while a program warms up is told.
+"""
 _WITH_A_FREE_LINK: Final = frozenset({"bench", "tune", "latency", "cost", "service"})
 """Experiments that do not ask which bandwidth is enough: where they do, a full link is the answer."""
 
@@ -32,10 +39,53 @@ RULES: Final = (
         Validity.GENERATOR_LIMITED,
         85,
         "% of its CPUs",
-        "CPU time of the load generator while the load lasted",
+        "use of the load generator's busiest thread, or its CPU time, while the load lasted",
         "the load generator used {number} of its CPU time; from {threshold} on it sets the pace",
-        origin.cpu_used,
+        generator.cpu_against_server,
         _WITH_A_GENERATOR,
+    ),
+    Rule(
+        "generator_late",
+        Validity.GENERATOR_LIMITED,
+        10,
+        "% of the overhead",
+        "open loop: 99th percentile of the generator's own lag, beyond the 0.1 ms that it may have",
+        "the generator sent late by {number} of the overhead that it measured ({detail}; at most {threshold})",
+        generator.late_to_server,
+        _WITH_A_GENERATOR,
+    ),
+    Rule(
+        "generator_lag",
+        Validity.GENERATOR_LIMITED,
+        10,
+        "% of the median response time",
+        "open loop: 99th percentile of the generator's own lag, beyond the 0.1 ms that it may have",
+        "the generator itself sent late, by {number} of the median response time ({detail}; at most {threshold}): "
+        "give it more CPUs (--cpus), or a lower rate",
+        generator.lag,
+        _WITH_A_REPORT,
+    ),
+    Rule(
+        "generator_busy",
+        Validity.GENERATOR_LIMITED,
+        85,
+        "% of the load",
+        "open loop: use of the generator's busiest thread",
+        "a thread of the generator was busy for {number} of the load; from {threshold} on requests wait for it: "
+        "give it more CPUs (--cpus), or a lower rate",
+        generator.busy_on_schedule,
+        _WITH_A_REPORT,
+    ),
+    Rule(
+        "generator_saturated",
+        Validity.GENERATOR_LIMITED,
+        95,
+        "% of the load",
+        "closed loop: use of the generator's busiest thread",
+        "a thread of the generator was busy for {number} of the load, so that the throughput is the generator's limit "
+        "and not the server's; give it more CPUs (--cpus), or send at a --rate",
+        generator.busy_in_turns,
+        _WITH_A_REPORT,
     ),
     Rule(
         "origin_cpu",
@@ -78,14 +128,44 @@ RULES: Final = (
         _WITH_AN_ORIGIN,
     ),
     Rule(
+        "web_ceiling",
+        Validity.ORIGIN_LIMITED,
+        90,
+        "% of the web's ceiling",
+        "right answers a second, beside those of the fetcher `native` where the instrument held that up",
+        "the subject reached {number} of what this web can give at all ({detail}); beyond {threshold} it cannot be "
+        "told from the instrument",
+        origin.ceiling_reached,
+        _WITH_A_CEILING,
+    ),
+    Rule(
         "link_rate",
         Validity.LINK_LIMITED,
         90,
         "% of the link's rate",
-        "bytes in the busier direction of a link whose rate is limited",
-        "the link carried {number} of what it can; beyond {threshold} it sets the pace",
+        "bytes in the fuller direction of a link whose rate is limited",
+        "the link carried {number} of what it can ({detail}); beyond {threshold} it sets the pace",
         link.rate_used,
         _WITH_A_FREE_LINK,
+    ),
+    Rule(
+        "link_lateness",
+        Validity.LINK_LIMITED,
+        link.LATE_AT_MOST,
+        "% of the round trip, or of 10 ms",
+        "99th percentile of how late the link's emulator let packets go, both ways together",
+        "the emulator of the link was itself late, {detail}: give it a CPU of its own (--cpus), or end what else runs",
+        link.late,
+    ),
+    Rule(
+        "link_unread",
+        Validity.LINK_LIMITED,
+        0.1,
+        "% of the packets",
+        "packets that the kernel dropped because the link's emulator did not read them in time",
+        "the emulator of the link could not keep up: {number} of the packets were dropped before it read them "
+        "({detail}; at most {threshold}): give it a CPU of its own (--cpus), or end what else runs",
+        link.unread,
     ),
     Rule(
         "throttling",

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
-from httpdyno.judge.crawl import MANY
 from httpdyno.model import ThroughputPoint, Trial
 
-__all__ = ["SHORTEST_NS", "TOO_SHORT", "Stretch"]
+__all__ = ["MANY", "SHORTEST_NS", "TOO_SHORT", "Stretch"]
 
+MANY: Final = 4
+"""A list is exhausted at a moment that says something when it is this many times as long as requests are in flight."""
 SHORTEST_NS: Final = 1_000_000_000
 """Shares of a shorter time are not judged: the kernel counts much of what they are made of in ticks of 4 or 10 ms."""
 TOO_SHORT: Final = "shares of less than 1 s say too little"

@@ -62,7 +62,8 @@ class Canvas:
 
     def colour(self, chart: Chart, names: Sequence[str], *, legend: Part | None = None) -> Part:
         """Give each of the names its colour."""
-        scale = {"domain": [self.text(name) for name in names], "range": self.theme.colours(names, chart.colours)}
+        colours = self.theme.stepped(len(names)) if chart.ordered else self.theme.colours(names, chart.colours)
+        scale = {"domain": [self.text(name) for name in names], "range": colours}
         # A legend of nothing is infinitely wide.
         return named("name", scale=scale, legend=legend if names else None)
 

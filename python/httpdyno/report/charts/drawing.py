@@ -7,7 +7,7 @@ import vl_convert
 from altair.utils.schemapi import debug_mode
 
 from httpdyno.model import Chart, ChartKind
-from httpdyno.report.charts import fitted, intervals, lines, panels, points, stacked_bars
+from httpdyno.report.charts import fitted, intervals, lines, panels, points, stacked_bars, stairs, tiles, trends
 from httpdyno.report.charts.canvas import Canvas
 
 __all__ = ["png", "specification", "svg"]
@@ -19,6 +19,9 @@ _DRAW: Final = {
     ChartKind.INTERVALS: intervals.draw,
     ChartKind.STACKED_BARS: stacked_bars.draw,
     ChartKind.FITTED: fitted.draw,
+    ChartKind.TILES: tiles.draw,
+    ChartKind.STAIRS: stairs.draw,
+    ChartKind.TRENDS: trends.draw,
 }
 _VEGA_LITE: Final = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 _PIXELS: Final = 2

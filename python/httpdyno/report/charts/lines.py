@@ -5,40 +5,25 @@ from typing import Any, Final
 import altair as alt
 
 from httpdyno.model import Chart
-from httpdyno.report.charts.canvas import (
-    FACE,
-    LABEL_SIZE,
-    Canvas,
-    domain,
-    drawn,
-    fits,
-    named,
-    number,
-    placed,
-    scale,
-    share,
-)
-from httpdyno.report.charts.labels import apart, point_words, pointed_at, text_width
+from httpdyno.report.charts.canvas import Canvas, domain, drawn, fits, named, number, placed, scale, share
+from httpdyno.report.charts.ends import beside, named_ends
+from httpdyno.report.charts.labels import point_words, pointed_at
 
 __all__ = ["draw"]
 
 _HEIGHT: Final = 300
-_LABEL_GAP: Final = 17
-_LEADER: Final = 26
-_NAMES_AT_MOST: Final = 180
 _SIDE: Final = 62
 """Room for the labels of the vertical axis."""
 _ABOVE: Final = 28
 """A legend stands above the title of the vertical axis."""
 _OPACITY: Final = {"condition": {"test": "datum.faint", "value": 0.3}, "value": 1}
+_ALONE: Final = {"condition": {"test": "datum.alone", "value": 1}, "value": 0}
 
 
 def draw(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
     """Draw a chart of kind ``LINES``."""
     names = drawn(chart)
-    longest = min(max((text_width(name, LABEL_SIZE) for name in names), default=0), _NAMES_AT_MOST)
-    beside = 0 if canvas.narrow else _LEADER + longest
-    width = int(canvas.width - _SIDE - beside)
+    width = int(canvas.width - _SIDE - (0 if canvas.narrow else beside(chart)))
     across = domain(chart.x, [x for series in chart.series for x in series.x if not isinstance(x, str)])
     up = domain(chart.y, [y for series in chart.series for y in series.y])
     encoding = {
@@ -49,13 +34,17 @@ def draw(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many 
     one_by_one = {"detail": named("line"), "order": number("place"), "strokeOpacity": _OPACITY}
     drawing = alt.layer(
         canvas.marks("line", _rows(chart), encoding | one_by_one, strokeWidth=2, strokeJoin="round"),
-        # What a pointer finds: points that nobody sees, few enough to keep the page small.
+        # What a pointer finds: points that nobody sees, few enough to keep the page small. One alone makes no line.
         canvas.marks(
-            "point", _hover_rows(chart), encoding | {"description": named("words")}, filled=True, size=40, opacity=0
+            "point",
+            _hover_rows(chart),
+            encoding | {"description": named("words"), "opacity": _ALONE},
+            filled=True,
+            size=40,
         ),
     )
     if not canvas.narrow:
-        side = _names(chart, names, canvas, width, (across, up))
+        side = named_ends(chart, _ends(chart, width, (across, up)), canvas, (width, _HEIGHT))
         drawing = alt.layer(drawing, side).resolve_scale(x="independent", y="independent")
     return drawing.properties(width=width, height=_HEIGHT)
 
@@ -72,7 +61,13 @@ def _rows(chart: Chart) -> list[dict[str, Any]]:
 
 def _hover_rows(chart: Chart) -> list[dict[str, Any]]:
     return [
-        {"x": placed(chart.x, x), "y": y, "name": series.name, "words": point_words(series, place, chart.x, chart.y)}
+        {
+            "x": placed(chart.x, x),
+            "y": y,
+            "name": series.name,
+            "words": point_words(series, place, chart.x, chart.y),
+            "alone": sum(value is not None for value in series.y) == 1,
+        }
         for series in chart.series
         if not series.faint
         for place in pointed_at(chart, series)
@@ -81,14 +76,10 @@ def _hover_rows(chart: Chart) -> list[dict[str, Any]]:
     ]
 
 
-def _names(
-    chart: Chart,
-    names: list[str],
-    canvas: Canvas,
-    width: int,
-    extents: tuple[tuple[float, float], tuple[float, float]],
-) -> Any:  # noqa: ANN401
-    """Write the names at the right, each joined to the end of its line by a thin one."""
+def _ends(
+    chart: Chart, width: int, extents: tuple[tuple[float, float], tuple[float, float]]
+) -> dict[str, tuple[float, float]]:
+    """Find where each line ends, in pixels from the top left."""
     across, up = extents
     ends: dict[str, tuple[float, float]] = {}
     for series in chart.series:
@@ -99,31 +90,4 @@ def _names(
         ]
         if known and not series.faint:
             ends[series.name] = known[-1]
-    heights = apart([y for _, y in ends.values()], _LABEL_GAP, 0, _HEIGHT)
-    rows = [
-        {"name": name, "fromX": x, "fromY": y, "toX": width + _LEADER - 6, "textX": width + _LEADER, "toY": height}
-        for (name, (x, y)), height in zip(ends.items(), heights, strict=True)
-    ]
-    pixels_x, pixels_y = {"domain": [0, width]}, {"domain": [_HEIGHT, 0]}
-    leader = {
-        "x": number("fromX", scale=pixels_x, axis=None),
-        "x2": {"field": "toX"},
-        "y": number("fromY", scale=pixels_y, axis=None),
-        "y2": {"field": "toY"},
-        "color": canvas.colour(chart, names),
-    }
-    text = {
-        "x": number("textX", scale=pixels_x, axis=None),
-        "y": number("toY", scale=pixels_y, axis=None),
-        "text": named("name"),
-    }
-    looks = {
-        "align": "left",
-        "baseline": "middle",
-        "fontSize": LABEL_SIZE,
-        "color": canvas.theme.ink,
-        "limit": int(FACE * _NAMES_AT_MOST),
-    }
-    return alt.layer(
-        canvas.marks("rule", rows, leader, strokeWidth=1, opacity=0.6), canvas.marks("text", rows, text, **looks)
-    )
+    return ends

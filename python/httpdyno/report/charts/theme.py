@@ -27,6 +27,17 @@ class Theme:
     """One for each subject, in the order of the report; told apart also under each kind of colour blindness."""
     outcomes: Mapping[str, str]
     """By the name of a verdict or of a class of status codes."""
+    ramp: tuple[str, ...]
+    """Steps of one scale, for names that are values in their order: lighter and darker also without any colour."""
+    tones: Mapping[str, str]
+    """By what became of a point of a grid: what is held differs from all else also in black and white."""
+    on_tones: Mapping[str, str]
+    """Text on each of them."""
+
+    def stepped(self, count: int) -> list[str]:
+        """Give the colours of so many values in their order: as far apart on the scale as it allows."""
+        last = len(self.ramp) - 1
+        return [self.ramp[round(place * last / max(count - 1, 1))] for place in range(count)]
 
     def colours(self, names: Sequence[str], order: Sequence[str]) -> list[str]:
         """Give the colour of each name: that of its place in the order, else its meaning's, else that of a label."""
@@ -52,6 +63,16 @@ _OUTCOMES: Final = (
     ("exception", "#b1a7cf", "#75699a"),
 )
 
+_TONES: Final = (
+    # fill and text, first on light, then on dark
+    ("held", "#1f5fa8", "#ffffff", "#6db1f5", "#0d0f12"),
+    ("doubtful", "#a9cbee", "#16181b", "#2c5784", "#ffffff"),
+    ("near", "#fbe0b4", "#16181b", "#4a3a20", "#ffffff"),
+    ("part", "#f7c183", "#16181b", "#7a5120", "#ffffff"),
+    ("little", "#e08a4a", "#16181b", "#b05f17", "#ffffff"),
+    ("unknown", "#e6e9ed", "#51575f", "#23272d", "#a9b0ba"),
+)
+
 LIGHT: Final = Theme(
     surface="#ffffff",
     ink="#1b1e23",
@@ -74,6 +95,9 @@ LIGHT: Final = Theme(
         "#880f15",
     ),
     outcomes={name: light for name, light, _ in _OUTCOMES},
+    ramp=("#c58622", "#5c8a4e", "#157a78", "#27598c", "#45307e", "#2f0a38"),
+    tones={name: fill for name, fill, _, _, _ in _TONES},
+    on_tones={name: text for name, _, text, _, _ in _TONES},
 )
 DARK: Final = Theme(
     surface="#14161a",
@@ -97,6 +121,9 @@ DARK: Final = Theme(
         "#d96657",
     ),
     outcomes={name: dark for name, _, dark in _OUTCOMES},
+    ramp=("#7c64c4", "#4f8ad6", "#31acb4", "#5fc977", "#bddc4a", "#fff3a0"),
+    tones={name: fill for name, _, _, fill, _ in _TONES},
+    on_tones={name: text for name, _, _, _, text in _TONES},
 )
 VARIABLES: Final = Theme(
     surface="var(--surface)",
@@ -107,6 +134,9 @@ VARIABLES: Final = Theme(
     on_fill="var(--on-fill)",
     series=tuple(f"var(--series-{place})" for place in range(len(LIGHT.series))),
     outcomes={name: f"var(--outcome-{name})" for name, _, _ in _OUTCOMES},
+    ramp=tuple(f"var(--ramp-{place})" for place in range(len(LIGHT.ramp))),
+    tones={name: f"var(--tone-{name})" for name, *_ in _TONES},
+    on_tones={name: f"var(--on-tone-{name})" for name, *_ in _TONES},
 )
 """Names in place of colours: a page decides what they are, so that one drawing serves light, dark and paper."""
 
@@ -121,6 +151,9 @@ def style(theme: Theme) -> str:
         (VARIABLES.others, theme.others),
         (VARIABLES.on_fill, theme.on_fill),
         *zip(VARIABLES.series, theme.series, strict=True),
-        *((VARIABLES.outcomes[name], theme.outcomes[name]) for name, _, _ in _OUTCOMES),
+        *zip(VARIABLES.ramp, theme.ramp, strict=True),
+        *((VARIABLES.outcomes[name], theme.outcomes[name]) for name in theme.outcomes),
+        *((VARIABLES.tones[name], theme.tones[name]) for name in theme.tones),
+        *((VARIABLES.on_tones[name], theme.on_tones[name]) for name in theme.on_tones),
     ]
     return "".join(f"{name.removeprefix('var(').removesuffix(')')}:{colour};" for name, colour in pairs)

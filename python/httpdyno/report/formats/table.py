@@ -22,6 +22,7 @@ _STYLES: Final[dict[str, str]] = (
     {outcome.value: "red" for outcome in Outcome}
     | {validity.value: "yellow" for validity in Validity}
     | {"chosen": "bold green"}  # of the loads that a search has tried
+    | {"held": "bold green", "held?": "yellow", "slow": "red", "errors": "red", "failed": "red"}  # of points of a grid
     | {Validity.VALID.value: "green", Validity.INCORRECT.value: "red", Outcome.UNAVAILABLE.value: "dim"}
 )
 
@@ -67,7 +68,7 @@ def _grid(columns: Sequence[Column], texts: Sequence[Sequence[str]], group: Sequ
 
 
 def _style(column: Column, text: Cell) -> str:
-    return _STYLES.get(str(text), "") if column.name == "verdict" else ""
+    return _STYLES.get(str(text), "") if column.toned or column.name == "verdict" else ""
 
 
 def _groups(columns: Sequence[Column], widths: Sequence[int], limit: int | None) -> list[list[int]]:

@@ -61,6 +61,7 @@ class Grid:
     """Place of the column that carries the colour of a row's subject."""
     rows: tuple[GridRow, ...]
     notes: tuple[str, ...]
+    title: str
 
     @property
     def turned(self) -> tuple[tuple[Heading, tuple[GridCell, ...]], ...]:
@@ -92,12 +93,13 @@ def grid(name: str, table: Table, places: Mapping[str, int]) -> Grid:
             for number, row in enumerate(table.rows)
         ),
         tuple(note_lines(table)),
+        table.title,
     )
 
 
 def _unit(column: Column) -> str:
-    # A size is written with the unit that fits it.
-    return "" if column.kind is ColumnKind.SIZE else column.unit
+    # A size and a time are written with the unit that fits them.
+    return "" if column.kind in {ColumnKind.SIZE, ColumnKind.TIME} else column.unit
 
 
 def _cells(cells: Sequence[Cell], column: Column) -> list[GridCell]:
@@ -129,7 +131,7 @@ def _layout(text: str, column: Column) -> str:
 
 def _tone(cell: Cell, column: Column) -> str:
     if isinstance(cell, str):
-        return _TONES.get(cell, "") if column.name in _TONED else ""
+        return _TONES.get(cell, "") if column.toned or column.name in _TONED else ""
     return "doubtful" if cell is not None and column.limit is not None and cell > column.limit else ""
 
 

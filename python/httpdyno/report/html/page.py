@@ -23,8 +23,10 @@ __all__ = ["page"]
 _WIDE: Final = 760
 _NARROW: Final = 350
 _FONT: Final = re.compile(r' font-family="[^"]*"')
-_BOUND: Final = re.compile(r" (?=%)|(?<=\d) (?=to \d)|(?<=\d to) (?=\d)")
-"""Blanks at which no line is broken: ``95 %``, ``1.08 to 1.16``."""
+_BOUND: Final = re.compile(
+    r" (?=%)|(?<=\d) (?=to \d)|(?<=\d to) (?=\d)|(?<=\d) (?=(?:[KMG]iB|B|m?s|[kMG]?bit/s)\b)|(?<=rtt) (?=\d)"
+)
+"""Blanks at which no line is broken: ``95 %``, ``1.08 to 1.16``, ``300 KiB``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ def page(report: Report) -> str:
         script=Markup(script),
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         sections=tuple(_sections(report)),
+        evidence=[grid(f"evidence-{nth}", table, places) for nth, table in enumerate(report.evidence)],
         tables={
             "figures": grid("figures", report.table, places),
             "pairs": grid("pairs", report.comparisons, places),

@@ -1,6 +1,7 @@
 //! Fetches the URLs of stdin with reqwest and prints one CSV line a URL.
 
 mod cause;
+mod harness;
 mod settings;
 
 use std::io::Write;
@@ -12,6 +13,7 @@ use reqwest::{Client, Url};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::Semaphore;
 
+use crate::harness::{Answer, Harness};
 use crate::settings::{HttpVersion, Settings};
 
 /// How long an idle connection waits for the next URL of its host. A crawl rarely returns to a host, and reqwest's
@@ -30,7 +32,12 @@ async fn main() {
     });
     // An open connection is a descriptor, and the usual soft limit is 1024. Where it cannot be raised, it stays.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
-    if let Err(error) = crawl(settings).await {
+    let ended = if settings.harness {
+        time_calls(settings).await
+    } else {
+        crawl(settings).await
+    };
+    if let Err(error) = ended {
         eprintln!("rust-reqwest: {error}");
         exit(1);
     }
@@ -38,7 +45,7 @@ async fn main() {
     exit(0);
 }
 
-async fn crawl(settings: Settings) -> Result<(), Box<dyn std::error::Error>> {
+async fn crawl(settings: Settings) -> Result<(), harness::Error> {
     let client = client(&settings)?;
     let slots = Arc::new(Semaphore::new(settings.concurrency));
     let mut lines = BufReader::new(tokio::io::stdin()).split(b'\n');
@@ -65,6 +72,20 @@ async fn crawl(settings: Settings) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// Times the calls of one URL, and prints what came out.
+async fn time_calls(settings: Settings) -> Result<(), harness::Error> {
+    let line = harness::read_url().await?;
+    let client = client(&settings)?;
+    let call = move || {
+        let (client, line) = (client.clone(), line.clone());
+        async move { outcome(&client, &line, settings.check_json).await }
+    };
+    // In a task, as in a crawl: the thread of `main` would be woken by another for every answer.
+    let printed = tokio::spawn(Harness::new(call, settings.concurrency).line()).await??;
+    writeln!(std::io::stdout(), "{printed}")?;
+    Ok(())
+}
+
 fn client(settings: &Settings) -> reqwest::Result<Client> {
     let mut builder = Client::builder()
         .timeout(settings.request_timeout)
@@ -87,16 +108,22 @@ fn client(settings: &Settings) -> reqwest::Result<Client> {
 async fn row(client: &Client, line: Vec<u8>, check_json: bool) -> Vec<u8> {
     let start_time = humantime::format_rfc3339_micros(SystemTime::now());
     let start = Instant::now();
-    let (code, body_length) = match parse(&line) {
+    let Answer { code, body_length } = outcome(client, &line, check_json).await;
+    let duration_ms = start.elapsed().as_secs_f64() * 1e3;
+    let mut row = line;
+    row.extend(format!(",{code},{start_time},{duration_ms:.3},{body_length}\n").into_bytes());
+    row
+}
+
+/// The code of a URL's row and the bytes of its content.
+async fn outcome(client: &Client, line: &[u8], check_json: bool) -> Answer {
+    let (code, body_length) = match parse(line) {
         Some(url) => fetch(client, url, check_json)
             .await
             .unwrap_or_else(|error| (cause::name(&error), 0)),
         None => ("InvalidURL".to_owned(), 0),
     };
-    let duration_ms = start.elapsed().as_secs_f64() * 1e3;
-    let mut row = line;
-    row.extend(format!(",{code},{start_time},{duration_ms:.3},{body_length}\n").into_bytes());
-    row
+    Answer { code, body_length }
 }
 
 /// The URL of a line; none if it is not an absolute http or https URL. `Url` alone would mend blanks and tabs.

@@ -17,6 +17,7 @@ pub struct Settings {
     pub user_agent: Option<String>,
     pub keepalive: bool,
     pub check_json: bool,
+    pub harness: bool,
     pub http_version: HttpVersion,
 }
 
@@ -56,6 +57,11 @@ impl Settings {
                 None => false,
                 Some("json") => true,
                 Some(other) => return Err(refusal("CHECK", "empty or json", other)),
+            },
+            harness: match variable("HARNESS").as_deref() {
+                None => false,
+                Some("timeit") => true,
+                Some(other) => return Err(refusal("HARNESS", "empty or timeit", other)),
             },
             http_version: match variable("HTTP_VERSION").as_deref() {
                 None => HttpVersion::Default,

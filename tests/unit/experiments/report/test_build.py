@@ -341,6 +341,26 @@ def test_the_machine_the_web_and_the_versions_are_told(tmp_path: Path) -> None:
     assert "Kernel settings" not in facts
 
 
+@pytest.mark.parametrize(
+    ("counters", "fact", "reservations"),
+    [
+        (Counters(), None, ()),
+        (Counters(memory_limit_bytes=2**31, memory_limit_enforced_by="cgroup-v2"), "2.0 GiB by cgroup-v2", ()),
+        (
+            Counters(memory_limit_bytes=2**31, memory_limit_reason="no controller"),
+            "memory was not limited to 2.0 GiB: no controller; see: httpdyno doctor",
+            ("memory was not limited to 2.0 GiB: no controller; see: httpdyno doctor",),
+        ),
+    ],
+)
+def test_the_limit_of_memory_is_told(
+    counters: Counters, fact: str | None, reservations: tuple[str, ...], tmp_path: Path
+) -> None:
+    report = report_of(tmp_path, measured("a", [1.0, 2.0], counters=counters))
+    assert dict(report.facts).get("Memory limit") == fact
+    assert report.reservations == reservations
+
+
 def test_damaged_samples_are_one_clear_line(tmp_path: Path) -> None:
     trials = measured("a", [1.0])
     described = manifest_of(trials)

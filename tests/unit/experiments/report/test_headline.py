@@ -73,6 +73,24 @@ def test_a_shared_lead_is_no_lead() -> None:
     assert "first" not in text
 
 
+def test_an_interval_without_1_is_no_contradiction_to_a_tie_among_many_pairs() -> None:
+    # Alone, the pair of the first two would be told apart (p = 0.04); beside another one that is open it is not.
+    text = said(
+        trials_of("a", values(100, [1.02, 1.0, 1.01])),
+        trials_of("b", values(96.5, [1.0, 1.009, 1.005])),
+        trials_of("c", values(10, [1.001, 0.999, 1.0])),
+        trials_of("d", values(10, [0.999, 1.001, 1.0])),
+    )
+    assert text.startswith("A and B share the lead and cannot be told apart after correction for 6 pairs: 101 and 97 ")
+    assert "a ratio of 1.04 (95 %: 1.01 to 1.08)" in text
+
+
+def test_who_is_surely_first_is_named_though_blocks_are_missing() -> None:
+    # The last two blocks were slow for all who were measured in them, which only one of the two was.
+    text = said(trials_of("a", [100, 101, 99]), trials_of("b", [110, 111, 109.2, 11, 11.1, 10.9, 11]))
+    assert text.startswith("B is first: 11.1 right answers a second, 1.10 times A (95 %: 1.10 to 1.11)")
+
+
 def test_three_that_share_the_lead_have_no_single_ratio() -> None:
     text = said(
         trials_of("a", values(100, [1.0, 1.1, 0.9, 1.05, 0.95])),

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from httpdyno.model import Axis, Chart, ChartKind, Scale, Series
+from httpdyno.model import Axis, Chart, ChartKind, Scale, Series, Tile, Tone
 from httpdyno.report.charts.canvas import Canvas, domain
 from httpdyno.report.charts.drawing import png, specification, svg
 from httpdyno.report.charts.theme import DARK, LIGHT, VARIABLES
@@ -15,17 +15,45 @@ HOSTILE = '</text><script>alert(1)</script>"\x1b[31m{signal: 1}'
 
 def chart(kind: ChartKind, names: list[str], x: Axis | None = None, y: Axis | None = None) -> Chart:
     categories = kind in {ChartKind.INTERVALS, ChartKind.STACKED_BARS}
-    across: tuple[float | str, ...] = ("A", "B", "C") if categories else (1.0, 50.0, 90.0)
+    places: tuple[float | str, ...] = ("A", "B", "C") if categories else (1.0, 50.0, 90.0)
     series = []
     for number, name in enumerate(names, start=1):
         if kind is ChartKind.INTERVALS:
             value = 10.0 * number
             series.append(Series(name, (name, name), (value * 0.9, value * 1.1), faint=True))
             series.append(Series(name, (name,), (value,), (value * 0.8,), (value * 1.2,)))
+        elif kind is ChartKind.STAIRS:
+            # Open above, bounded, nothing reached at all; behind it what is only foreseen.
+            series.append(Series(name, (1.0, 50.0, 90.0), (9.0, 4.0, None), (9.0, 3.0, None), (None, 6.0, 2.0)))
+            series.append(Series(name, (1.0, 90.0), (9.0, 2.0), faint=True))
         else:
-            series.append(Series(name, across, (1.0, None, 3.0 * number), faint=True))
-            series.append(Series(name, across, (1.0 * number, 2.0, 4.0)))
-    return Chart("name", "title", kind, x or Axis("time", "s"), y or Axis("rate"), tuple(series), colours=tuple(names))
+            series.append(Series(name, places, (1.0, None, 3.0 * number), faint=True))
+            series.append(Series(name, places, (1.0 * number, 2.0, 4.0)))
+    tiles = tuple(
+        Tile(name, column, row, tone, "100", f"{column}, {row}: {tone}")
+        for name in (names if kind is ChartKind.TILES else ())
+        for row in ("low", "high")
+        for column, tone in zip("abcdef", Tone, strict=True)
+    )
+    across = x or Axis("time", "s")
+    return Chart(
+        "name",
+        "title",
+        kind,
+        across,
+        y or Axis("rate"),
+        tuple(series),
+        colours=tuple(names),
+        tiles=tiles,
+        reference=3.0,
+    )
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_legend_of_long_names_makes_no_chart_of_trends_smaller(width: int) -> None:
+    names = [f"Python Starlette, uvicorn {number}" for number in range(11)]
+    root = ElementTree.fromstring(svg(chart(ChartKind.TRENDS, names), Canvas(width, LIGHT)))
+    assert float(root.attrib["width"]) <= width * 1.02
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -49,7 +77,7 @@ def test_names_are_written_as_text(kind: ChartKind) -> None:
     assert "\\x1b" in text
 
 
-@pytest.mark.parametrize("kind", set(ChartKind) - {ChartKind.STACKED_BARS})
+@pytest.mark.parametrize("kind", sorted(set(ChartKind) - {ChartKind.STACKED_BARS, ChartKind.TILES}))
 def test_a_subject_has_its_colour_in_every_kind_of_chart(kind: ChartKind) -> None:
     for theme in (LIGHT, DARK, VARIABLES):
         text = svg(chart(kind, ["a", "b", "c"]), Canvas(760, theme))
@@ -71,6 +99,25 @@ def test_the_shares_of_a_bar_are_told_by_name_and_count() -> None:
     assert 'aria-label="A, right: 75 of 100, 75 %"' in text
     assert LIGHT.outcomes["right"] in text
     assert LIGHT.outcomes["late"] in text
+
+
+def test_the_parts_of_a_sum_are_told_in_its_unit_and_the_sum_stands_at_the_end() -> None:
+    text = svg(
+        Chart(
+            "sums",
+            "",
+            ChartKind.STACKED_BARS,
+            Axis("subject"),
+            Axis("CPU time", "s"),
+            (Series("user", ("A", "B"), (2.25, 1.0)), Series("system", ("A", "B"), (0.5, 0.0))),
+        ),
+        Canvas(760, LIGHT),
+    )
+    assert 'aria-label="A, user: 2.25 s"' in text
+    assert 'aria-label="A, system: 0.5 s"' in text
+    assert "B, system" not in text
+    assert ">2.75<" in text
+    assert " %" not in text
 
 
 def test_a_percentile_axis_gives_every_nine_the_same_room() -> None:

@@ -1,11 +1,12 @@
 """The colours can be told apart: by everybody, on either background, and one from another."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+from httpdyno.model import Tone
 from httpdyno.report.charts.theme import DARK, LIGHT, VARIABLES, Theme, style
 
 Array = npt.NDArray[np.float64]
@@ -80,7 +81,32 @@ def test_more_subjects_than_colours_share_none_of_them() -> None:
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_every_variable_is_given_a_colour(theme: Theme) -> None:
-    variables = [VARIABLES.surface, VARIABLES.on_fill, *VARIABLES.series, *VARIABLES.outcomes.values()]
+    variables = [VARIABLES.surface, VARIABLES.on_fill, *VARIABLES.series, *VARIABLES.outcomes.values(), *VARIABLES.ramp]
+    variables += [*VARIABLES.tones.values(), *VARIABLES.on_tones.values()]
     declared = style(theme)
     for variable in variables:
         assert f"{variable.removeprefix('var(').removesuffix(')')}:#" in declared
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("sight", SIGHTS.values(), ids=SIGHTS)
+def test_steps_of_a_scale_and_points_of_a_grid_are_told_apart(theme: Theme, sight: Array) -> None:
+    steps = [seen(colour, sight) for colour in theme.ramp]
+    assert min(float(np.linalg.norm(one - other)) for one, other in pairwise(steps)) >= 0.055
+    tones = [seen(colour, sight) for colour in theme.tones.values()]
+    assert min(float(np.linalg.norm(one - other)) for one, other in combinations(tones, 2)) >= 0.05
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_a_scale_and_what_is_held_are_seen_without_any_colour(theme: Theme) -> None:
+    lightness = [float(seen(colour, SIGHTS["all cones"])[0]) for colour in theme.ramp]
+    assert lightness in (sorted(lightness), sorted(lightness, reverse=True))
+    held, *others = (float(seen(colour, SIGHTS["all cones"])[0]) for colour in theme.tones.values())
+    assert min(abs(held - other) for other in others) >= 0.15
+    assert all(contrast(colour, theme.surface) >= 2.99 for colour in theme.ramp)
+    assert all(contrast(theme.on_tones[tone], theme.tones[tone]) >= 4.5 for tone in Tone)
+
+
+@pytest.mark.parametrize(("count", "places"), [(0, []), (1, [0]), (2, [0, 5]), (3, [0, 2, 5]), (6, [0, 1, 2, 3, 4, 5])])
+def test_values_in_their_order_are_spread_over_the_scale(count: int, places: list[int]) -> None:
+    assert LIGHT.stepped(count) == [LIGHT.ramp[place] for place in places]

@@ -1,0 +1,1 @@
+"""Speed against real peers as ratios, each from interleaved rounds on pinned CPUs: what `make ratios` prints."""

@@ -1,0 +1,57 @@
+//! A closed loop at one URL, for a profiler: `valgrind --tool=callgrind hot_loop URL REQUESTS CONNECTIONS [STREAMS]`; with streams, over HTTP/2.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dyno_load::load::jsonl::Described;
+use dyno_load::load::{Plan, Requests, Shape, Termination, run};
+use dyno_load::transport::Reroute;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let mut next = || {
+        arguments
+            .next()
+            .ok_or("hot_loop URL REQUESTS CONNECTIONS [STREAMS]")
+    };
+    let (url, requests, connections) = (next()?, next()?.parse()?, next()?.parse()?);
+    let streams = next().ok().map(|streams| streams.parse()).transpose()?;
+    let http2 = streams.is_some();
+    let shape = Shape {
+        method: None,
+        headers: Vec::new(),
+        body: None,
+        keepalive: true,
+        http2,
+    };
+    let described = Described {
+        url,
+        ..Described::default()
+    };
+    let plan = Plan {
+        requests: Requests::new([described], &shape).map_err(|(_, error)| error)?,
+        method: "GET".to_owned(),
+        connections,
+        streams: streams.unwrap_or(1),
+        http2,
+        keepalive: true,
+        pace: None,
+        ramp: Duration::ZERO,
+        termination: Termination {
+            requests: Some(requests),
+            duration_ns: None,
+        },
+        timeout: Duration::from_secs(60),
+        timeout_ns: 60_000_000_000,
+        checks: Vec::new(),
+        cpus: Vec::new(),
+        reroute: Reroute::default(),
+        insecure: false,
+        authorities: None,
+        samples: None,
+        hdr_log: None,
+    };
+    let report = run(plan, &Arc::default(), None)?;
+    println!("{} answers", report.requests());
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! A new connection: the name looked up, addresses raced, hands shaken.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Instant;
+
+use tokio::task::{JoinSet, spawn_local};
+use tokio::time::sleep_until;
+
+use super::destination::destination;
+use super::listed::Origin;
+use super::options::Versions;
+use super::pool::Pooled;
+use super::shared::{Connection, Shared};
+use crate::resolve::{Family, Race, Step};
+use crate::transport::{Failure, Stream, Wire, connect, http1, http2};
+
+/// What a URL is waiting for: says what it is called when its time is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    Resolving,
+    Connecting,
+    ShakingHands,
+    Head,
+    Content,
+}
+
+impl Stage {
+    /// What it means that this did not end in time.
+    pub(super) const fn timeout(self) -> Failure {
+        match self {
+            Self::Resolving => Failure::ResolveTimeout,
+            Self::Connecting => Failure::ConnectTimeout,
+            Self::ShakingHands => Failure::TlsTimeout,
+            Self::Head => Failure::HeadTimeout,
+            Self::Content => Failure::BodyTimeout,
+        }
+    }
+}
+
+/// Makes a connection to an origin.
+pub(super) async fn open(
+    shared: &Shared,
+    origin: &Rc<Origin>,
+    stage: &Cell<Stage>,
+) -> Result<Connection, Failure> {
+    shared.make_room();
+    let begun = Instant::now();
+    let (host, port) = destination(&shared.options.overrides, &origin.host, origin.port);
+    let raced = race(shared, host, port, stage).await;
+    let (wire, resolved) =
+        raced.inspect_err(|_| shared.tally.borrow_mut().connections_failed += 1)?;
+    let connected = Instant::now();
+    shared
+        .tally
+        .borrow_mut()
+        .connected(begun, resolved, connected);
+    let version = shared.options.http;
+    if !origin.encrypted {
+        return speak(Stream::Plain(wire), version == Versions::Http2).await;
+    }
+    stage.set(Stage::ShakingHands);
+    let shaken = shared.tls.shake(wire, origin.certified_name()).await;
+    let shaken = shaken.inspect_err(|_| shared.tally.borrow_mut().connections_failed += 1)?;
+    shared
+        .tally
+        .borrow_mut()
+        .encrypted(connected, shaken.resumed);
+    if version == Versions::Http2 && !shaken.is_http2 {
+        return Err(Failure::Http2NotOffered);
+    }
+    speak(Stream::Encrypted(shaken.stream), shaken.is_http2).await
+}
+
+async fn speak(stream: Stream, is_http2: bool) -> Result<Connection, Failure> {
+    if is_http2 {
+        let (connection, drive) = http2::Connection::new(stream).await?;
+        spawn_local(drive);
+        Ok(Pooled::Shared(connection))
+    } else {
+        Ok(Pooled::Alone(Box::new(http1::Connection::new(stream))))
+    }
+}
+
+/// The first connection that comes about, and when the first address was known.
+async fn race(
+    shared: &Shared,
+    host: &str,
+    port: u16,
+    stage: &Cell<Stage>,
+) -> Result<(Wire, Instant), Failure> {
+    stage.set(Stage::Resolving);
+    let lookup = shared.resolver.lookup(host);
+    let (mut race, mut attempts, mut resolved) = (Race::new(port), JoinSet::new(), None);
+    loop {
+        let now = Instant::now();
+        for family in Family::BOTH {
+            if let Some(known) = lookup.known(family) {
+                race.told(family, known, now);
+            }
+        }
+        let until = match race.step(now) {
+            Step::Connect(address) => {
+                stage.set(Stage::Connecting);
+                resolved.get_or_insert(now);
+                attempts.spawn_local(connect::tcp(address, shared.traffic.clone()));
+                continue;
+            }
+            Step::Wait(until) => until,
+            Step::Lost(failure) => return Err(failure),
+        };
+        let timer = async {
+            match until {
+                Some(moment) => sleep_until(moment.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            Some(ended) = attempts.join_next() => match ended {
+                // Those still under way end with the set.
+                Ok(Ok(wire)) => return Ok((wire, resolved.unwrap_or(now))),
+                Ok(Err(failure)) => race.failed(failure),
+                Err(_) => race.failed(Failure::Io(std::io::ErrorKind::Other)),
+            },
+            () = lookup.more_than(race.families_known()), if race.families_known() < 2 => {}
+            () = timer => {}
+        }
+    }
+}

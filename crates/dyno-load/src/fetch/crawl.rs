@@ -1,0 +1,277 @@
+//! The crawl: takes lines as slots come free, lets URLs begin as their hosts allow, ends when all rows are printed.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::{Duration, Instant, SystemTime};
+
+use thiserror::Error;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::{JoinSet, LocalSet};
+use tokio::time::sleep_until;
+
+use super::host_limits::HostLimits;
+use super::input::{Line, Lines};
+use super::listed::{self, Origin};
+use super::options::Options;
+use super::output::{Failed, Output};
+use super::progress::{self, Progress, Standing};
+use super::report::Report;
+use super::resume::{self, Journal};
+use super::save::{self, Folder};
+use super::shared::Shared;
+use super::walk::walk;
+use crate::transport::tls;
+
+/// URLs whose host is busy, for each slot: enough that a list sorted by host still fills the slots, and still little memory.
+const ASIDE_PER_SLOT: usize = 64;
+
+/// How a crawl ended.
+#[derive(Debug)]
+pub enum End {
+    /// Every row is printed.
+    Finished(Box<Report>),
+    /// A signal of this number came.
+    Interrupted(i32, Box<Report>),
+    /// Nobody reads the rows any more.
+    ReaderGone,
+}
+
+/// Why a crawl ends before it is done.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The trusted certificates.
+    #[error("--cacert {}", file.display())]
+    Tls {
+        /// The file that they are in; empty where none was named.
+        file: PathBuf,
+        /// Why.
+        source: tls::Error,
+    },
+    /// The journal.
+    #[error(transparent)]
+    Resume(#[from] resume::Error),
+    /// The folder.
+    #[error(transparent)]
+    Save(#[from] save::Error),
+    /// The list.
+    #[error("standard input: {0}")]
+    Input(io::Error),
+    /// The rows.
+    #[error("standard output: {0}")]
+    Output(io::Error),
+    /// Sockets, signals.
+    #[error("starting: {0}")]
+    Start(io::Error),
+}
+
+/// Fetches the URLs of `input` and prints a row each to `output`.
+///
+/// # Errors
+///
+/// Whatever keeps the crawl from going on; what is wrong with a URL or a host is in its row.
+pub fn run(options: Options, input: OwnedFd, output: OwnedFd) -> Result<End, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(Error::Start)?;
+    let ended = LocalSet::new().block_on(&runtime, crawl(options, input, output));
+    // Whatever was given up is not waited for.
+    runtime.shutdown_background();
+    ended
+}
+
+async fn crawl(mut options: Options, input: OwnedFd, output: OwnedFd) -> Result<End, Error> {
+    let journal = options.resume.as_deref().map(Journal::open).transpose()?;
+    let folder = options.save.as_deref().map(Folder::open).transpose()?;
+    let lines = Lines::new(input).map_err(Error::Input)?;
+    let output = Rc::new(Output::new(output, journal).map_err(Error::Output)?);
+    let (started, begun) = (SystemTime::now(), Instant::now());
+    let mut signals = Signals::new().map_err(Error::Start)?;
+    let progress = Progress::new(options.progress.take(), begun);
+    let file = options.cacert.clone().unwrap_or_default();
+    let crawl = Crawl::new(
+        Rc::new(Shared::new(options, folder).map_err(|source| Error::Tls { file, source })?),
+        output.clone(),
+        progress,
+    );
+    let shared = crawl.shared.clone();
+    let report =
+        |interrupted| Box::new(Report::new(&shared, started, begun.elapsed(), interrupted));
+    tokio::select! {
+        biased;
+        failed = output.pump() => match failed.unwrap_err() {
+            Failed::Stream(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(End::ReaderGone),
+            Failed::Stream(error) => Err(Error::Output(error)),
+            Failed::Journal(error) => Err(error.into()),
+        },
+        number = signals.next() => Ok(End::Interrupted(number, report(true))),
+        ended = crawl.run(lines) => ended.map(|()| End::Finished(report(false))),
+    }
+}
+
+/// The signals that end a crawl in good order.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) -> i32 {
+        tokio::select! {
+            _ = self.terminate.recv() => SignalKind::terminate().as_raw_value(),
+            _ = self.interrupt.recv() => SignalKind::interrupt().as_raw_value(),
+        }
+    }
+}
+
+/// A crawl under way.
+struct Crawl {
+    shared: Rc<Shared>,
+    output: Rc<Output>,
+    progress: Progress,
+    slots: usize,
+    /// Each ends with its host, if hosts have limits.
+    under_way: JoinSet<Option<Rc<str>>>,
+    limits: Option<HostLimits<Line>>,
+}
+
+impl Crawl {
+    fn new(shared: Rc<Shared>, output: Rc<Output>, progress: Progress) -> Self {
+        let options = &shared.options;
+        // A URL has one connection at a time; with fewer connections than slots, some slots would only wait, on their time.
+        let slots = options.concurrency.min(options.connections).max(1);
+        let limited = options.per_host.is_some() || !options.delay.is_zero();
+        let most_at_once = options.per_host.unwrap_or(usize::MAX);
+        let limits = limited.then(|| {
+            HostLimits::new(
+                most_at_once,
+                options.delay,
+                slots.saturating_mul(ASIDE_PER_SLOT),
+            )
+        });
+        Self {
+            shared,
+            output,
+            progress,
+            slots,
+            under_way: JoinSet::new(),
+            limits,
+        }
+    }
+
+    async fn run(mut self, mut lines: Lines) -> Result<(), Error> {
+        let (mut ended, mut tick) = (false, tokio::time::interval(progress::EVERY));
+        loop {
+            self.begin_waiting();
+            if let Some(error) = self.shared.broken.take() {
+                return Err(error.into());
+            }
+            let aside = self.limits.as_ref().map_or(0, HostLimits::aside);
+            if ended && self.under_way.is_empty() && aside == 0 {
+                break;
+            }
+            let congested = self.output.is_congested();
+            let is_full = self.limits.as_ref().is_some_and(HostLimits::is_full);
+            let has_slot = self.under_way.len() < self.slots && !congested;
+            let (due, expiry) = (self.due(has_slot), self.shared.pool.borrow().next_expiry());
+            tokio::select! {
+                biased;
+                Some(host) = self.under_way.join_next() => self.ended(host.ok().flatten()),
+                line = lines.next(), if has_slot && !ended && !is_full => match line.map_err(Error::Input)? {
+                    Some(line) => self.take(line)?,
+                    None => ended = true,
+                },
+                () = self.output.relieved(), if congested => {}
+                () = until(due) => {}
+                () = until(expiry) => self.shared.pool.borrow_mut().expire(Instant::now()),
+                _ = tick.tick(), if self.progress.is_watched() => self.watch(),
+            }
+        }
+        self.output.flushed().await;
+        self.watch();
+        Ok(())
+    }
+
+    /// When a host allows its next URL to begin.
+    fn due(&self, has_slot: bool) -> Option<Instant> {
+        self.limits.as_ref().filter(|_| has_slot)?.next_due()
+    }
+
+    fn take(&mut self, line: Line) -> Result<(), Error> {
+        if self.output.is_done(line.number, &line.bytes)? {
+            return Ok(());
+        }
+        match (&mut self.limits, host_of(&line)) {
+            (Some(limits), Some(host)) => limits.offer(&host, line, Instant::now()),
+            // A line without a host needs no leave of one.
+            _ => self.begin(line, None),
+        }
+        Ok(())
+    }
+
+    /// Lets URLs begin whose hosts allow it, as far as there are slots.
+    fn begin_waiting(&mut self) {
+        while self.under_way.len() < self.slots {
+            let Some((host, line)) = self
+                .limits
+                .as_mut()
+                .and_then(|limits| limits.next(Instant::now()))
+            else {
+                return;
+            };
+            self.begin(line, Some(host));
+        }
+    }
+
+    fn begin(&mut self, line: Line, host: Option<Rc<str>>) {
+        let (shared, output) = (self.shared.clone(), self.output.clone());
+        self.under_way.spawn_local(async move {
+            walk(&shared, &output, &line).await;
+            host
+        });
+    }
+
+    fn ended(&mut self, host: Option<Rc<str>>) {
+        if let (Some(limits), Some(host)) = (&mut self.limits, host) {
+            limits.ended(&host);
+        }
+    }
+
+    fn watch(&mut self) {
+        let standing = {
+            let tally = self.shared.tally.borrow();
+            Standing {
+                done: tally.done,
+                errors: tally.errors.values().sum(),
+                in_flight: self.under_way.len(),
+                aside: self.limits.as_ref().map_or(0, HostLimits::aside),
+            }
+        };
+        self.progress.write(standing, Instant::now());
+    }
+}
+
+/// The host that a line's URL names; its limits are that host's.
+fn host_of(line: &Line) -> Option<Box<str>> {
+    let url = listed::parse(&line.bytes).ok()?;
+    Origin::of(&url).ok().map(|origin| origin.host.clone())
+}
+
+/// Waits for a moment, or for ever.
+async fn until(moment: Option<Instant>) {
+    /// So that a timer is never set for a moment that has passed while another branch is due.
+    const LEAST: Duration = Duration::from_micros(1);
+    match moment {
+        Some(moment) => sleep_until(moment.max(Instant::now() + LEAST).into()).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,152 @@
+//! Takes one answer: decides at its head what becomes of its content.
+
+use std::cell::{Cell, RefCell};
+
+use url::Url;
+
+use super::coding::{Decoding, DecodingBuffers, Sink};
+use super::connect::Stage;
+use super::redirect;
+use super::save::Saving;
+use super::shared::Shared;
+use crate::transport::{AnswerHead, Failure, Receive};
+
+/// Content of a redirect that is read so that its connection can be kept. A longer one is not worth it.
+const MOST_SKIPPED_BYTES: u64 = 64 << 10;
+
+/// What takes an answer.
+pub(super) struct Receiver<'s> {
+    shared: &'s Shared,
+    at: &'s Url,
+    stage: &'s Cell<Stage>,
+    buffers: &'s RefCell<DecodingBuffers>,
+    pub status: u16,
+    /// Whether a head came.
+    pub answered: bool,
+    /// Where it sends to.
+    pub next: Option<Url>,
+    pub content_type: Option<String>,
+    decoding: Decoding,
+    pub taken: Taken,
+    skipped: u64,
+    pub wire_bytes: u64,
+}
+
+/// Content, decoded.
+pub(super) struct Taken {
+    pub length: u64,
+    most: u64,
+    pub kept: Kept,
+}
+
+/// What becomes of content.
+pub(super) enum Kept {
+    Nothing,
+    Memory(Vec<u8>),
+    File(Saving),
+}
+
+impl<'s> Receiver<'s> {
+    pub(super) fn new(shared: &'s Shared, at: &'s Url, stage: &'s Cell<Stage>) -> Self {
+        Self {
+            shared,
+            at,
+            stage,
+            buffers: &shared.buffers,
+            status: 0,
+            answered: false,
+            next: None,
+            content_type: None,
+            decoding: Decoding::default(),
+            taken: Taken {
+                length: 0,
+                most: shared.options.max_content,
+                kept: Kept::Nothing,
+            },
+            skipped: 0,
+            wire_bytes: 0,
+        }
+    }
+
+    /// The answer is whole.
+    pub(super) fn end(&self) -> Result<(), Failure> {
+        if self.next.is_some() {
+            Ok(())
+        } else {
+            self.decoding.end()
+        }
+    }
+
+    /// Whether the failure is only that the rest of a redirect's content was not worth reading.
+    pub(super) fn has_enough(&self) -> bool {
+        self.next.is_some() && self.skipped > MOST_SKIPPED_BYTES
+    }
+}
+
+impl Receive for Receiver<'_> {
+    fn head(&mut self, head: &AnswerHead<'_>) -> Result<(), Failure> {
+        self.stage.set(Stage::Content);
+        self.answered = true;
+        self.status = head.status;
+        if redirect::is_redirect(head.status)
+            && let Some(location) = head.field("location")
+        {
+            self.next = Some(redirect::resolve(self.at, location)?);
+            return Ok(());
+        }
+        self.decoding = Decoding::new(head.fields("content-encoding"))?;
+        if self.decoding.is_identity()
+            && head
+                .content_length()
+                .is_some_and(|length| length > self.taken.most)
+        {
+            return Err(Failure::ContentTooLong);
+        }
+        if let Some(folder) = &mut *self.shared.folder.borrow_mut() {
+            let saving = folder.begin().map_err(|error| self.shared.give_up(error))?;
+            self.taken.kept = Kept::File(saving);
+            let told = head
+                .field("content-type")
+                .map(|value| String::from_utf8_lossy(value).into_owned());
+            self.content_type = told;
+        } else if self.shared.options.check_json {
+            self.taken.kept = Kept::Memory(Vec::new());
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn content(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.wire_bytes += bytes.len() as u64;
+        if self.next.is_some() {
+            self.skipped += bytes.len() as u64;
+            return if self.has_enough() {
+                Err(Failure::ContentTooLong)
+            } else {
+                Ok(())
+            };
+        }
+        self.decoding
+            .take(bytes, &mut self.buffers.borrow_mut(), &mut self.taken)
+    }
+}
+
+impl Sink for Taken {
+    #[inline]
+    fn take(&mut self, piece: &[u8]) -> Result<(), Failure> {
+        self.length += piece.len() as u64;
+        if self.length > self.most {
+            return Err(Failure::ContentTooLong);
+        }
+        match &mut self.kept {
+            Kept::Nothing => Ok(()),
+            Kept::Memory(content) => {
+                content.extend_from_slice(piece);
+                Ok(())
+            }
+            Kept::File(saving) => saving
+                .take(piece)
+                .map_err(|error| Failure::Io(error.kind())),
+        }
+    }
+}

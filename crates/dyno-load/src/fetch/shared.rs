@@ -1,0 +1,133 @@
+//! What all URLs of a crawl share.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::resolve::{Configuration, Hosts, Resolver};
+use crate::transport::{Failure, Stream, Traffic, http1, http2, tls};
+
+use super::coding::DecodingBuffers;
+use super::listed::Origin;
+use super::options::{Options, Versions};
+use super::pool::{Pool, Pooled};
+use super::save::{self, Folder};
+use super::tally::Tally;
+
+/// How long a connection waits for another URL of its host. A crawl returns to a host soon or never.
+const IDLE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(4);
+/// As lookups have three attempts' time within a URL's.
+const ATTEMPTS_PER_TIMEOUT: u32 = 3;
+
+/// A connection of HTTP/1.1.
+pub(super) type Alone = Box<http1::Connection<Stream>>;
+/// A connection as the pool has it.
+pub(super) type Connection = Pooled<Alone, http2::Connection>;
+
+/// What all URLs share. One thread has it.
+pub(super) struct Shared {
+    pub options: Options,
+    pub resolver: Resolver,
+    pub tls: tls::Client,
+    pub pool: RefCell<Pool<Origin, Alone, http2::Connection>>,
+    pub in_use: Cell<usize>,
+    pub buffers: RefCell<DecodingBuffers>,
+    pub tally: RefCell<Tally>,
+    pub traffic: Arc<Traffic>,
+    pub folder: RefCell<Option<Folder>>,
+    /// What ends the crawl: the disk is full.
+    pub broken: RefCell<Option<save::Error>>,
+}
+
+impl Shared {
+    pub(super) fn new(options: Options, folder: Option<Folder>) -> Result<Self, tls::Error> {
+        let trust = match &options.cacert {
+            _ if options.insecure => tls::Trust::Anybody,
+            file => tls::Trust::Authorities(file.as_deref()),
+        };
+        let protocols: &[&[u8]] = match options.http {
+            Versions::Auto => &[b"h2", b"http/1.1"],
+            Versions::Http1 => &[b"http/1.1"],
+            Versions::Http2 => &[b"h2"],
+        };
+        let mut configuration = Configuration::of_machine();
+        if !options.nameservers.is_empty() {
+            configuration.servers.clone_from(&options.nameservers);
+        }
+        let resolver = Resolver::new(crate::resolve::Options {
+            configuration,
+            hosts: Hosts::of_machine(),
+            impatience: options.timeout / ATTEMPTS_PER_TIMEOUT,
+        });
+        Ok(Self {
+            resolver,
+            tls: tls::Client::new(trust, protocols)?,
+            pool: RefCell::new(Pool::new(options.concurrency, IDLE_TIMEOUT)),
+            in_use: Cell::new(0),
+            buffers: RefCell::default(),
+            tally: RefCell::new(Tally::new(options.measure)),
+            traffic: Arc::default(),
+            folder: RefCell::new(folder),
+            broken: RefCell::new(None),
+            options,
+        })
+    }
+
+    /// A connection that waits for this origin and has not been closed meanwhile.
+    pub(super) async fn idle(&self, origin: &Rc<Origin>) -> Option<Connection> {
+        loop {
+            let taken = self.pool.borrow_mut().take(origin)?;
+            match taken {
+                Pooled::Shared(_) => return Some(taken),
+                Pooled::Alone(mut alone) => {
+                    if alone.is_fresh().await {
+                        return Some(Pooled::Alone(alone));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes room for one connection more.
+    ///
+    /// No more wait than URLs are under way, be they all of one host: fewer, and a list of one host opens a connection for most of its
+    /// URLs until the ports run out; more, and a crawl keeps memory on both sides for hosts that it does not come back to.
+    pub(super) fn make_room(&self) {
+        let most_idle = self.options.connections.saturating_sub(self.in_use.get());
+        let most_idle = most_idle.min(self.options.concurrency);
+        self.pool.borrow_mut().shrink_to(most_idle);
+    }
+
+    /// Keeps a connection for later.
+    pub(super) fn keep(&self, origin: &Rc<Origin>, connection: Connection) {
+        if self.options.keepalive {
+            let now = Instant::now();
+            let mut pool = self.pool.borrow_mut();
+            pool.expire(now);
+            pool.put(origin.clone(), connection, now);
+        }
+    }
+
+    /// Ends the crawl, for what no URL is to blame for.
+    pub(super) fn give_up(&self, error: save::Error) -> Failure {
+        self.broken.borrow_mut().get_or_insert(error);
+        Failure::Io(std::io::ErrorKind::Other)
+    }
+}
+
+/// Counts a URL's use of a connection for as long as it lives.
+pub(super) struct InUse<'s>(&'s Cell<usize>);
+
+impl<'s> InUse<'s> {
+    pub(super) fn new(count: &'s Cell<usize>) -> Self {
+        count.set(count.get() + 1);
+        Self(count)
+    }
+}
+
+impl Drop for InUse<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}

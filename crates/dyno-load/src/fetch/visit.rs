@@ -1,0 +1,141 @@
+//! One request and its answer: over a connection that waits, or a new one.
+
+use std::cell::Cell;
+use std::fmt::Write;
+use std::time::Instant;
+
+use bytes::Bytes;
+use url::Url;
+
+use super::coding::ACCEPTED;
+use super::connect::{Stage, open};
+use super::listed::{Origin, target};
+use super::pool::Pooled;
+use super::receiver::Receiver;
+use super::retry::{Failed, Verdict, verdict};
+use super::shared::{Connection, InUse, Shared};
+use crate::transport::{Exchanged, Failure, http1, http2};
+
+/// Asks for a URL and takes the answer; again if the connection that waited turns out to have been closed.
+pub(super) async fn visit<'s>(
+    shared: &'s Shared,
+    url: &'s Url,
+    stage: &'s Cell<Stage>,
+) -> Result<Receiver<'s>, Failure> {
+    let origin = Origin::of(url)?;
+    let _in_use = InUse::new(&shared.in_use);
+    loop {
+        let idle = shared.idle(&origin).await;
+        let reused = idle.is_some();
+        let mut link = match idle {
+            Some(link) => link,
+            None => open(shared, &origin, stage).await?,
+        };
+        stage.set(Stage::Head);
+        if !reused && let (Pooled::Shared(connection), true) = (&link, shared.options.keepalive) {
+            // Others may send over it from now on.
+            shared.keep(&origin, Pooled::Shared(connection.clone()));
+        }
+        let mut receiver = Receiver::new(shared, url, stage);
+        let exchanged = exchange(shared, &mut link, &origin, url, &mut receiver).await;
+        let failure = match exchanged {
+            Ok(exchanged) => {
+                receiver.end()?;
+                shared
+                    .tally
+                    .borrow_mut()
+                    .exchanged(&exchanged, reused, receiver.wire_bytes);
+                if exchanged.reusable && matches!(link, Pooled::Alone(_)) {
+                    shared.keep(&origin, link);
+                }
+                return Ok(receiver);
+            }
+            Err(_) if receiver.has_enough() => return Ok(receiver),
+            Err(failure) => failure,
+        };
+        if matches!(link, Pooled::Shared(_))
+            && failure != Failure::StreamReset
+            && is_of_connection(failure)
+        {
+            shared.pool.borrow_mut().drop_all(&origin);
+        }
+        let failed = Failed {
+            failure,
+            reused,
+            answered: receiver.answered,
+        };
+        if verdict(failed) != Verdict::Again {
+            return Err(failure);
+        }
+        shared.tally.borrow_mut().repeated += 1;
+    }
+}
+
+/// Whether a failure is the connection's, and not the answer's.
+const fn is_of_connection(failure: Failure) -> bool {
+    !matches!(
+        failure,
+        Failure::ContentTooLong
+            | Failure::MalformedCoding
+            | Failure::UnknownCoding
+            | Failure::InvalidRedirect
+            | Failure::UnsupportedScheme
+    )
+}
+
+async fn exchange(
+    shared: &Shared,
+    link: &mut Connection,
+    origin: &Origin,
+    url: &Url,
+    receiver: &mut Receiver<'_>,
+) -> Result<Exchanged, Failure> {
+    match link {
+        Pooled::Alone(connection) => {
+            let request = plain_request(shared, origin, url);
+            connection
+                .exchange_from(Instant::now(), &request, receiver)
+                .await
+        }
+        Pooled::Shared(connection) => {
+            let request = http2_request(shared, url)?;
+            connection.exchange(&request, receiver).await
+        }
+    }
+}
+
+fn plain_request(shared: &Shared, origin: &Origin, url: &Url) -> http1::Request {
+    let options = &shared.options;
+    let close = if options.keepalive {
+        ""
+    } else {
+        "Connection: close\r\n"
+    };
+    let mut head = String::with_capacity(256);
+    write!(
+        head,
+        "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\nAccept: */*\r\nAccept-Encoding: {ACCEPTED}\r\n{close}\r\n",
+        target(url),
+        origin.authority(),
+        options.user_agent,
+    )
+    .expect("a string takes all text");
+    http1::Request {
+        bytes: head.into_bytes(),
+        is_head: false,
+    }
+}
+
+fn http2_request(shared: &Shared, url: &Url) -> Result<http2::Request, Failure> {
+    let head = http::Request::get(&url[..url::Position::AfterQuery])
+        .header(http::header::USER_AGENT, &shared.options.user_agent)
+        .header(http::header::ACCEPT, "*/*")
+        .header(http::header::ACCEPT_ENCODING, ACCEPTED)
+        .body(());
+    // A URL that the stricter reader of the codec refuses.
+    let head = head.map_err(|_| Failure::InvalidUrl)?;
+    Ok(http2::Request {
+        head,
+        content: Bytes::new(),
+    })
+}

@@ -1,0 +1,7 @@
+//! The load generator and the bulk fetcher: what both send requests with, and what each does with the answers.
+#![forbid(unsafe_code)]
+
+pub mod fetch;
+pub mod load;
+pub mod resolve;
+pub mod transport;

@@ -1,0 +1,273 @@
+//! Whether an answer is the right one. No I/O.
+
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Content that is kept for a check of JSON; more than that is wrong.
+const MOST_JSON_BYTES: usize = 64 << 20;
+
+/// One thing that must hold of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Check {
+    /// The status code.
+    Status(u16),
+    /// Bytes of content, as they came.
+    Length(u64),
+    /// The SHA-256 of the content.
+    Sha256([u8; 32]),
+    /// A value within content that is JSON.
+    Json {
+        /// Where: a JSON pointer (RFC 6901).
+        pointer: String,
+        /// What must be there.
+        value: Value,
+    },
+}
+
+/// Answers by what checks said of them; the first thing wrong counts, in this order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// All checks passed.
+    pub right: u64,
+    /// Another status.
+    pub wrong_status: u64,
+    /// Another length.
+    pub wrong_length: u64,
+    /// Another SHA-256.
+    pub wrong_content: u64,
+    /// Not JSON, or another value.
+    pub wrong_json: u64,
+}
+
+impl Checked {
+    /// Adds what another thread counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.right += other.right;
+        self.wrong_status += other.wrong_status;
+        self.wrong_length += other.wrong_length;
+        self.wrong_content += other.wrong_content;
+        self.wrong_json += other.wrong_json;
+    }
+}
+
+impl Check {
+    /// Reads `status=200`, `length=13`, `sha256=HEX` or `json=/pointer=value`.
+    ///
+    /// # Errors
+    ///
+    /// What to write instead.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let form = || {
+            format!(
+                "{text:?} is no check: write status=200, length=13, sha256=HEX or json=/pointer=value"
+            )
+        };
+        let (kind, value) = text.split_once('=').ok_or_else(form)?;
+        match kind {
+            "status" => match value.parse() {
+                Ok(status @ 100..=999) => Ok(Self::Status(status)),
+                _ => Err(form()),
+            },
+            "length" => value.parse().map(Self::Length).map_err(|_| form()),
+            "sha256" => from_hexadecimal(value)
+                .map(Self::Sha256)
+                .ok_or_else(|| format!("{value:?} is no SHA-256: it has 64 hexadecimal digits")),
+            "json" => {
+                let (pointer, value) = value.split_once('=').ok_or_else(form)?;
+                if !pointer.is_empty() && !pointer.starts_with('/') {
+                    return Err(format!("{pointer:?} is no JSON pointer: it starts with /"));
+                }
+                // What is no JSON is meant as text: people write json=/name=anna.
+                let value =
+                    serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+                Ok(Self::Json {
+                    pointer: pointer.to_owned(),
+                    value,
+                })
+            }
+            _ => Err(form()),
+        }
+    }
+}
+
+fn from_hexadecimal(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+/// Holds the answers of one connection against the checks, one at a time, as they come.
+#[derive(Debug, Clone)]
+pub(super) struct Checker {
+    checks: Vec<Check>,
+    hash: Option<Sha256>,
+    kept: Option<Vec<u8>>,
+    overflowed: bool,
+}
+
+impl Checker {
+    /// `None` where nothing is checked, so that content is not looked at.
+    pub(super) fn new(checks: &[Check]) -> Option<Self> {
+        let hashes = checks.iter().any(|check| matches!(check, Check::Sha256(_)));
+        let keeps = checks
+            .iter()
+            .any(|check| matches!(check, Check::Json { .. }));
+        (!checks.is_empty()).then(|| Self {
+            checks: checks.to_vec(),
+            hash: hashes.then(Sha256::new),
+            kept: keeps.then(Vec::new),
+            overflowed: false,
+        })
+    }
+
+    /// A new answer begins.
+    pub(super) fn restart(&mut self) {
+        if let Some(hash) = &mut self.hash {
+            hash.reset();
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.clear();
+        }
+        self.overflowed = false;
+    }
+
+    /// A piece of its content.
+    pub(super) fn content(&mut self, bytes: &[u8]) {
+        if let Some(hash) = &mut self.hash {
+            hash.update(bytes);
+        }
+        if let Some(kept) = &mut self.kept {
+            if kept.len() + bytes.len() > MOST_JSON_BYTES {
+                self.overflowed = true;
+            } else {
+                kept.extend_from_slice(bytes);
+            }
+        }
+    }
+
+    /// The answer has ended: counts what it was.
+    pub(super) fn end(&mut self, status: u16, length: u64, checked: &mut Checked) {
+        let hash: Option<[u8; 32]> = self.hash.as_mut().map(|hash| hash.finalize_reset().into());
+        let json: Option<Value> = self
+            .kept
+            .as_deref()
+            .filter(|_| !self.overflowed)
+            .and_then(|kept| serde_json::from_slice(kept).ok());
+        let wrong = |check: &&Check| match check {
+            Check::Status(right) => *right != status,
+            Check::Length(right) => *right != length,
+            Check::Sha256(right) => hash.as_ref() != Some(right),
+            Check::Json { pointer, value } => {
+                json.as_ref().and_then(|json| json.pointer(pointer)) != Some(value)
+            }
+        };
+        let order = |check: &&Check| match check {
+            Check::Status(_) => 0,
+            Check::Length(_) => 1,
+            Check::Sha256(_) => 2,
+            Check::Json { .. } => 3,
+        };
+        let count = match self.checks.iter().filter(wrong).min_by_key(order) {
+            None => &mut checked.right,
+            Some(Check::Status(_)) => &mut checked.wrong_status,
+            Some(Check::Length(_)) => &mut checked.wrong_length,
+            Some(Check::Sha256(_)) => &mut checked.wrong_content,
+            Some(Check::Json { .. }) => &mut checked.wrong_json,
+        };
+        *count += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HELLO: &str = "sha256=dffd6021bb2bd5b0af676290809ec3a53191dd81c7f70a4b28688a362182986f";
+
+    #[test]
+    fn checks_are_read() {
+        let json = |pointer: &str, value: Value| {
+            Some(Check::Json {
+                pointer: pointer.to_owned(),
+                value,
+            })
+        };
+        let cases = [
+            ("status=200", Some(Check::Status(200))),
+            ("status=99", None),
+            ("status=", None),
+            ("length=0", Some(Check::Length(0))),
+            ("length=-1", None),
+            ("sha256=abc", None),
+            ("json=/0/numbers=123123", json("/0/numbers", 123_123.into())),
+            ("json=/name=anna", json("/name", "anna".into())),
+            ("json=/name=\"1\"", json("/name", "1".into())),
+            ("json==null", json("", Value::Null)),
+            ("json=name=1", None),
+            ("json=/name", None),
+            ("colour=red", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(Check::parse(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_first_thing_wrong_counts() {
+        let checks = ["length=13", "status=200", HELLO, "json=/a=1"];
+        let (of_hello, of_json) = (&checks[..3], &checks[3..]);
+        let right = Checked {
+            right: 1,
+            ..Checked::default()
+        };
+        let wrong_status = Checked {
+            wrong_status: 1,
+            ..Checked::default()
+        };
+        let wrong_length = Checked {
+            wrong_length: 1,
+            ..Checked::default()
+        };
+        let wrong_content = Checked {
+            wrong_content: 1,
+            ..Checked::default()
+        };
+        let wrong_json = Checked {
+            wrong_json: 1,
+            ..Checked::default()
+        };
+        let cases: [(_, _, &[u8], _); 7] = [
+            (of_hello, 200, b"Hello, World!", &right),
+            (of_hello, 500, b"oops", &wrong_status),
+            (of_hello, 200, b"oops", &wrong_length),
+            (of_hello, 200, b"Hello, world!", &wrong_content),
+            (of_json, 200, b"Hello", &wrong_json),
+            (of_json, 200, b"{\"a\":2}", &wrong_json),
+            (of_json, 200, b"{\"a\":1}", &right),
+        ];
+        for (checks, status, content, expected) in cases {
+            let checks: Vec<Check> = checks
+                .iter()
+                .map(|text| Check::parse(text).unwrap())
+                .collect();
+            let mut checker = Checker::new(&checks).unwrap();
+            // The second answer of a connection is judged as the first.
+            for answers in 1..=2 {
+                let mut counts = Checked::default();
+                checker.restart();
+                for piece in content.chunks(3) {
+                    checker.content(piece);
+                }
+                checker.end(status, content.len() as u64, &mut counts);
+                assert_eq!(&counts, expected, "answer {answers}: {content:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! One request from what was described and what all share to what is sent. No I/O.
+
+use bytes::Bytes;
+use dyno_http::Method;
+use url::Url;
+
+use super::jsonl::Described;
+use super::prepared::{Error, Message, Prepared, Shape};
+use crate::transport::{http1, http2};
+
+const USER_AGENT: &str = concat!("httpdyno/", env!("CARGO_PKG_VERSION"));
+
+/// A request with what all share filled in.
+pub(super) struct Draft {
+    url: String,
+    method: String,
+    /// Those that the caller gave; without the ones that say how the message is framed.
+    headers: Vec<(String, String)>,
+    host: Option<String>,
+    closes: bool,
+    says_connection: bool,
+    body: Option<Vec<u8>>,
+}
+
+impl Draft {
+    pub(super) fn new(described: Described, shape: &Shape) -> Result<Self, Error> {
+        let body = described.body.or_else(|| shape.body.clone());
+        let method = described.method.or_else(|| shape.method.clone());
+        let method = method.unwrap_or_else(|| match body {
+            Some(_) => "POST".to_owned(),
+            None => "GET".to_owned(),
+        });
+        if !matches!(Method::from_token(method.as_bytes()), Some(method) if method != Method::Connect)
+        {
+            return Err(Error::Method(method));
+        }
+        let own = &described.headers;
+        let is_own = |name: &str| own.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        let shared = shape.headers.iter().filter(|(name, _)| !is_own(name));
+        let given: Vec<(String, String)> = shared.chain(own).cloned().collect();
+        let mut draft = Self {
+            url: described.url,
+            method,
+            headers: Vec::with_capacity(given.len() + 1),
+            host: None,
+            closes: !shape.keepalive,
+            says_connection: false,
+            body,
+        };
+        for (name, value) in given {
+            draft.add(name, value)?;
+        }
+        let has_agent = draft
+            .headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("user-agent"));
+        if !has_agent {
+            let agent = ("User-Agent".to_owned(), USER_AGENT.to_owned());
+            draft.headers.insert(0, agent);
+        }
+        Ok(draft)
+    }
+
+    /// Takes a field that the caller gave; those about framing and the connection are understood, not only passed on.
+    fn add(&mut self, name: String, value: String) -> Result<(), Error> {
+        let wrong = |name: String, reason: String| Err(Error::Header { name, reason });
+        let length = self.body.as_ref().map_or(0, Vec::len);
+        match name.to_ascii_lowercase().as_str() {
+            "host" => self.host = Some(value),
+            "content-length" if value.trim().parse() == Ok(length) => {}
+            "content-length" => {
+                return wrong(
+                    name,
+                    format!("it says {value:?}, but the body has {length} bytes"),
+                );
+            }
+            "transfer-encoding" => {
+                let reason = "bodies are sent with their length; leave it out";
+                return wrong(name, reason.to_owned());
+            }
+            "connection" => {
+                let options: Vec<&[u8]> = dyno_http::fields::members(value.as_bytes()).collect();
+                let has = |option: &[u8]| {
+                    options
+                        .iter()
+                        .any(|found| found.eq_ignore_ascii_case(option))
+                };
+                self.closes |= has(b"close");
+                self.says_connection = true;
+                self.headers.push((name, value));
+            }
+            _ => self.headers.push((name, value)),
+        }
+        Ok(())
+    }
+
+    pub(super) fn prepare(
+        self,
+        url: &Url,
+        server: usize,
+        shape: &Shape,
+    ) -> Result<Prepared, Error> {
+        let message = if shape.http2 {
+            Message::Http2(Box::new(self.http2(url)?))
+        } else {
+            Message::Http1(self.http1(url)?)
+        };
+        let idempotent = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
+        Ok(Prepared {
+            server,
+            is_idempotent: idempotent.contains(&self.method.as_str()),
+            closes: self.closes && !shape.http2,
+            message,
+            url: self.url,
+        })
+    }
+
+    fn http1(&self, url: &Url) -> Result<http1::Request, Error> {
+        let mut bytes = Vec::new();
+        let method = Method::from_token(self.method.as_bytes())
+            .ok_or_else(|| Error::Method(self.method.clone()))?;
+        let failed = |name: &str, error: dyno_http::Error| Error::Header {
+            name: name.to_owned(),
+            reason: error.to_string(),
+        };
+        let version = dyno_http::Version::Http11;
+        let mut head = dyno_http::write::request(&mut bytes, method, &target(url), version)
+            .map_err(|error| Error::Url {
+                url: self.url.clone(),
+                reason: error.problem.to_string(),
+            })?;
+        let host = self.host.clone().unwrap_or_else(|| authority(url));
+        head = head
+            .field("Host", host.as_bytes())
+            .map_err(|error| failed("Host", error))?;
+        for (name, value) in &self.headers {
+            head = head
+                .field(name, value.as_bytes())
+                .map_err(|error| failed(name, error))?;
+        }
+        if self.closes && !self.says_connection {
+            head = head.close();
+        }
+        let body = self.body.as_deref();
+        // A method that anticipates content says that there is none (RFC 9110, 8.6).
+        if body.is_some() || matches!(method, Method::Post | Method::Put | Method::Patch) {
+            head = head.content_length(body.map_or(0, <[u8]>::len) as u64);
+        }
+        head.end();
+        bytes.extend_from_slice(body.unwrap_or_default());
+        Ok(http1::Request {
+            bytes,
+            is_head: method == Method::Head,
+        })
+    }
+
+    fn http2(&self, url: &Url) -> Result<http2::Request, Error> {
+        let host = self.host.clone().unwrap_or_else(|| authority(url));
+        let mut head = http::Request::builder()
+            .method(self.method.as_str())
+            .version(http::Version::HTTP_2)
+            .uri(format!("{}://{host}{}", url.scheme(), target(url)));
+        for (name, value) in &self.headers {
+            // These speak of a connection of HTTP/1.1 (RFC 9113, 8.2.2).
+            let of_connection = ["connection", "keep-alive", "proxy-connection", "upgrade"];
+            if !of_connection.contains(&name.to_ascii_lowercase().as_str()) {
+                head = head.header(name.as_str(), value.as_bytes());
+            }
+        }
+        if let Some(body) = &self.body {
+            head = head.header("content-length", body.len());
+        }
+        let head = head.body(()).map_err(|error| Error::Url {
+            url: self.url.clone(),
+            reason: error.to_string(),
+        })?;
+        Ok(http2::Request {
+            head,
+            content: Bytes::from(self.body.clone().unwrap_or_default()),
+        })
+    }
+}
+
+/// Path and query, as they go into the request line.
+fn target(url: &Url) -> String {
+    match url.query() {
+        Some(query) => format!("{}?{query}", url.path()),
+        None => url.path().to_owned(),
+    }
+}
+
+/// Host and, where it is not the scheme's own, port.
+fn authority(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}

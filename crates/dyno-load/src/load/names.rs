@@ -1,0 +1,102 @@
+//! The addresses of the servers, looked up once before the run.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::connector::Reachable;
+use super::requests::Server;
+use super::tally::Times;
+use crate::transport::{Failure, Reroute};
+
+/// Lookups that run at the same time.
+const AT_ONCE: usize = 32;
+
+/// Looks up every server that has a name, each within the timeout; how long that took is recorded.
+pub(super) fn reachable(
+    servers: &[Server],
+    reroute: &Reroute,
+    timeout: Duration,
+    times: &mut Times,
+) -> Vec<Reachable> {
+    let mut found = Vec::with_capacity(servers.len());
+    for servers in servers.chunks(AT_ONCE) {
+        let asked: Vec<_> = servers
+            .iter()
+            .map(|server| Lookup::start(server, reroute))
+            .collect();
+        for (server, lookup) in servers.iter().zip(asked) {
+            let addresses = lookup.finish(timeout, times);
+            found.push(Reachable {
+                server: server.clone(),
+                addresses,
+            });
+        }
+    }
+    found
+}
+
+enum Lookup {
+    Known(Vec<SocketAddr>),
+    Asked {
+        began: Instant,
+        answer: mpsc::Receiver<(Duration, Result<Vec<SocketAddr>, Failure>)>,
+    },
+}
+
+impl Lookup {
+    fn start(server: &Server, reroute: &Reroute) -> Self {
+        let place = reroute.place(&server.host, server.port);
+        if !place.addresses.is_empty() {
+            let at = |address| SocketAddr::new(address, place.port);
+            return Self::Known(place.addresses.iter().copied().map(at).collect());
+        }
+        let (answered, answer) = mpsc::channel();
+        let began = Instant::now();
+        // The system's resolver cannot be given a time: who asks waits no longer than it wants to, and leaves it behind.
+        thread::spawn(move || {
+            let found = (place.host.as_str(), place.port).to_socket_addrs();
+            let found = match found {
+                Ok(addresses) => Ok(addresses.collect()),
+                Err(error) => Err(failure(&error)),
+            };
+            drop(answered.send((began.elapsed(), found)));
+        });
+        Self::Asked { began, answer }
+    }
+
+    fn finish(self, timeout: Duration, times: &mut Times) -> Result<Vec<SocketAddr>, Failure> {
+        match self {
+            Self::Known(addresses) => Ok(addresses),
+            Self::Asked { began, answer } => {
+                let left = timeout.saturating_sub(began.elapsed());
+                let (took, found) = answer
+                    .recv_timeout(left)
+                    .map_err(|_| Failure::ResolveTimeout)?;
+                times.record(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+                let addresses = found?;
+                if addresses.is_empty() {
+                    return Err(Failure::HostNotFound);
+                }
+                Ok(addresses)
+            }
+        }
+    }
+}
+
+/// The standard library passes on only the text of what the resolver said.
+fn failure(error: &std::io::Error) -> Failure {
+    let text = error.to_string();
+    let temporary = [
+        "Temporary failure",
+        "try again",
+        "Non-recoverable",
+        "System error",
+    ];
+    if temporary.iter().any(|known| text.contains(known)) {
+        Failure::ResolverFailed
+    } else {
+        Failure::HostNotFound
+    }
+}

@@ -1,0 +1,143 @@
+//! What is recorded: of each request at its end, and of those that are open at the end of the run.
+
+use std::sync::mpsc::Receiver;
+use std::time::Instant;
+
+use super::check::Checker;
+use super::outcome::Outcome;
+use super::samples::Sample;
+use super::slot::{Slot, Stage};
+use super::tally::Tally;
+use super::thread::Last;
+use super::worker::{Moment, Worker};
+
+impl Worker {
+    /// Records what came of a request; `None` if that was after the end of the run, when it counts as open.
+    #[inline]
+    pub(super) fn settle(
+        &self,
+        slot: &Slot,
+        outcome: &Outcome,
+        checker: Option<&mut Checker>,
+    ) -> Option<Moment> {
+        let ended = self.moment(match &outcome.result {
+            Ok(exchanged) => exchanged.end,
+            Err(_) => Instant::now(),
+        });
+        if ended.ns > self.end_ns.get() {
+            return None;
+        }
+        slot.stage.set(Stage::Free);
+        self.turns.set(self.turns.get() + 1);
+        self.last_end_ns.set(ended.ns);
+        let tally = &mut *self.tally.borrow_mut();
+        let intended = outcome.intended;
+        if let (true, Some(sent)) = (self.is_open_loop, outcome.progress.sent) {
+            // What the generator itself was late by: a request can go out only once it is due and a connection is free for it.
+            let opened_ns = outcome.progress.opened.map_or(0, |opened| self.ns(opened));
+            let possible_ns = intended.ns.max(outcome.free.ns).max(opened_ns);
+            let lag_ns = self.ns(sent).saturating_sub(possible_ns);
+            tally.send_lag.record(lag_ns);
+        }
+        match &outcome.result {
+            Ok(exchanged) => {
+                let ns = |at: Instant| match at {
+                    at if at == ended.at => ended.ns,
+                    at if at == intended.at => intended.ns,
+                    at => self.ns(at),
+                };
+                let (sent_ns, first_byte_ns) = (ns(exchanged.sent), ns(exchanged.first_byte));
+                let answer = outcome.progress.answer;
+                tally.answer(answer.status, answer.version);
+                tally.counts.content_bytes += answer.content_bytes;
+                if sent_ns == intended.ns && first_byte_ns == ended.ns {
+                    tally.at_once.record(ended.ns - sent_ns);
+                } else {
+                    tally.response.record(ended.ns - intended.ns.min(ended.ns));
+                    tally.service.record(ended.ns - sent_ns);
+                    tally.first_byte.record(first_byte_ns - sent_ns);
+                    tally.content.record(ended.ns - first_byte_ns);
+                }
+                if let Some(checker) = checker {
+                    checker.end(answer.status, answer.content_bytes, &mut tally.checked);
+                }
+            }
+            Err(failure) => tally.error(*failure),
+        }
+        if let Some(samples) = &mut *self.samples.borrow_mut() {
+            samples.push(self.sample(slot, outcome, ended.ns));
+        }
+        Some(ended)
+    }
+
+    #[cold]
+    fn sample(&self, slot: &Slot, outcome: &Outcome, ended_ns: u64) -> Sample {
+        let lane = self
+            .slots
+            .iter()
+            .position(|other| std::ptr::eq(other, slot))
+            .unwrap_or_default();
+        Sample {
+            intended_ns: outcome.intended.ns,
+            sent_ns: outcome.progress.sent.map(|sent| self.ns(sent)),
+            first_byte_ns: outcome
+                .result
+                .as_ref()
+                .ok()
+                .map(|exchanged| self.ns(exchanged.first_byte)),
+            end_ns: ended_ns,
+            ending: outcome
+                .result
+                .map(|_| outcome.progress.answer.status)
+                .map_err(crate::transport::Failure::name),
+            content_bytes: outcome.progress.answer.content_bytes,
+            connection: self.first_connection + lane / self.plan.streams,
+            place: outcome.place,
+        }
+    }
+
+    pub(super) fn tally_so_far(&self, spare: &Receiver<Tally>) -> Tally {
+        self.tally.replace(spare.try_recv().unwrap_or_default())
+    }
+
+    pub(super) fn open(&self) -> u64 {
+        let open = |slot: &&Slot| matches!(slot.stage.get(), Stage::Head | Stage::Content);
+        self.slots.iter().filter(open).count() as u64
+    }
+
+    /// Counts what is open at the end, and how old it is.
+    pub(super) fn last(&self, cpu_ns: u64) -> Last {
+        let ended = self.running.get() == 0 && self.common.schedule.is_used_up();
+        let end_ns = if ended {
+            self.last_end_ns.get().min(self.end_ns.get())
+        } else {
+            self.end_ns.get()
+        };
+        let mut tally = self.tally.borrow_mut();
+        let mut unsent = 0;
+        for slot in &self.slots {
+            let intended_ns = slot.intended_ns.get();
+            match slot.stage.get() {
+                Stage::Head | Stage::Content => {
+                    tally.censored.record(end_ns.saturating_sub(intended_ns));
+                }
+                Stage::Waiting | Stage::Connecting | Stage::Handshaking
+                    if self.is_open_loop && intended_ns < end_ns =>
+                {
+                    unsent += 1;
+                }
+                _ => {}
+            }
+        }
+        drop(tally);
+        if let Some(samples) = self.samples.take() {
+            samples.finish();
+        }
+        Last {
+            end_ns,
+            cpu_ns,
+            spun_ns: self.queue.spun_ns(),
+            unsent,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Who sends which request when: one schedule for all threads and connections.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::pacer::Pacer;
+use super::termination::Termination;
+
+/// A request to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Claim {
+    /// Its number in the run, counted from 0.
+    pub(super) index: u64,
+    /// When it is meant to be sent; in the closed loop: now.
+    pub(super) intended_ns: Option<u64>,
+}
+
+/// The schedule of a run. Whoever is free claims the next request, and is free for it: so none waits while anybody could send it.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    termination: Termination,
+    next: AtomicU64,
+    paced: Option<Mutex<Paced>>,
+}
+
+#[derive(Debug)]
+struct Paced {
+    pacer: Pacer,
+    index: u64,
+}
+
+impl Schedule {
+    pub(super) fn new(pacer: Option<Pacer>, termination: Termination) -> Self {
+        Self {
+            termination,
+            next: AtomicU64::new(0),
+            paced: pacer.map(|pacer| Mutex::new(Paced { pacer, index: 0 })),
+        }
+    }
+
+    /// Whether requests are sent on a schedule, whatever became of those before.
+    pub(super) const fn is_open_loop(&self) -> bool {
+        self.paced.is_some()
+    }
+
+    /// Whether as many requests have been claimed as there are to be.
+    pub(super) fn is_used_up(&self) -> bool {
+        let claimed = match &self.paced {
+            None => self.next.load(Ordering::Relaxed),
+            Some(paced) => paced.lock().unwrap_or_else(PoisonError::into_inner).index,
+        };
+        !self.termination.admits(claimed)
+    }
+
+    /// The next request; `None` when there is none that would be sent before the end.
+    pub(super) fn claim(&self) -> Option<Claim> {
+        let Some(paced) = &self.paced else {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            return self.termination.admits(index).then_some(Claim {
+                index,
+                intended_ns: None,
+            });
+        };
+        // Two numbers, stored one after the other: a panic between them is not possible.
+        let mut paced = paced.lock().unwrap_or_else(PoisonError::into_inner);
+        let (index, intended_ns) = (paced.index, paced.pacer.peek_ns());
+        if !self.termination.admits(index) || intended_ns >= self.termination.end_ns() {
+            return None;
+        }
+        paced.index += 1;
+        paced.pacer.next();
+        Some(Claim {
+            index,
+            intended_ns: Some(intended_ns),
+        })
+    }
+
+    /// Requests intended before `end_ns` that nobody has claimed; counts them by claiming them, so it is asked once, at the end.
+    pub(super) fn unclaimed_before(&self, end_ns: u64) -> u64 {
+        let mut count = 0;
+        if self.is_open_loop() {
+            while self
+                .claim()
+                .is_some_and(|claim| claim.intended_ns.is_some_and(|at| at < end_ns))
+            {
+                count += 1;
+            }
+        }
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::thread;
+
+    use proptest::prelude::*;
+
+    use super::super::pacer::{Arrivals, PerSecond, Rate};
+    use super::*;
+
+    fn pacer(per_s: u64, arrivals: Arrivals) -> Pacer {
+        let rate = PerSecond::parse(&per_s.to_string()).unwrap();
+        Pacer::new(Rate::Constant(rate), arrivals)
+    }
+
+    fn claims(schedule: &Schedule) -> Vec<Claim> {
+        std::iter::from_fn(|| schedule.claim()).collect()
+    }
+
+    #[test]
+    fn a_run_ends_by_what_comes_first() {
+        let second = Some(1_000_000_000);
+        let cases = [
+            (Some(30), second, 30),
+            (Some(300), second, 100),
+            (None, second, 100),
+            (Some(300), None, 300),
+        ];
+        for (requests, duration_ns, expected) in cases {
+            let termination = Termination {
+                requests,
+                duration_ns,
+            };
+            let schedule = Schedule::new(Some(pacer(100, Arrivals::Constant)), termination);
+            assert_eq!(claims(&schedule).len(), expected, "{termination:?}");
+            assert_eq!(schedule.claim(), None);
+        }
+    }
+
+    #[test]
+    fn what_nobody_claimed_is_counted_to_the_end() {
+        let termination = Termination {
+            requests: None,
+            duration_ns: Some(10_000_000_000),
+        };
+        let schedule = Schedule::new(Some(pacer(100, Arrivals::Constant)), termination);
+        for _ in 0..150 {
+            schedule.claim();
+        }
+        // Interrupted after 2 s.
+        assert_eq!(schedule.unclaimed_before(2_000_000_000), 50);
+        let closed = Schedule::new(None, termination);
+        assert_eq!(closed.unclaimed_before(2_000_000_000), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn what_threads_claim_together_is_the_schedule(
+            threads in 1_usize..6,
+            requests in 0_u64..500,
+            per_s in 1_u64..100_000,
+            seed: Option<u64>,
+        ) {
+            let termination = Termination { requests: Some(requests), duration_ns: None };
+            let arrivals = seed.map_or(Arrivals::Constant, |seed| Arrivals::Poisson { seed });
+            let alone = claims(&Schedule::new(Some(pacer(per_s, arrivals)), termination));
+            let shared = Arc::new(Schedule::new(Some(pacer(per_s, arrivals)), termination));
+            let threads: Vec<_> = (0..threads)
+                .map(|_| {
+                    let shared = shared.clone();
+                    thread::spawn(move || claims(&shared))
+                })
+                .collect();
+            let mut together = Vec::new();
+            for thread in threads {
+                let claimed = thread.join().unwrap();
+                prop_assert!(claimed.is_sorted_by_key(|claim| claim.intended_ns));
+                together.extend(claimed);
+            }
+            together.sort_by_key(|claim| claim.index);
+            prop_assert_eq!(together, alone);
+        }
+    }
+}

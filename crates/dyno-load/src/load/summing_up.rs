@@ -1,0 +1,140 @@
+//! From what was measured to the report.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::aggregate::Aggregate;
+use super::pacer::{Arrivals, PerSecond};
+use super::plan::Plan;
+use super::report::{
+    Censored, ConnectionsRecord, Phases, PlanRecord, Report, Summary, ThreadRecord, VERSION,
+    WireRecord,
+};
+use super::tally::Times;
+use super::thread::Last;
+use super::usage::peak_memory_bytes;
+use super::worker::Common;
+use crate::transport::Traffic;
+
+#[expect(clippy::cast_precision_loss, reason = "shown as seconds and rates")]
+pub(super) fn report(
+    plan: &Plan,
+    common: &Common,
+    aggregate: &Aggregate,
+    started: SystemTime,
+    interrupted: bool,
+    cpu: (f64, f64, f64),
+    traffic: &[Arc<Traffic>],
+) -> Report {
+    let total = &aggregate.total;
+    let end_ns = aggregate.lasts().map(|last| last.end_ns).max().unwrap_or(0);
+    let elapsed_s = end_ns as f64 / 1e9;
+    let claimed: u64 = aggregate.lasts().map(|last| last.unsent).sum();
+    let counts = total.counts;
+    Report {
+        version: VERSION,
+        started: OffsetDateTime::from(started)
+            .format(&Rfc3339)
+            .unwrap_or_default(),
+        elapsed_s,
+        interrupted,
+        plan: plan_record(plan),
+        sent: counts.sent,
+        requests: counts.requests,
+        rps: if end_ns == 0 {
+            0.0
+        } else {
+            counts.requests as f64 / elapsed_s
+        },
+        cpu_s: cpu.0,
+        cpu_user_s: cpu.1,
+        cpu_system_s: cpu.2,
+        peak_memory_bytes: peak_memory_bytes(),
+        threads: threads(plan, aggregate, end_ns),
+        statuses: total.statuses(),
+        errors: total.errors().clone(),
+        errors_total: total.errors_total(),
+        checks: (!plan.checks.is_empty()).then_some(total.checked),
+        censored: censored(&total.censored),
+        unsent: claimed + common.schedule.unclaimed_before(end_ns),
+        wire: WireRecord {
+            sent_bytes: traffic.iter().map(|traffic| traffic.sent_bytes()).sum(),
+            received_bytes: traffic.iter().map(|traffic| traffic.received_bytes()).sum(),
+            content_bytes: counts.content_bytes,
+        },
+        connections: ConnectionsRecord {
+            opened: counts.opened,
+            failed: counts.failed,
+            tls_full: counts.tls_full,
+            tls_resumed: counts.tls_resumed,
+            reused_requests: counts.reused,
+            retried_requests: counts.retried,
+        },
+        versions: total.versions(),
+        response_time: Summary::new(&total.response),
+        service_time: Summary::new(&total.service),
+        send_lag: plan.pace.map(|_| Summary::new(&total.send_lag)),
+        phases: Phases {
+            dns: Summary::of_some(&total.dns),
+            connect: Summary::of_some(&total.connect),
+            tls: Summary::of_some(&total.tls),
+            first_byte: Summary::of_some(&total.first_byte),
+            content: Summary::of_some(&total.content),
+        },
+        series: aggregate.rows.clone(),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown as seconds and a share")]
+fn threads(plan: &Plan, aggregate: &Aggregate, end_ns: u64) -> Vec<ThreadRecord> {
+    let record = |(index, last): (usize, Last)| ThreadRecord {
+        cpu: plan.cpus.get(index).copied(),
+        cpu_s: last.cpu_ns as f64 / 1e9,
+        busy_share: if end_ns == 0 {
+            0.0
+        } else {
+            (last.cpu_ns.saturating_sub(last.spun_ns) as f64 / end_ns as f64).min(1.0)
+        },
+    };
+    aggregate.lasts().enumerate().map(record).collect()
+}
+
+fn censored(ages: &Times) -> Censored {
+    let summary = Summary::of_some(ages);
+    Censored {
+        count: ages.histogram().len(),
+        oldest_ns: summary.is_some().then(|| ages.histogram().max()),
+        ages: summary,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown as seconds")]
+fn plan_record(plan: &Plan) -> PlanRecord {
+    let rates = plan.pace.map(|(rate, _)| rate.ends());
+    let arrivals = plan.pace.map(|(_, arrivals)| arrivals);
+    PlanRecord {
+        urls: plan.requests.len(),
+        connections: plan.connections,
+        streams: plan.streams,
+        http: if plan.http2 { "2" } else { "1.1" },
+        keepalive: plan.keepalive,
+        rate_per_s: rates.map(|(rate, _)| rate.get()),
+        rate_end_per_s: rates.and_then(|(_, end)| end).map(PerSecond::get),
+        arrivals: arrivals.map(|arrivals| match arrivals {
+            Arrivals::Constant => "constant",
+            Arrivals::Poisson { .. } => "poisson",
+        }),
+        seed: arrivals.and_then(|arrivals| match arrivals {
+            Arrivals::Constant => None,
+            Arrivals::Poisson { seed } => Some(seed),
+        }),
+        duration_s: plan.termination.duration_ns.map(|nanos| nanos as f64 / 1e9),
+        requests: plan.termination.requests,
+        timeout_s: plan.timeout.as_secs_f64(),
+        method: plan.method.clone(),
+        cpus: plan.cpus.clone(),
+    }
+}

@@ -1,0 +1,64 @@
+//! A lookup under way or done: shared by all who want the same name, ended when none of them is left.
+
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+
+use super::message::Family;
+use crate::transport::Failure;
+
+/// What is known of one family: addresses, perhaps none, or why not.
+pub type Known = Result<Rc<[IpAddr]>, Failure>;
+
+/// By [`Family::index`]; `None` while no answer came.
+pub(super) type Families = [Option<Known>; 2];
+
+/// One who waits for addresses.
+#[derive(Debug, Clone)]
+pub struct Lookup(pub(super) Rc<Flight>);
+
+/// What those who wait share with the task that asks.
+#[derive(Debug, Default)]
+pub(super) struct Flight {
+    pub families: RefCell<Families>,
+    pub told: Notify,
+    pub task: RefCell<Option<AbortHandle>>,
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        // Nobody wants to know any more.
+        if let Some(task) = self.task.get_mut() {
+            task.abort();
+        }
+    }
+}
+
+impl Lookup {
+    /// A lookup that has its answers already.
+    pub(super) fn done(families: Families) -> Self {
+        let flight = Flight::default();
+        flight.families.replace(families);
+        Self(Rc::new(flight))
+    }
+
+    /// What is known of a family by now.
+    #[must_use]
+    pub fn known(&self, family: Family) -> Option<Known> {
+        self.0.families.borrow()[family.index()].clone()
+    }
+
+    /// Waits until more is known than there was when `seen` families were.
+    pub async fn more_than(&self, seen: usize) {
+        loop {
+            let told = self.0.told.notified();
+            if self.0.families.borrow().iter().flatten().count() > seen {
+                return;
+            }
+            told.await;
+        }
+    }
+}

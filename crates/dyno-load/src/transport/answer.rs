@@ -1,0 +1,135 @@
+//! What an exchange brings, in either version of HTTP.
+
+use std::time::Instant;
+
+use super::Failure;
+
+/// The version that an answer came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Version {
+    /// `HTTP/1.0`
+    Http10,
+    /// `HTTP/1.1`
+    Http11,
+    /// `HTTP/2`
+    Http2,
+}
+
+impl Version {
+    /// As people write it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Http10 => "HTTP/1.0",
+            Self::Http11 => "HTTP/1.1",
+            Self::Http2 => "HTTP/2",
+        }
+    }
+}
+
+impl From<dyno_http::Version> for Version {
+    fn from(version: dyno_http::Version) -> Self {
+        match version {
+            dyno_http::Version::Http10 => Self::Http10,
+            dyno_http::Version::Http11 => Self::Http11,
+        }
+    }
+}
+
+/// The head of a final answer.
+#[derive(Debug, Clone, Copy)]
+pub struct AnswerHead<'a> {
+    /// The status code.
+    pub status: u16,
+    /// The version it came in.
+    pub version: Version,
+    /// What `Content-Length` says, where the head was parsed for it.
+    pub(super) content_length: Option<u64>,
+    pub(super) fields: Fields<'a>,
+}
+
+/// The fields of an answer as they lie in memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Fields<'a> {
+    Lines(dyno_http::Fields<'a>),
+    /// Of a whole head that was parsed before: parsed again only if somebody wants to see a field.
+    Repeated(&'a [u8], &'a dyno_http::Limits),
+    Map(&'a http::HeaderMap),
+}
+
+impl<'a> AnswerHead<'a> {
+    /// What `Content-Length` says, in an answer to HEAD too.
+    #[must_use]
+    pub fn content_length(&self) -> Option<u64> {
+        let Fields::Map(map) = self.fields else {
+            return self.content_length;
+        };
+        let value = map.get(http::header::CONTENT_LENGTH)?;
+        value.to_str().ok()?.parse().ok()
+    }
+
+    /// Value of the first field with this name, whatever its case.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&'a [u8]> {
+        match self.fields.parsed() {
+            Fields::Lines(lines) => lines.get(name),
+            Fields::Repeated(..) => None,
+            Fields::Map(map) => map.get(name).map(http::HeaderValue::as_bytes),
+        }
+    }
+
+    /// Values of all fields with this name, in order.
+    pub fn fields<'n>(&self, name: &'n str) -> impl Iterator<Item = &'a [u8]> + use<'a, 'n> {
+        let (lines, map) = match self.fields.parsed() {
+            Fields::Repeated(..) => (None, None),
+            Fields::Lines(lines) => (Some(lines.get_all(name)), None),
+            Fields::Map(map) => (None, Some(map.get_all(name).into_iter())),
+        };
+        lines
+            .into_iter()
+            .flatten()
+            .chain(map.into_iter().flatten().map(http::HeaderValue::as_bytes))
+    }
+}
+
+impl Fields<'_> {
+    fn parsed(self) -> Self {
+        match self {
+            Self::Repeated(bytes, limits) => match dyno_http::response::parse(bytes, limits) {
+                Ok(dyno_http::Parse::Complete { head, .. }) => Self::Lines(head.fields),
+                _ => self,
+            },
+            other => other,
+        }
+    }
+}
+
+/// Takes an answer as it comes.
+pub trait Receive {
+    /// The head of the final answer; interim ones never come here.
+    ///
+    /// # Errors
+    ///
+    /// A failure of the taker's, which ends the exchange.
+    fn head(&mut self, head: &AnswerHead<'_>) -> Result<(), Failure>;
+
+    /// A piece of content as it lies on the wire: content codings are not decoded.
+    ///
+    /// # Errors
+    ///
+    /// As [`Receive::head`].
+    fn content(&mut self, bytes: &[u8]) -> Result<(), Failure>;
+}
+
+/// An exchange that brought a whole answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exchanged {
+    /// Just before the first byte of the request went out.
+    pub sent: Instant,
+    /// When the first byte of the answer was there.
+    pub first_byte: Instant,
+    /// When its last byte was.
+    pub end: Instant,
+    /// Whether the connection can carry another exchange.
+    pub reusable: bool,
+}

@@ -1,0 +1,182 @@
+//! A client's connection of HTTP/2: many exchanges at a time, over the h2 crate.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+
+use bytes::Bytes;
+use h2::client::{self, ResponseFuture, SendRequest};
+use h2::{RecvStream, SendStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::answer::Fields;
+use super::{AnswerHead, Exchanged, Failure, Receive, Version};
+
+/// Content that a server may send ahead: on a stream, and on all streams of a connection.
+const STREAM_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = 16 << 20;
+/// Streams to begin before the server has said how many it takes: fewer than any server is known to take.
+const STREAMS_AT_FIRST: usize = 100;
+/// A head may be as long as with HTTP/1.1.
+const HEAD_BYTES: u32 = 64 << 10;
+
+/// A request that is ready to be sent any number of times.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Method, URI (absolute) and fields.
+    pub head: http::Request<()>,
+    /// Content, perhaps none.
+    pub content: Bytes,
+}
+
+/// One connection; clones send over the same.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    sender: SendRequest<Bytes>,
+}
+
+impl Connection {
+    /// Begins to speak on a stream, with prior knowledge or after ALPN agreed. The future drives the connection: it must
+    /// be spawned, and ends with it.
+    ///
+    /// # Errors
+    ///
+    /// If the peer closes at once or speaks something else.
+    pub async fn new<S: AsyncRead + AsyncWrite + Unpin>(
+        stream: S,
+    ) -> Result<(Self, impl Future<Output = ()> + use<S>), Failure> {
+        let (sender, connection) = client::Builder::new()
+            .initial_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_header_list_size(HEAD_BYTES)
+            .initial_max_send_streams(STREAMS_AT_FIRST)
+            .enable_push(false)
+            .handshake(stream)
+            .await
+            .map_err(|error| Failure::from_http2(&error))?;
+        // What ends the connection is told to each exchange over it.
+        let drive = async move { drop(connection.await) };
+        Ok((Self { sender }, drive))
+    }
+
+    /// Sends a request and takes its answer.
+    ///
+    /// # Errors
+    ///
+    /// Whatever kept the answer from coming whole. After [`Failure::StreamReset`] the connection is still of use.
+    pub async fn exchange(
+        &self,
+        request: &Request,
+        receive: &mut impl Receive,
+    ) -> Result<Exchanged, Failure> {
+        self.exchange_from(Instant::now(), request, receive).await
+    }
+
+    /// As [`Connection::exchange`], for who has read the clock just now.
+    ///
+    /// # Errors
+    ///
+    /// As [`Connection::exchange`].
+    #[inline]
+    pub async fn exchange_from(
+        &self,
+        sent: Instant,
+        request: &Request,
+        receive: &mut impl Receive,
+    ) -> Result<Exchanged, Failure> {
+        let is_empty = request.content.is_empty();
+        // A sender of its own is always ready: what the server takes no more streams for waits in the connection's queue.
+        let (mut answer, stream) = self
+            .sender
+            .clone()
+            .send_request(request.head.clone(), is_empty)
+            .map_err(|error| Failure::from_http2(&error))?;
+        let answer = poll_fn(|context| begin(&mut answer, context, receive));
+        let (first_byte, content) = if is_empty {
+            drop(stream);
+            answer.await?
+        } else {
+            // A server may answer before it has taken all: then what is left is not sent.
+            tokio::select! {
+                biased;
+                answer = answer => answer?,
+                answer = send(stream, request.content.clone()) => match answer {},
+            }
+        };
+        let waited = take(content, receive).await?;
+        Ok(Exchanged {
+            sent,
+            first_byte,
+            // What has come whole came when it began to come: the clock is read once.
+            end: if waited { Instant::now() } else { first_byte },
+            reusable: true,
+        })
+    }
+}
+
+/// The head of an answer goes to who receives it, from where the codec has made it: it is not kept.
+#[inline]
+fn begin(
+    answer: &mut ResponseFuture,
+    context: &mut Context<'_>,
+    receive: &mut impl Receive,
+) -> Poll<Result<(Instant, RecvStream), Failure>> {
+    let answer =
+        ready!(Pin::new(answer).poll(context)).map_err(|error| Failure::from_http2(&error))?;
+    let first_byte = Instant::now();
+    receive.head(&AnswerHead {
+        status: answer.status().as_u16(),
+        version: Version::Http2,
+        content_length: None,
+        fields: Fields::Map(answer.headers()),
+    })?;
+    Poll::Ready(Ok((first_byte, answer.into_body())))
+}
+
+/// Sends content as the windows allow; never ends, since what comes of it is in the answer.
+async fn send(mut stream: SendStream<Bytes>, mut content: Bytes) -> std::convert::Infallible {
+    while !content.is_empty() {
+        stream.reserve_capacity(content.len());
+        let Some(Ok(room)) = poll_fn(|context| stream.poll_capacity(context)).await else {
+            break;
+        };
+        let piece = content.split_to(room.min(content.len()));
+        if stream.send_data(piece, content.is_empty()).is_err() {
+            break;
+        }
+    }
+    std::future::pending().await
+}
+
+/// Takes content to its end; whether any of it had to be waited for.
+async fn take(mut content: RecvStream, receive: &mut impl Receive) -> Result<bool, Failure> {
+    // What was taken and not yet given back to the server's windows.
+    let mut owed = 0;
+    let mut waited = false;
+    loop {
+        let piece = poll_fn(|context| {
+            let piece = content.poll_data(context);
+            if piece.is_pending() {
+                waited = true;
+                // Once for all that had come, and not at all where nothing more comes: a stream that has ended gives back by itself.
+                // One that was reset meanwhile has no window to give back to.
+                drop(
+                    content
+                        .flow_control()
+                        .release_capacity(std::mem::take(&mut owed)),
+                );
+            }
+            piece
+        });
+        let Some(piece) = piece.await else {
+            return Ok(waited);
+        };
+        let piece = piece.map_err(|error| match Failure::from_http2(&error) {
+            Failure::ClosedBeforeAnswer => Failure::BodyCutShort,
+            other => other,
+        })?;
+        receive.content(&piece)?;
+        owed += piece.len();
+    }
+}

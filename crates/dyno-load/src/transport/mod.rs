@@ -1,0 +1,19 @@
+//! One connection to a server: how it is made, what an exchange over it brings, what can fail.
+
+mod answer;
+pub mod connect;
+pub(crate) mod cryptography;
+mod failure;
+pub mod http1;
+pub mod http2;
+mod input;
+mod reroute;
+mod stream;
+pub mod tls;
+mod wire;
+
+pub use answer::{AnswerHead, Exchanged, Receive, Version};
+pub use failure::Failure;
+pub use reroute::{Place, Reroute};
+pub use stream::Stream;
+pub use wire::{Traffic, Wire};

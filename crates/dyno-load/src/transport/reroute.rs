@@ -1,0 +1,178 @@
+//! Connections that go elsewhere than their URL says: `--resolve` and `--connect-to`.
+
+use std::net::IpAddr;
+
+/// Which host and port are reached where. The first rule that fits counts; none changes what is asked for there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reroute {
+    addresses: Vec<(String, u16, Vec<IpAddr>)>,
+    others: Vec<Other>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Other {
+    from: (Option<String>, Option<u16>),
+    to: (Option<String>, Option<u16>),
+}
+
+/// Where to connect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The name to look up.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// Its addresses, where they are given: then nothing is looked up.
+    pub addresses: Vec<IpAddr>,
+}
+
+impl Reroute {
+    /// Adds a rule `HOST:PORT:ADDRESS[,ADDRESS...]`.
+    ///
+    /// # Errors
+    ///
+    /// What to write instead.
+    pub fn resolve(&mut self, text: &str) -> Result<(), String> {
+        let wrong = || format!("{text:?} is no HOST:PORT:ADDRESS, as a.example:443:127.0.0.1");
+        let (host, rest) = host(text).ok_or_else(wrong)?;
+        let (port, addresses) = rest.split_once(':').ok_or_else(wrong)?;
+        let port = port.parse().map_err(|_| wrong())?;
+        let addresses: Option<Vec<IpAddr>> = addresses
+            .split(',')
+            .map(|address| bare(address).parse().ok())
+            .collect();
+        let addresses = addresses.ok_or_else(wrong)?;
+        if host.is_empty() {
+            return Err(wrong());
+        }
+        self.addresses
+            .push((host.to_ascii_lowercase(), port, addresses));
+        Ok(())
+    }
+
+    /// Adds a rule `HOST1:PORT1:HOST2:PORT2`; an empty part on the left fits all, on the right it keeps what was.
+    ///
+    /// # Errors
+    ///
+    /// What to write instead.
+    pub fn connect_to(&mut self, text: &str) -> Result<(), String> {
+        let wrong =
+            || format!("{text:?} is no HOST1:PORT1:HOST2:PORT2, as a.example:443:127.0.0.1:8443");
+        let port = |text: &str| match text {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| wrong()),
+        };
+        let name = |text: &str| (!text.is_empty()).then(|| text.to_ascii_lowercase());
+        let (from, rest) = host(text).ok_or_else(wrong)?;
+        let (from_port, rest) = rest.split_once(':').ok_or_else(wrong)?;
+        let (to, to_port) = host(rest).ok_or_else(wrong)?;
+        self.others.push(Other {
+            from: (name(from), port(from_port)?),
+            to: (name(to), port(to_port)?),
+        });
+        Ok(())
+    }
+
+    /// Where a host (an address without brackets) and port are reached.
+    #[must_use]
+    pub fn place(&self, host: &str, port: u16) -> Place {
+        let mut place = Place {
+            host: host.to_ascii_lowercase(),
+            port,
+            addresses: Vec::new(),
+        };
+        let fits = |other: &&Other| {
+            other.from.0.as_ref().is_none_or(|from| *from == place.host)
+                && other.from.1.is_none_or(|from| from == port)
+        };
+        if let Some(other) = self.others.iter().find(fits) {
+            let (host, port) = other.to.clone();
+            place.host = host.unwrap_or(place.host);
+            place.port = port.unwrap_or(place.port);
+        }
+        let given = self
+            .addresses
+            .iter()
+            .find(|(host, port, _)| *host == place.host && *port == place.port);
+        if let Some((_, _, addresses)) = given {
+            place.addresses.clone_from(addresses);
+        } else if let Ok(address) = place.host.parse() {
+            place.addresses.push(address);
+        }
+        place
+    }
+}
+
+/// A host, perhaps in brackets, and what follows its colon.
+fn host(text: &str) -> Option<(&str, &str)> {
+    match text.strip_prefix('[') {
+        Some(rest) => rest.split_once("]:"),
+        None => text.split_once(':'),
+    }
+}
+
+fn bare(address: &str) -> &str {
+    address
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(host: &str, port: u16, addresses: &[&str]) -> Place {
+        Place {
+            host: host.to_owned(),
+            port,
+            addresses: addresses.iter().map(|text| text.parse().unwrap()).collect(),
+        }
+    }
+
+    #[test]
+    fn rules_lead_elsewhere() {
+        let mut reroute = Reroute::default();
+        for rule in [
+            "a.test:80:127.0.0.1",
+            "B.test:443:[::1],127.0.0.2",
+            "c.test:80:::1",
+        ] {
+            reroute.resolve(rule).unwrap();
+        }
+        for rule in ["d.test:80:a.test:", "e.test::[::1]:8080", ":99:a.test:80"] {
+            reroute.connect_to(rule).unwrap();
+        }
+        let cases = [
+            ("a.test", 80, place("a.test", 80, &["127.0.0.1"])),
+            ("A.TEST", 80, place("a.test", 80, &["127.0.0.1"])),
+            ("a.test", 81, place("a.test", 81, &[])),
+            ("b.test", 443, place("b.test", 443, &["::1", "127.0.0.2"])),
+            ("c.test", 80, place("c.test", 80, &["::1"])),
+            ("d.test", 80, place("a.test", 80, &["127.0.0.1"])),
+            ("e.test", 1, place("::1", 8080, &["::1"])),
+            ("f.test", 99, place("a.test", 80, &["127.0.0.1"])),
+            ("127.0.0.9", 80, place("127.0.0.9", 80, &["127.0.0.9"])),
+        ];
+        for (host, port, expected) in cases {
+            assert_eq!(reroute.place(host, port), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_rule_is_refused() {
+        for text in [
+            "",
+            "a.test",
+            "a.test:80",
+            "a.test:x:127.0.0.1",
+            "a.test:80:b.test",
+            ":80:::1",
+        ] {
+            assert!(Reroute::default().resolve(text).is_err(), "{text}");
+        }
+        for text in ["", "a:80", "a:80:b", "a:x:b:80", "a:80:b:y", "[::1:80:b:1"] {
+            assert!(Reroute::default().connect_to(text).is_err(), "{text}");
+        }
+    }
+}

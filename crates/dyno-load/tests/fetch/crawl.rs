@@ -1,0 +1,349 @@
+//! A crawl within a test, and what crawls must do as a whole.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use dyno_load::fetch::{self, End, Options, Override};
+
+use super::server::{Server, send, whole};
+
+/// Options under which the hosts of a test are this server.
+pub fn at(server: &Server) -> Options {
+    let address = server.address;
+    Options {
+        overrides: vec![
+            Override::connect_to(&format!(":80:{}:{}", address.ip(), address.port())).unwrap(),
+        ],
+        timeout: Duration::from_secs(20),
+        ..Options::default()
+    }
+}
+
+/// Rows in the order they were printed: URL, code, milliseconds, length.
+pub fn crawl(options: Options, lines: &[impl AsRef<str>]) -> Vec<(String, String, f64, u64)> {
+    reported(options, lines).0
+}
+
+/// The same, and the report.
+pub fn reported(
+    options: Options,
+    lines: &[impl AsRef<str>],
+) -> (Vec<(String, String, f64, u64)>, serde_json::Value) {
+    let (read, write) = rustix::pipe::pipe().unwrap();
+    let list: String = lines
+        .iter()
+        .map(|line| format!("{}\n", line.as_ref()))
+        .collect();
+    let feeder = thread::spawn(move || File::from(write).write_all(list.as_bytes()).unwrap());
+    let (text, report) = printed(options, read);
+    feeder.join().unwrap();
+    assert!(text.is_empty() || text.ends_with('\n'));
+    let row = |line: &str| {
+        let mut columns = line.rsplitn(5, ',');
+        let mut column = || columns.next().unwrap().to_owned();
+        let (length, duration, _start, code, url) =
+            (column(), column(), column(), column(), column());
+        (
+            url,
+            code,
+            duration.parse().unwrap(),
+            length.parse().unwrap(),
+        )
+    };
+    (text.lines().map(row).collect(), report)
+}
+
+fn printed(options: Options, list: OwnedFd) -> (String, serde_json::Value) {
+    let (read, write) = rustix::pipe::pipe().unwrap();
+    let reader = thread::spawn(move || {
+        let mut text = String::new();
+        File::from(read).read_to_string(&mut text).unwrap();
+        text
+    });
+    let Ok(End::Finished(report)) = fetch::run(options, list, write) else {
+        panic!("the list was not fetched to its end")
+    };
+    (
+        reader.join().unwrap(),
+        serde_json::to_value(report).unwrap(),
+    )
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("dyno-load-{name}-{}", std::process::id()));
+    drop(std::fs::remove_dir_all(&path));
+    drop(std::fs::remove_file(&path));
+    path
+}
+
+#[test]
+fn every_line_has_its_row() {
+    let server = Server::start(|stream, path, _| whole(stream, "", path.as_bytes()));
+    let mut lines: Vec<String> = (0..300)
+        .map(|number| format!("http://host{}.test/{number}", number % 7))
+        .collect();
+    lines.push(lines[0].clone());
+    lines.push(" http://host1.test/blank ".to_owned());
+    lines.push("nonsense".to_owned());
+    let rows = crawl(
+        Options {
+            concurrency: 20,
+            ..at(&server)
+        },
+        &lines,
+    );
+    let mut urls: Vec<&String> = rows.iter().map(|row| &row.0).collect();
+    let mut expected: Vec<&String> = lines.iter().collect();
+    urls.sort();
+    expected.sort();
+    assert_eq!(urls, expected);
+    assert!(rows.iter().all(|row| row.1
+        == if row.0 == "nonsense" {
+            "InvalidUrl"
+        } else {
+            "200"
+        }));
+    assert!(
+        server.connections.load(Ordering::SeqCst) < 200,
+        "connections are kept"
+    );
+}
+
+#[test]
+fn a_list_of_one_host_takes_no_more_connections_than_urls_under_way() {
+    let server = Server::start(|stream, path, _| whole(stream, "", path.as_bytes()));
+    let lines: Vec<String> = (0..1_000)
+        .map(|number| format!("http://host.test/{number}"))
+        .collect();
+    let rows = crawl(
+        Options {
+            concurrency: 40,
+            ..at(&server)
+        },
+        &lines,
+    );
+    assert!(rows.iter().all(|row| row.1 == "200"));
+    let connections = server.connections.load(Ordering::SeqCst);
+    assert!(connections <= 40, "{connections} connections");
+}
+
+#[test]
+fn a_row_is_printed_while_the_list_goes_on() {
+    let server = Server::start(|stream, _, _| whole(stream, "", b"x"));
+    let (list, mut feed) = rustix::pipe::pipe()
+        .map(|(read, write)| (read, File::from(write)))
+        .unwrap();
+    let (rows, out) = rustix::pipe::pipe()
+        .map(|(read, write)| (File::from(read), write))
+        .unwrap();
+    let options = at(&server);
+    let crawl = thread::spawn(move || fetch::run(options, list, out).map(|_| ()));
+    let mut rows = rows;
+    for number in 0..3 {
+        writeln!(feed, "http://a.test/{number}").unwrap();
+        let mut row = Vec::new();
+        while !row.ends_with(b"\n") {
+            let mut byte = [0];
+            rows.read_exact(&mut byte).unwrap();
+            row.push(byte[0]);
+        }
+        assert!(row.starts_with(format!("http://a.test/{number},200,").as_bytes()));
+    }
+    drop(feed);
+    crawl.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_host_has_no_more_at_once_than_it_may_and_holds_up_nobody() {
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let peak = most.clone();
+    let server = Server::start(move |stream, path, _| {
+        if path.starts_with("/slow") {
+            peak.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            thread::sleep(Duration::from_millis(20));
+            now.fetch_sub(1, Ordering::SeqCst);
+        }
+        whole(stream, "", b"x")
+    });
+    let mut lines: Vec<String> = (0..20)
+        .map(|number| format!("http://slow.test/slow{number}"))
+        .collect();
+    lines.extend((0..20).map(|number| format!("http://host{number}.test/")));
+    let rows = crawl(
+        Options {
+            concurrency: 10,
+            per_host: Some(2),
+            ..at(&server)
+        },
+        &lines,
+    );
+    assert!(rows.iter().all(|row| row.1 == "200"));
+    assert_eq!((rows.len(), most.load(Ordering::SeqCst)), (40, 2));
+    let last_other = rows
+        .iter()
+        .rposition(|row| !row.0.contains("slow"))
+        .unwrap();
+    let slow_before = rows[..last_other]
+        .iter()
+        .filter(|row| row.0.contains("slow"))
+        .count();
+    assert!(
+        slow_before < 15,
+        "others waited for a busy host: {slow_before}"
+    );
+}
+
+#[test]
+fn beginnings_at_a_host_are_apart() {
+    let begun = Instant::now();
+    let server = Server::start(|stream, _, _| whole(stream, "", b"x"));
+    let lines: Vec<String> = (0..5)
+        .map(|number| format!("http://a.test/{number}"))
+        .collect();
+    let rows = crawl(
+        Options {
+            delay: Duration::from_millis(50),
+            ..at(&server)
+        },
+        &lines,
+    );
+    assert_eq!(rows.len(), 5);
+    assert!(begun.elapsed() >= Duration::from_millis(200));
+    // Waiting for the host is no part of a URL's time.
+    assert!(rows.iter().map(|row| row.2).fold(f64::MAX, f64::min) < 200.0);
+}
+
+#[test]
+fn a_connection_that_was_closed_meanwhile_costs_no_answer() {
+    // It promises to go on, and closes when the next request comes.
+    let server = Server::start(|stream, _, number| number == 0 && whole(stream, "", b"content"));
+    let lines: Vec<String> = (0..10)
+        .map(|number| format!("http://a.test/{number}"))
+        .collect();
+    let rows = crawl(
+        Options {
+            concurrency: 1,
+            ..at(&server)
+        },
+        &lines,
+    );
+    assert!(
+        rows.iter().all(|row| (row.1.as_str(), row.3) == ("200", 7)),
+        "{rows:?}"
+    );
+}
+
+#[test]
+fn without_keepalive_each_request_has_its_connection() {
+    let server = Server::start(|stream, _, _| whole(stream, "", b"x"));
+    let lines: Vec<String> = (0..10)
+        .map(|number| format!("http://a.test/{number}"))
+        .collect();
+    let rows = crawl(
+        Options {
+            keepalive: false,
+            ..at(&server)
+        },
+        &lines,
+    );
+    assert!(rows.iter().all(|row| row.1 == "200"));
+    assert_eq!(server.connections.load(Ordering::SeqCst), 10);
+}
+
+#[test]
+fn retries_are_made_only_where_they_may_help_and_were_asked_for() {
+    let tries = Arc::new(AtomicUsize::new(0));
+    let counted = tries.clone();
+    let server = Server::start(move |stream, path, _| match path {
+        "/third" if counted.fetch_add(1, Ordering::SeqCst) < 2 => false,
+        "/garbage" => {
+            send(stream, b"nonsense\r\n\r\n");
+            false
+        }
+        _ => whole(stream, "", b"x"),
+    });
+    let once = crawl(at(&server), &["http://a.test/third"]);
+    assert_eq!(once[0].1, "ClosedBeforeAnswer");
+    let rows = crawl(
+        Options {
+            retries: 3,
+            ..at(&server)
+        },
+        &["http://a.test/third", "http://b.test/garbage"],
+    );
+    let codes: HashMap<_, _> = rows
+        .iter()
+        .map(|row| (row.0.as_str(), row.1.as_str()))
+        .collect();
+    assert_eq!(codes["http://a.test/third"], "200");
+    assert_eq!(codes["http://b.test/garbage"], "MalformedHead");
+    assert_eq!(server.requests.load(Ordering::SeqCst), 4);
+}
+
+#[test]
+fn a_list_is_continued_where_it_was_interrupted() {
+    let server = Server::start(|stream, _, _| whole(stream, "", b"x"));
+    let journal = scratch("continued");
+    let lines: Vec<String> = (0..50)
+        .map(|number| format!("http://a.test/{}", number / 2))
+        .collect();
+    let with = || Options {
+        resume: Some(journal.clone()),
+        ..at(&server)
+    };
+    assert_eq!(crawl(with(), &lines[..20]).len(), 20);
+    // A torn line is a line that was not done.
+    let text = std::fs::read_to_string(&journal).unwrap();
+    std::fs::write(&journal, &text[..text.len() - 2]).unwrap();
+    assert_eq!(crawl(with(), &lines).len(), 31);
+    assert_eq!(crawl(with(), &lines).len(), 0);
+    std::fs::remove_file(journal).unwrap();
+}
+
+#[test]
+fn contents_are_kept_decoded() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(b"the content").unwrap();
+    let coded = encoder.finish().unwrap();
+    let server = Server::start(move |stream, path, _| match path {
+        "/short" => {
+            send(
+                stream,
+                b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf",
+            );
+            false
+        }
+        _ => whole(
+            stream,
+            "Content-Encoding: gzip\r\nContent-Type: text/plain\r\n",
+            &coded,
+        ),
+    });
+    let folder = scratch("kept");
+    let options = Options {
+        save: Some(folder.clone()),
+        ..at(&server)
+    };
+    let rows = crawl(options, &["http://a.test/whole", "http://a.test/short"]);
+    assert_eq!(rows.len(), 2);
+    let index = std::fs::read_to_string(folder.join("index.jsonl")).unwrap();
+    let entries: Vec<serde_json::Value> = index
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(entries.len(), 1);
+    assert_eq!(
+        (&entries[0]["url"], &entries[0]["content_type"]),
+        (&"http://a.test/whole".into(), &"text/plain".into())
+    );
+    let file = entries[0]["file"].as_str().unwrap();
+    assert_eq!(std::fs::read(folder.join(file)).unwrap(), b"the content");
+    std::fs::remove_dir_all(folder).unwrap();
+}

@@ -1,0 +1,13 @@
+//! The fetcher against servers that behave, and servers that do not.
+#![expect(
+    clippy::unwrap_used,
+    clippy::format_collect,
+    reason = "a test may stop at the first surprise, and need not be quick"
+)]
+
+mod answers;
+mod crawl;
+mod name_server;
+mod names;
+mod server;
+mod tls;

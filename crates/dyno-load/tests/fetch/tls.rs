@@ -1,0 +1,92 @@
+//! Crawls over TLS: whom the fetcher trusts, which sessions it resumes, what it says of a server without HTTP/2.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dyno_load::fetch::{Options, Override, Versions};
+use dyno_origin::{Authority, Options as OriginOptions, Origin, Running};
+use dyno_web::{Model, Web};
+use serde_json::json;
+
+use super::crawl::reported;
+
+/// Two hosts, four URLs each, in turns.
+const URLS: [&str; 8] = [
+    "https://a.test/plain",
+    "https://b.test/plain",
+    "https://a.test/bytes/1",
+    "https://b.test/bytes/1",
+    "https://a.test/bytes/2",
+    "https://b.test/bytes/2",
+    "https://a.test/bytes/3",
+    "https://b.test/bytes/3",
+];
+
+/// An origin whose hosts offer HTTP/1.1 alone, and its authority.
+fn origin() -> (Arc<Authority>, Running) {
+    let model = Model::from_toml("name = 'test'\nseed = 1\n[http]\nhttp2 = 0").unwrap();
+    let authority = Arc::new(Authority::new().unwrap());
+    let running = Origin::start(OriginOptions {
+        https: vec!["127.0.0.1:0".parse().unwrap()],
+        ..OriginOptions::new(Arc::new(Web::new(model, None)), authority.clone())
+    });
+    (authority, running.unwrap())
+}
+
+/// One URL after the other, each over a connection of its own.
+fn one_by_one(origin: &Running) -> Options {
+    let port = origin.https()[0].port();
+    Options {
+        concurrency: 1,
+        keepalive: false,
+        overrides: vec![Override::connect_to(&format!(":443:127.0.0.1:{port}")).unwrap()],
+        timeout: Duration::from_secs(20),
+        ..Options::default()
+    }
+}
+
+#[test]
+fn each_host_is_asked_for_a_session_once_and_then_resumes_it() {
+    let (authority, origin) = origin();
+    let file = std::env::temp_dir().join(format!("dyno-load-fetch-{}.pem", std::process::id()));
+    std::fs::write(&file, authority.pem()).unwrap();
+    for (cacert, insecure) in [(Some(file.clone()), false), (None, true)] {
+        let options = Options {
+            cacert,
+            insecure,
+            measure: true,
+            ..one_by_one(&origin)
+        };
+        let (_, report) = reported(options, &URLS);
+        assert_eq!(report["statuses"], json!({"200": 8}), "{report}");
+        assert_eq!(
+            report["connections"],
+            json!({"opened": 8, "failed": 0, "tls_full": 2, "tls_resumed": 6, "reused_requests": 0}),
+        );
+        assert_eq!(report["phases"]["tls"]["count"], 8);
+    }
+    std::fs::remove_file(file).unwrap();
+    // The peer saw the same.
+    let seen = origin.stop().report;
+    assert_eq!((seen.handshakes_full, seen.handshakes_resumed), (4, 12));
+}
+
+#[test]
+fn nothing_is_fetched_from_whom_nobody_trusts() {
+    let (_authority, origin) = origin();
+    let (_, report) = reported(one_by_one(&origin), &URLS);
+    assert_eq!(report["errors"], json!({"CertificateUntrusted": 8}));
+}
+
+#[test]
+fn a_server_of_http_1_alone_is_named_where_http_2_is_demanded() {
+    let (_authority, origin) = origin();
+    let options = Options {
+        http: Versions::Http2,
+        keepalive: true,
+        insecure: true,
+        ..one_by_one(&origin)
+    };
+    let (_, report) = reported(options, &URLS);
+    assert_eq!(report["errors"], json!({"Http2NotOffered": 8}));
+}

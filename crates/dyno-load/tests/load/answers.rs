@@ -1,0 +1,224 @@
+//! What answers are: statuses, checks, connections that are kept or not, TLS, samples, logs.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use dyno_load::load::{Check, Shape};
+use dyno_origin::{Authority, Options, Origin, Running};
+use dyno_web::{Model, Web};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use serde_json::json;
+
+use crate::server::{HELLO, Server, read_request};
+use crate::stage::{get, number, shape, shaped};
+
+pub fn origin() -> (Arc<Authority>, Running) {
+    origin_with_http2(1)
+}
+
+/// An origin of whose hosts this share, none or all, offers HTTP/2.
+pub fn origin_with_http2(share: u8) -> (Arc<Authority>, Running) {
+    let model = format!("name = 'test'\nseed = 1\n[http]\nhttp2 = {share}");
+    let model = Model::from_toml(&model).unwrap();
+    let authority = Arc::new(Authority::new().unwrap());
+    let any = "127.0.0.1:0".parse().unwrap();
+    let running = Origin::start(Options {
+        http: vec![any],
+        https: vec![any],
+        ..Options::new(Arc::new(Web::new(model, None)), authority.clone())
+    });
+    (authority, running.unwrap())
+}
+
+pub fn scratch(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("dyno-load-{}-{name}", std::process::id()))
+}
+
+#[test]
+fn answers_are_held_against_checks() {
+    let (_, origin) = origin();
+    let at = |path: &str| format!("http://{}{path}", origin.http()[0]);
+    let mut stage =
+        get(&[at("/plain"), at("/status/500"), at("/bytes/7"), at("/json")]).requests(40);
+    stage.plan.checks = ["status=200", "length=13"]
+        .map(|text| Check::parse(text).unwrap())
+        .to_vec();
+    let report = stage.run();
+    assert_eq!(
+        report["statuses"],
+        json!({"200": 30, "500": 10}),
+        "{report}"
+    );
+    let expected = json!({
+        "right": 10, "wrong_status": 10, "wrong_length": 20, "wrong_content": 0, "wrong_json": 0,
+    });
+    assert_eq!(report["checks"], expected);
+    let mut stage = get(&[at("/json")]).requests(10);
+    stage.plan.checks = vec![Check::parse("json=/0/numbers=123123").unwrap()];
+    assert_eq!(number(&stage.run(), "/checks/right"), 10);
+}
+
+#[test]
+fn connections_are_kept_or_not() {
+    let (_, origin) = origin();
+    let url = [format!("http://{}/plain", origin.http()[0])];
+    let report = get(&url).requests(20).run();
+    assert_eq!(number(&report, "/connections/opened"), 2, "{report}");
+    assert_eq!(number(&report, "/connections/reused_requests"), 18);
+    let closing = Shape {
+        keepalive: false,
+        ..shape()
+    };
+    let report = shaped(&url, &closing).requests(20).run();
+    assert_eq!(number(&report, "/connections/opened"), 20, "{report}");
+    assert_eq!(number(&report, "/connections/reused_requests"), 0);
+    assert_eq!(number(&report, "/requests"), 20);
+    assert_eq!(report["errors"], json!({}));
+    // The peer's numbers are the same.
+    let seen = serde_json::to_value(origin.stop().report).unwrap();
+    assert_eq!(seen["requests"], 40, "{seen}");
+    assert_eq!(seen["connections"], 22);
+}
+
+#[test]
+fn a_connection_that_the_server_closed_unasked_is_opened_again() {
+    // Ten answers that say nothing of an end; then it ends.
+    let server = Server::start(|mut stream| {
+        for _ in 0..10 {
+            if !read_request(&mut stream) || stream.write_all(HELLO).is_err() {
+                return;
+            }
+        }
+    });
+    let report = get(&[server.url()]).connections(1).requests(100).run();
+    assert_eq!(number(&report, "/requests"), 100, "{report}");
+    assert_eq!(number(&report, "/connections/opened"), 10);
+    assert_eq!(server.accepted(), 10);
+}
+
+#[test]
+fn a_long_request_that_is_answered_early_is_answered() {
+    let server = Server::start(|mut stream| {
+        stream
+            .write_all(
+                b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            )
+            .unwrap_or_default();
+        // Closing at once would reset what the client still sends, and lose the answer.
+        crate::server::wait_for_the_end(stream);
+    });
+    let long = Shape {
+        body: Some(vec![b'a'; 32 << 20]),
+        ..shape()
+    };
+    let report = shaped(&[server.url()], &long).requests(4).run();
+    assert_eq!(report["statuses"], json!({"413": 4}), "{report}");
+}
+
+#[test]
+fn tls_is_shaken_and_resumed() {
+    let (authority, origin) = origin();
+    let file = scratch("authority.pem");
+    fs::write(&file, authority.pem()).unwrap();
+    let address = origin.https()[0];
+    let url = [format!("https://www.site.test:{}/plain", address.port())];
+    let closing = Shape {
+        keepalive: false,
+        ..shape()
+    };
+    let with = |trust: Option<&PathBuf>, insecure: bool| {
+        let mut stage = shaped(&url, &closing).connections(1).requests(8);
+        let reroute = &mut stage.plan.reroute;
+        reroute
+            .resolve(&format!("www.site.test:{}:127.0.0.1", address.port()))
+            .unwrap();
+        stage.plan.authorities = trust.cloned();
+        stage.plan.insecure = insecure;
+        stage.run()
+    };
+    for report in [with(Some(&file), false), with(None, true)] {
+        assert_eq!(number(&report, "/requests"), 8, "{report}");
+        assert_eq!(number(&report, "/connections/tls_full"), 1, "{report}");
+        assert_eq!(number(&report, "/connections/tls_resumed"), 7);
+        assert_eq!(number(&report, "/phases/tls/count"), 8);
+    }
+    let report = with(None, false);
+    assert_eq!(report["errors"], json!({"CertificateUntrusted": 8}));
+    fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn every_request_is_a_line_of_the_samples() {
+    let server = Server::answering(HELLO, || ());
+    let file = scratch("samples.csv");
+    let mut stage = get(&[server.url()]).requests(5_000);
+    stage.plan.samples = Some(file.clone());
+    let report = stage.run();
+    let text = fs::read_to_string(&file).unwrap();
+    fs::remove_file(file).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(
+        lines.next().unwrap(),
+        "intended_ns,sent_ns,first_byte_ns,end_ns,status_or_error,content_bytes,connection,url"
+    );
+    let mut most = 0;
+    let mut count = 0;
+    for line in lines {
+        let fields: Vec<&str> = line.split(',').collect();
+        let times: Vec<u64> = fields[..4]
+            .iter()
+            .map(|time| time.parse().unwrap())
+            .collect();
+        assert!(times.is_sorted(), "{line}");
+        assert_eq!(fields[4..6], ["200", "5"]);
+        assert!(["0", "1"].contains(&fields[6]), "{line}");
+        assert_eq!(fields[7], server.url());
+        most = most.max(times[3] - times[0]);
+        count += 1;
+    }
+    assert_eq!(count, number(&report, "/requests"));
+    // The histogram has three digits.
+    let max = number(&report, "/response_time/max_ns");
+    assert!(max.abs_diff(most) <= most / 500, "{max} {most}");
+}
+
+#[test]
+fn the_log_of_histograms_adds_up() {
+    let server = Server::answering(HELLO, || ());
+    let file = scratch("log.hlog");
+    let mut stage = get(&[server.url()]).rate(200).millis(2_300);
+    stage.plan.hdr_log = Some(file.clone());
+    let report = stage.run();
+    let text = fs::read(&file).unwrap();
+    fs::remove_file(file).unwrap();
+    let (mut plain, mut tagged) = (0, 0);
+    for entry in IntervalLogIterator::new(&text) {
+        if let LogEntry::Interval(interval) = entry.unwrap() {
+            use base64::Engine as _;
+            let coded = interval.encoded_histogram();
+            let bytes = base64::engine::general_purpose::STANDARD
+                .decode(coded)
+                .unwrap();
+            let times: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
+            match interval.tag().map(|tag| tag.as_str().to_owned()).as_deref() {
+                None => plain += times.len(),
+                Some("service") => tagged += times.len(),
+                Some(other) => panic!("{other}"),
+            }
+        }
+    }
+    let requests = number(&report, "/requests");
+    assert!(requests > 0);
+    assert_eq!((plain, tagged), (requests, requests));
+    let series = report["series"].as_array().unwrap();
+    assert_eq!(series.len(), 3, "{report}");
+    let sum: u64 = series
+        .iter()
+        .map(|row| row["requests"].as_u64().unwrap())
+        .sum();
+    assert_eq!(sum, requests);
+}

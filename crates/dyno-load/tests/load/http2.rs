@@ -1,0 +1,166 @@
+//! HTTP/2 with prior knowledge: streams, resets, goodbyes.
+
+use std::net::SocketAddr;
+use std::thread;
+
+use bytes::Bytes;
+use dyno_load::load::Shape;
+use h2::Reason;
+use h2::server;
+use serde_json::json;
+
+use crate::stage::{accounted, number, shape, shaped};
+
+/// More than the window of a stream.
+const LONG: usize = 3 << 20;
+
+/// What a server does beside answering.
+#[derive(Debug, Clone, Copy)]
+enum Habit {
+    None,
+    /// Answers with more than a stream's window holds.
+    IsLong,
+    /// Resets every third stream of a connection.
+    ResetsThirds,
+    /// Says goodbye after so many streams of a connection.
+    Leaves(usize),
+    /// Closes the connection after so many streams, without a word.
+    Vanishes(usize),
+    /// Answers nothing.
+    Silent,
+}
+
+fn start(habit: Habit) -> SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    listener.set_nonblocking(true).unwrap();
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                tokio::spawn(serve(stream, habit));
+            }
+        });
+    });
+    address
+}
+
+async fn serve(stream: tokio::net::TcpStream, habit: Habit) {
+    let Ok(mut connection) = server::handshake(stream).await else {
+        return;
+    };
+    let mut streams = 0;
+    while let Some(Ok((request, mut respond))) = connection.accept().await {
+        streams += 1;
+        match habit {
+            Habit::ResetsThirds if streams % 3 == 0 => {
+                respond.send_reset(Reason::INTERNAL_ERROR);
+                continue;
+            }
+            Habit::Leaves(after) if streams == after => connection.graceful_shutdown(),
+            Habit::Vanishes(after) if streams > after => return,
+            Habit::Silent => {
+                tokio::spawn(async move {
+                    let _held = (request, respond);
+                    std::future::pending::<()>().await;
+                });
+                continue;
+            }
+            _ => {}
+        }
+        let answer = http::Response::new(());
+        let mut body = respond.send_response(answer, false).unwrap();
+        let length = match habit {
+            Habit::IsLong => LONG,
+            _ => 100_000,
+        };
+        body.send_data(Bytes::from(vec![b'a'; length]), true)
+            .unwrap();
+    }
+}
+
+fn load(habit: Habit, requests: u64) -> serde_json::Value {
+    let two = Shape {
+        http2: true,
+        ..shape()
+    };
+    let mut stage = shaped(&[format!("http://{}/", start(habit))], &two)
+        .requests(requests)
+        .timeout_ms(5_000);
+    stage.plan.streams = 5;
+    stage.run()
+}
+
+#[test]
+fn streams_share_connections() {
+    let report = load(Habit::None, 300);
+    assert_eq!(report["versions"], json!({"HTTP/2": 300}), "{report}");
+    assert_eq!(number(&report, "/connections/opened"), 2);
+    assert_eq!(number(&report, "/wire/content_bytes"), 300 * 100_000);
+    assert_eq!(report["errors"], json!({}));
+}
+
+#[test]
+fn windows_are_given_back() {
+    // More than the windows of both connections, in answers that fit into those of their streams, and in ones that do not.
+    for (habit, requests, length) in [
+        (Habit::None, 600, 100_000),
+        (Habit::IsLong, 20, LONG as u64),
+    ] {
+        let report = load(habit, requests);
+        assert_eq!(
+            number(&report, "/requests"),
+            requests,
+            "{habit:?}: {report}"
+        );
+        assert_eq!(number(&report, "/wire/content_bytes"), requests * length);
+    }
+}
+
+#[test]
+fn a_reset_stream_is_one_failure_and_no_more() {
+    let report = load(Habit::ResetsThirds, 300);
+    assert_eq!(accounted(&report), 300, "{report}");
+    assert_eq!(
+        number(&report, "/errors/StreamReset"),
+        number(&report, "/errors_total")
+    );
+    assert!(
+        (90..=110).contains(&number(&report, "/errors_total")),
+        "{report}"
+    );
+    assert_eq!(number(&report, "/connections/opened"), 2);
+}
+
+#[test]
+fn a_goodbye_loses_no_request() {
+    let report = load(Habit::Leaves(20), 300);
+    assert_eq!(number(&report, "/requests"), 300, "{report}");
+    assert!(number(&report, "/connections/opened") >= 10, "{report}");
+}
+
+#[test]
+fn a_connection_that_ends_is_opened_again() {
+    let report = load(Habit::Vanishes(20), 300);
+    assert_eq!(accounted(&report), 300, "{report}");
+    assert!(number(&report, "/requests") >= 200, "{report}");
+    assert!(number(&report, "/connections/opened") >= 10, "{report}");
+}
+
+#[test]
+fn silence_ends_with_the_deadline() {
+    let two = Shape {
+        http2: true,
+        ..shape()
+    };
+    let report = shaped(&[format!("http://{}/", start(Habit::Silent))], &two)
+        .requests(6)
+        .timeout_ms(300)
+        .run();
+    assert_eq!(report["errors"], json!({"HeadTimeout": 6}), "{report}");
+}

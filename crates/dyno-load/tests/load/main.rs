@@ -1,0 +1,12 @@
+//! The generator against servers whose behaviour is known, good and bad.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+mod answers;
+mod failures;
+mod http2;
+mod http2_over_tls;
+mod opening;
+mod requests;
+mod schedule;
+mod server;
+mod stage;

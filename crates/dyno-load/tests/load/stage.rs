@@ -1,0 +1,115 @@
+//! Runs of the generator, with what tests change of them.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use dyno_load::load::jsonl::Described;
+use dyno_load::load::{
+    Arrivals, PerSecond, Plan, Rate, Requests, Shape, Termination, run as run_plan,
+};
+use dyno_load::transport::Reroute;
+use serde_json::Value;
+
+/// A run to be changed.
+pub struct Stage {
+    pub plan: Plan,
+    pub stop: Arc<AtomicBool>,
+}
+
+pub fn shape() -> Shape {
+    Shape {
+        method: None,
+        headers: Vec::new(),
+        body: None,
+        keepalive: true,
+        http2: false,
+    }
+}
+
+/// GET over HTTP/1.1 with two connections and a timeout that none of the good ones comes near.
+pub fn get(urls: &[String]) -> Stage {
+    shaped(urls, &shape())
+}
+
+pub fn shaped(urls: &[String], shape: &Shape) -> Stage {
+    let described = urls.iter().map(|url| Described {
+        url: url.clone(),
+        ..Described::default()
+    });
+    Stage {
+        plan: Plan {
+            requests: Requests::new(described, shape).unwrap(),
+            method: "GET".to_owned(),
+            connections: 2,
+            streams: 1,
+            http2: shape.http2,
+            keepalive: shape.keepalive,
+            pace: None,
+            ramp: Duration::ZERO,
+            termination: Termination {
+                requests: None,
+                duration_ns: None,
+            },
+            timeout: Duration::from_secs(30),
+            timeout_ns: 30_000_000_000,
+            checks: Vec::new(),
+            cpus: Vec::new(),
+            reroute: Reroute::default(),
+            insecure: false,
+            authorities: None,
+            samples: None,
+            hdr_log: None,
+        },
+        stop: Arc::default(),
+    }
+}
+
+impl Stage {
+    pub fn requests(mut self, requests: u64) -> Self {
+        self.plan.termination.requests = Some(requests);
+        self
+    }
+
+    pub fn millis(mut self, millis: u64) -> Self {
+        self.plan.termination.duration_ns = Some(millis * 1_000_000);
+        self
+    }
+
+    pub fn connections(mut self, connections: usize) -> Self {
+        self.plan.connections = connections;
+        self
+    }
+
+    pub fn timeout_ms(mut self, millis: u64) -> Self {
+        self.plan.timeout = Duration::from_millis(millis);
+        self.plan.timeout_ns = millis * 1_000_000;
+        self
+    }
+
+    pub fn rate(mut self, per_s: u64) -> Self {
+        let rate = PerSecond::parse(&per_s.to_string()).unwrap();
+        self.plan.pace = Some((Rate::Constant(rate), Arrivals::Constant));
+        self
+    }
+
+    pub fn run(self) -> Value {
+        serde_json::to_value(run_plan(self.plan, &self.stop, None).unwrap()).unwrap()
+    }
+}
+
+/// A number of a report.
+pub fn number(report: &Value, pointer: &str) -> u64 {
+    let value = report.pointer(pointer);
+    value
+        .and_then(Value::as_u64)
+        .unwrap_or_else(|| panic!("{pointer} is {value:?}"))
+}
+
+/// Requests that came to any end, or to none.
+pub fn accounted(report: &Value) -> u64 {
+    ["/requests", "/errors_total", "/censored/count", "/unsent"]
+        .iter()
+        .map(|pointer| number(report, pointer))
+        .sum()
+}

@@ -1,0 +1,185 @@
+//! Laws of service times, drawn from by a sequence that fills them evenly.
+
+use std::time::Duration;
+
+use dyno_web::LogNormal;
+
+/// How service times are distributed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Law {
+    /// Always the same.
+    Constant(Duration),
+    /// Without memory.
+    Exponential {
+        /// Its mean.
+        mean: Duration,
+    },
+    /// Its logarithm is normal.
+    LogNormal {
+        /// Its median.
+        median: Duration,
+        /// Standard deviation of the logarithm.
+        sigma: f64,
+    },
+    /// One of two.
+    Bimodal {
+        /// The one of most requests.
+        usual: Duration,
+        /// The other one.
+        slow: Duration,
+        /// Which share of the requests takes the other one, from 0 to 1.
+        slow_share: f64,
+    },
+}
+
+/// The golden ratio's fraction as a word: multiples of it fall into every stretch of the words as evenly as any sequence can.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+/// 2^-53: a word's upper bits become a fraction that a float holds exactly.
+const FRACTION: f64 = f64::EPSILON / 2.0;
+/// Fixed-point one of a log-normal's sigma.
+const Q16: f64 = 65_536.0;
+
+/// A law from which one service time after the other is drawn.
+///
+/// The words behind the draws are multiples of the golden ratio (Weyl): of any n draws the share that falls below a quantile
+/// differs from the law's by little more than 1/n, where random draws would differ by 1/sqrt(n). So a short run serves its
+/// law, and no run needs a seed to be repeated.
+#[derive(Debug)]
+pub(super) struct Draws {
+    law: Law,
+    table: Option<LogNormal>,
+    word: u64,
+}
+
+impl Draws {
+    pub(super) fn new(law: &Law) -> Self {
+        let table = match law {
+            Law::LogNormal { median, sigma } => {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a sigma that fits no 32 bits is that of no service time; a cast of floats saturates"
+                )]
+                let sigma_q16 = (sigma * Q16).round() as u32;
+                Some(LogNormal::new(nanos(*median), sigma_q16))
+            }
+            _ => None,
+        };
+        Self {
+            law: law.clone(),
+            table,
+            word: 0,
+        }
+    }
+
+    /// The next service time, in nanoseconds.
+    pub(super) fn next_ns(&mut self) -> u64 {
+        self.word = self.word.wrapping_add(GOLDEN);
+        let share = fraction(self.word);
+        match (&self.law, &self.table) {
+            (Law::LogNormal { .. }, Some(table)) => table.sample(self.word),
+            (Law::Constant(time) | Law::LogNormal { median: time, .. }, _) => nanos(*time),
+            (Law::Exponential { mean }, _) => nanos(mean.mul_f64(-(1.0 - share).ln())),
+            (
+                Law::Bimodal {
+                    usual,
+                    slow,
+                    slow_share,
+                },
+                _,
+            ) => nanos(if share < *slow_share { *slow } else { *usual }),
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "53 bits fit the mantissa exactly"
+)]
+fn fraction(word: u64) -> f64 {
+    (word >> 11) as f64 * FRACTION
+}
+
+pub(super) fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLISECOND: Duration = Duration::from_millis(1);
+
+    fn drawn(law: &Law, count: usize) -> Vec<u64> {
+        let mut draws = Draws::new(law);
+        let mut times: Vec<u64> = (0..count).map(|_| draws.next_ns()).collect();
+        times.sort_unstable();
+        times
+    }
+
+    /// The quantile of a sorted sample, in milliseconds; the share in thousandths.
+    fn quantile_ms(times: &[u64], thousandths: usize) -> f64 {
+        Duration::from_nanos(times[times.len() * thousandths / 1_000]).as_secs_f64() * 1e3
+    }
+
+    #[test]
+    fn a_thousand_draws_have_the_laws_quantiles() {
+        let exponential = Law::Exponential {
+            mean: 10 * MILLISECOND,
+        };
+        let log_normal = Law::LogNormal {
+            median: 10 * MILLISECOND,
+            sigma: 0.5,
+        };
+        // Of the normal distribution, as tables give them.
+        let normal = [
+            (100, -1.281_552),
+            (500, 0.0),
+            (900, 1.281_552),
+            (990, 2.326_348),
+        ];
+        let times = drawn(&log_normal, 1_000);
+        for (thousandths, of_normal) in normal {
+            let (found, expected) = (
+                quantile_ms(&times, thousandths),
+                10.0 * f64::exp(0.5 * of_normal),
+            );
+            assert!(
+                (found / expected - 1.0).abs() < 0.03,
+                "{thousandths}: {found} for {expected}"
+            );
+        }
+        // Likewise: -10 ln(1 - share).
+        let times = drawn(&exponential, 1_000);
+        for (thousandths, expected) in [
+            (100, 1.053_605),
+            (500, 6.931_472),
+            (900, 23.025_851),
+            (990, 46.051_702),
+        ] {
+            let found = quantile_ms(&times, thousandths);
+            assert!(
+                (found / expected - 1.0).abs() < 0.03,
+                "{thousandths}: {found} for {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_share_of_any_stretch_is_slow() {
+        let mut draws = Draws::new(&Law::Bimodal {
+            usual: MILLISECOND,
+            slow: 50 * MILLISECOND,
+            slow_share: 0.1,
+        });
+        for _ in 0..50 {
+            let slow = (0..100).filter(|_| draws.next_ns() == 50_000_000).count();
+            assert!((8..=12).contains(&slow), "{slow} of 100");
+        }
+    }
+
+    #[test]
+    fn a_constant_is_constant() {
+        assert_eq!(drawn(&Law::Constant(3 * MILLISECOND), 5), [3_000_000; 5]);
+    }
+}

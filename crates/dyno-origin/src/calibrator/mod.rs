@@ -1,0 +1,124 @@
+//! A server of which is known beforehand how long each answer takes: what load generators are calibrated against.
+//!
+//! One thread serves HTTP/1.1 on one address; every path has the same small answer. When it is given is the
+//! [`Behaviour`]'s alone. What really happened, its own lateness included, is in the [`Record`].
+
+mod behaviour;
+mod law;
+mod record;
+mod serve;
+
+pub use behaviour::Behaviour;
+pub use law::Law;
+pub use record::{Distribution, Record};
+
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+use tokio::task::{LocalSet, spawn_local};
+
+use crate::error::Error;
+use crate::listen;
+use crate::timer::Timer;
+use serve::Calibrated;
+
+/// How long accepting rests after an error that more attempts would only repeat, as a lack of descriptors.
+const REST: Duration = Duration::from_millis(1);
+
+/// A server with a known behaviour that listens, and does not serve yet.
+#[derive(Debug)]
+pub struct Calibrator {
+    address: SocketAddr,
+    listener: TcpListener,
+    behaviour: Behaviour,
+}
+
+impl Calibrator {
+    /// Listens; port 0 takes a free one.
+    ///
+    /// # Errors
+    ///
+    /// If nobody can listen there.
+    pub fn listen(address: SocketAddr, behaviour: Behaviour) -> Result<Self, Error> {
+        let (address, listeners) = listen::tcp(address, 1)?;
+        let listener = listeners
+            .into_iter()
+            .next()
+            .expect("one was asked for, and made");
+        Ok(Self {
+            address,
+            listener,
+            behaviour,
+        })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves in this thread until `stop` is ready; says what happened.
+    ///
+    /// # Errors
+    ///
+    /// If the thread can have no runtime or no timer.
+    pub fn serve(self, stop: impl Future<Output = ()>) -> Result<Record, Error> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(Error::Thread)?;
+        let (begun, ran_before) = (Instant::now(), thread_cpu_time());
+        let tasks = LocalSet::new();
+        let calibrated = tasks
+            .block_on(&runtime, async { self.begin() })
+            .map_err(Error::Thread)?;
+        tasks.block_on(&runtime, stop);
+        // Ends all tasks, which share it.
+        drop(tasks);
+        drop(runtime);
+        let calibrated = Rc::into_inner(calibrated).expect("all tasks have ended");
+        // It never sleeps: whenever it did not run, something else had its CPU, or nobody had.
+        let ran = thread_cpu_time().saturating_sub(ran_before);
+        Ok(calibrated.into_record(begun.elapsed().saturating_sub(ran)))
+    }
+
+    /// Starts the tasks that accept.
+    fn begin(self) -> std::io::Result<Rc<Calibrated>> {
+        let timer = Timer::new()?;
+        let running = timer.clone();
+        spawn_local(async move { running.run().await });
+        spawn_local(stay_awake());
+        let listener = tokio::net::TcpListener::from_std(self.listener)?;
+        let calibrated = Rc::new(Calibrated::new(&self.behaviour, timer));
+        let shared = calibrated.clone();
+        spawn_local(async move {
+            loop {
+                if let Ok((stream, _)) = listener.accept().await {
+                    spawn_local(serve::serve(shared.clone(), stream));
+                } else {
+                    shared.rest(REST).await;
+                }
+            }
+        });
+        Ok(calibrated)
+    }
+}
+
+/// For how long this thread has run: what the host of a virtual machine took is not in it.
+fn thread_cpu_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+}
+
+/// Keeps the thread from sleeping: it has its CPU to itself, and the host of a virtual machine may take milliseconds to run a
+/// processor that slept, which would stand in the times of who is held against this.
+async fn stay_awake() {
+    loop {
+        // What the kernel has put off to a thread of its own runs here, too.
+        rustix::thread::sched_yield();
+        tokio::task::yield_now().await;
+    }
+}

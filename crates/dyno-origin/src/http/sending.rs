@@ -1,0 +1,26 @@
+//! Bytes that are ready go out over a connection.
+
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+
+use super::End;
+use super::ready::Ready;
+use crate::wire::Outlet;
+
+/// Sends some bytes.
+pub(super) async fn write(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> Result<(), End> {
+    stream.write_all(bytes).await.map_err(|_| End::Gone)?;
+    stream.flush().await.map_err(|_| End::Gone)
+}
+
+impl Ready {
+    /// Sends all of it.
+    pub(super) async fn send(&self, stream: &mut impl Outlet) -> Result<(), End> {
+        if let Some(file) = &self.file
+            && let Some(wire) = stream.wire()
+        {
+            let sent = wire.send_file(file, self.bytes().len()).await;
+            return sent.map_err(|_| End::Gone);
+        }
+        write(stream, self.bytes()).await
+    }
+}

@@ -1,0 +1,13 @@
+//! HTTP/2 on one connection: the answers of HTTP/1.1, in frames.
+
+mod exchange;
+mod fault;
+mod head;
+mod outgoing;
+mod preface;
+mod request;
+mod serve;
+mod session;
+
+pub(crate) use preface::{Preceded, is_announced};
+pub(crate) use serve::serve;

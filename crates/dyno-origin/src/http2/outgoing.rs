@@ -1,0 +1,84 @@
+//! Content on its way out: not the bytes, but where they lie.
+
+use std::io::IoSlice;
+use std::rc::Rc;
+
+use bytes::Buf;
+use dyno_web::{Coding, Content};
+use tokio::sync::oneshot;
+
+use super::session::Completion;
+use crate::prepared::Source;
+use crate::worker::Worker;
+
+/// A stretch of a content that is prepared; frames are cut from it, and nothing is copied but what is short.
+pub(super) struct Outgoing {
+    pub(super) worker: Rc<Worker>,
+    pub(super) content: Content,
+    pub(super) coding: Coding,
+    /// The part of it that is still to be sent.
+    pub(super) from: u64,
+    /// Where that part ends.
+    pub(super) to: u64,
+    /// What is done once all of it has been handed over.
+    pub(super) then: Then,
+}
+
+/// What is done once a stretch of content has been handed over; not done when its stream ends before.
+pub(super) enum Then {
+    /// The answer is complete.
+    Complete(Completion),
+    /// Somebody waits for it.
+    Tell(oneshot::Sender<()>),
+    Nothing,
+}
+
+impl Outgoing {
+    fn source(&self) -> Source<'_> {
+        let prepared = self.worker.pages.prepared(self.content, self.coding);
+        let (source, _) = prepared.expect("what is sent was prepared before");
+        source.cut(self.to)
+    }
+}
+
+impl Buf for Outgoing {
+    fn remaining(&self) -> usize {
+        usize::try_from(self.to - self.from).unwrap_or(usize::MAX)
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.source().from(self.from)
+    }
+
+    fn chunks_vectored<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
+        let source = self.source();
+        let mut from = self.from;
+        for (count, slice) in slices.iter_mut().enumerate() {
+            let piece = source.from(from);
+            if piece.is_empty() {
+                return count;
+            }
+            *slice = IoSlice::new(piece);
+            from += piece.len() as u64;
+        }
+        slices.len()
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.from += count as u64;
+    }
+}
+
+impl Drop for Outgoing {
+    fn drop(&mut self) {
+        if self.has_remaining() {
+            return;
+        }
+        match std::mem::replace(&mut self.then, Then::Nothing) {
+            Then::Complete(completion) => completion.complete(),
+            // Whoever has stopped waiting does not need to know.
+            Then::Tell(waiting) => drop(waiting.send(())),
+            Then::Nothing => {}
+        }
+    }
+}

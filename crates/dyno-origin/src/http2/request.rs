@@ -1,0 +1,67 @@
+//! What a request asks for, and what the web answers.
+
+use dyno_http::Version;
+use dyno_http::body::Framing;
+use dyno_web::{Accepted, Answer, Request};
+use h2::RecvStream;
+use http::Method;
+use http::header::{ACCEPT_ENCODING, EXPECT, HOST, USER_AGENT};
+use http::request::Parts;
+
+use super::session::Session;
+use crate::http::arrival::{Spoken, arrive};
+use crate::http::arrived::Arrived;
+use crate::http::request::Asked;
+
+/// What decides about the answer; where a version matters, what holds for HTTP/1.1 holds here.
+pub(super) fn asked(parts: &Parts, body: &RecvStream) -> Asked {
+    let codings = parts.headers.get_all(ACCEPT_ENCODING).iter();
+    Asked {
+        is_head: parts.method == Method::HEAD,
+        version: Version::Http11,
+        framing: if body.is_end_stream() {
+            Framing::None
+        } else {
+            Framing::Chunked
+        },
+        keep_alive: true,
+        expects_continue: parts
+            .headers
+            .get(EXPECT)
+            .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue")),
+        codings: codings.fold(Accepted::NONE, |all, value| {
+            all.and(Accepted::parse(value.as_bytes()))
+        }),
+    }
+}
+
+/// Notes a request, and asks the web for its answer.
+pub(super) fn note(session: &Session, parts: &Parts, asked: &Asked) -> (Arrived, Answer) {
+    let (worker, scheme) = (session.worker(), session.accepted.scheme);
+    let field = |name| parts.headers.get(name).map(http::HeaderValue::as_bytes);
+    let authority = match parts.uri.authority() {
+        Some(authority) => authority.as_str(),
+        None => std::str::from_utf8(field(HOST).unwrap_or_default()).unwrap_or_default(),
+    };
+    let target = parts
+        .uri
+        .path_and_query()
+        .map_or("/", http::uri::PathAndQuery::as_str);
+    let mut names = session.names.borrow_mut();
+    names.set(authority, target, scheme);
+    let arrived = arrive(
+        worker,
+        &session.accepted,
+        &names,
+        field(USER_AGENT).unwrap_or_default(),
+        session.has_served.replace(true),
+        Spoken::Http2,
+    );
+    let answer = worker.web.answer(&Request {
+        scheme,
+        host: &names.host,
+        target: &names.target,
+        accepted: asked.codings,
+    });
+    (arrived, answer)
+}

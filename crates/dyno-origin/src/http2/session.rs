@@ -1,0 +1,140 @@
+//! What the streams of one connection share.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::{Context, Waker};
+
+use h2::StreamId;
+
+use crate::accepted::Accepted;
+use crate::http::arrived::Arrived;
+use crate::http::request::Names;
+use crate::worker::Worker;
+
+/// What a stream makes of its whole connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// It ends in good order, streams open or not.
+    Close,
+    /// It is reset.
+    Reset,
+    /// What is no HTTP is sent; then it closes.
+    Garbage,
+    /// A GOAWAY with this last stream is sent; then it closes.
+    GoAway(u32),
+}
+
+/// A connection, as its streams see it.
+pub(super) struct Session {
+    pub(super) accepted: Accepted,
+    /// Memory for the names of a request.
+    pub(super) names: RefCell<Names>,
+    pub(super) has_served: Cell<bool>,
+    order: Cell<Option<Order>>,
+    retires: Cell<bool>,
+    /// The first stream that gets a GOAWAY instead of an answer.
+    first_refused: Cell<u32>,
+    waker: RefCell<Option<Waker>>,
+}
+
+impl Session {
+    pub(super) fn new(accepted: Accepted) -> Rc<Self> {
+        Rc::new(Self {
+            accepted,
+            names: RefCell::default(),
+            has_served: Cell::new(false),
+            order: Cell::new(None),
+            retires: Cell::new(false),
+            first_refused: Cell::new(u32::MAX),
+            waker: RefCell::new(None),
+        })
+    }
+
+    pub(super) fn worker(&self) -> &Rc<Worker> {
+        &self.accepted.worker
+    }
+
+    /// Has the connection end, as soon as what was sent has been handed over.
+    pub(super) fn order(&self, order: Order) {
+        self.order.set(Some(order));
+        self.wake();
+    }
+
+    /// Notes that a stream gets a GOAWAY instead of an answer, when its moment has come.
+    pub(super) fn refuse(&self, stream: StreamId) {
+        let first = self.first_refused.get().min(stream.into());
+        self.first_refused.set(first);
+    }
+
+    /// What excludes all streams that get no answer: the first of them that is due ends the connection of the others, too.
+    pub(super) fn go_away(&self) -> Order {
+        Order::GoAway(self.first_refused.get().saturating_sub(2))
+    }
+
+    /// Has the connection end after the streams that are open (a GOAWAY without an error).
+    pub(super) fn retire(&self) {
+        self.retires.set(true);
+        self.wake();
+    }
+
+    /// What was ordered.
+    pub(super) fn ordered(&self) -> Option<Order> {
+        self.order.take()
+    }
+
+    /// Whether the connection is to retire; says so once.
+    pub(super) fn is_to_retire(&self) -> bool {
+        self.retires.take()
+    }
+
+    /// Has the next order wake the task of `context`.
+    pub(super) fn listen(&self, context: &Context<'_>) {
+        let mut waker = self.waker.borrow_mut();
+        if !waker
+            .as_ref()
+            .is_some_and(|known| known.will_wake(context.waker()))
+        {
+            *waker = Some(context.waker().clone());
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = &*self.waker.borrow() {
+            waker.wake_by_ref();
+        }
+    }
+}
+
+/// A request in flight on a connection.
+pub(super) struct Flight(pub(super) Rc<Session>);
+
+impl Flight {
+    pub(super) fn begin(session: &Rc<Session>) -> Self {
+        session.worker().shared.depart();
+        Self(session.clone())
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.0.worker().shared.land();
+    }
+}
+
+/// What is done when the last byte of an answer was handed over.
+pub(super) struct Completion {
+    pub(super) flight: Flight,
+    pub(super) arrived: Arrived,
+    /// Whether the connection retires with it.
+    pub(super) retires: bool,
+}
+
+impl Completion {
+    pub(super) fn complete(&self) {
+        let session = &self.flight.0;
+        self.arrived.note_end(session.worker());
+        if self.retires {
+            session.retire();
+        }
+    }
+}

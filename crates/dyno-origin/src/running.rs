@@ -1,0 +1,229 @@
+//! An origin that serves: what it is asked while it does, and its records.
+
+use std::net::SocketAddr;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use rustix::thread::Pid;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
+
+use crate::arrivals::Arrivals;
+use crate::counters;
+use crate::error::Error;
+use crate::listen;
+use crate::live::{Shared, Snapshot};
+use crate::prepared::Preparation;
+use crate::report::OriginReport;
+use crate::run_queue;
+use crate::serving::{self, Plan};
+use crate::throughput::Throughput;
+use crate::worker::{Seen, TurnOver};
+
+/// An origin that serves. Dropping it stops it.
+#[derive(Debug)]
+pub struct Running {
+    pub(crate) threads: Vec<Thread>,
+    /// The kernel's numbers of the threads.
+    pub(crate) numbers: Vec<Pid>,
+    /// What makes a thread begin anew.
+    pub(crate) orders: Vec<UnboundedSender<TurnOver>>,
+    /// What was there when the trial began.
+    pub(crate) before: Mutex<Before>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) preparation: Preparation,
+    pub(crate) http: Vec<SocketAddr>,
+    pub(crate) https: Vec<SocketAddr>,
+    pub(crate) dns: Vec<SocketAddr>,
+}
+
+/// What counts on from trial to trial, as it was when one began.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Before {
+    /// How long the threads had waited for their CPUs.
+    waited_ns: Option<u64>,
+    snapshot: Snapshot,
+}
+
+impl Default for Before {
+    fn default() -> Self {
+        Self {
+            waited_ns: Some(0),
+            snapshot: Snapshot::default(),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Thread {
+    /// Dropping it stops the thread.
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<Option<Seen>>,
+}
+
+/// All that an origin saw.
+#[derive(Debug)]
+pub struct Record {
+    /// Its counters.
+    pub report: OriginReport,
+    /// Answers completed in each 200 ms after [`Running::begin`].
+    pub throughput: Throughput,
+    /// Every request, if they were logged.
+    pub arrivals: Arrivals,
+}
+
+impl Running {
+    pub(crate) fn spawn(mut self, plans: Vec<Plan>) -> Result<Self, Error> {
+        let (ready, begun) = mpsc::channel();
+        for plan in plans {
+            let (stop, stopped) = oneshot::channel();
+            let ready = ready.clone();
+            let thread = thread::Builder::new()
+                .name(format!("origin-{}", plan.index))
+                .spawn(move || serving::run(plan, &ready, stopped))
+                .map_err(Error::Thread)?;
+            self.threads.push(Thread { stop, thread });
+        }
+        for _ in &self.threads {
+            let number = begun
+                .recv()
+                .expect("every thread says whether it could begin")?;
+            self.numbers.push(number);
+        }
+        Ok(self)
+    }
+
+    /// The congestion control of its connections; `None` where the kernel does not tell.
+    #[must_use]
+    pub fn congestion_control() -> Option<String> {
+        listen::congestion_control().ok()
+    }
+
+    /// Where plain HTTP is served, as bound, in the order of the options.
+    #[must_use]
+    pub fn http(&self) -> &[SocketAddr] {
+        &self.http
+    }
+
+    /// Where HTTP over TLS is served.
+    #[must_use]
+    pub fn https(&self) -> &[SocketAddr] {
+        &self.https
+    }
+
+    /// Where names are served.
+    #[must_use]
+    pub fn dns(&self) -> &[SocketAddr] {
+        &self.dns
+    }
+
+    /// Waits until all contents are in memory in all codings, and all keys are made: about a second after the start.
+    /// A trial calls this before its subject starts, so that no CPU is busy with anything else then.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Thread`] if a coding failed.
+    pub fn wait_prepared(&self) -> Result<(), Error> {
+        self.preparation.wait().map_err(Error::Thread)
+    }
+
+    /// The trial begins: the throughput series, and the time waited for CPUs, count from now on.
+    pub fn begin(&self) {
+        let before = Before {
+            waited_ns: run_queue::waited_ns(&self.numbers),
+            ..*self.before()
+        };
+        *self.before() = before;
+        self.shared.begin();
+    }
+
+    /// A trial begins on an origin that has served others: all that it saw is forgotten, and from now on every request is
+    /// kept for [`Arrivals::write_csv`].
+    pub fn begin_anew(&self) {
+        drop(self.turn_over(true));
+        *self.before() = Before {
+            waited_ns: run_queue::waited_ns(&self.numbers),
+            snapshot: self.shared.snapshot(),
+        };
+        self.shared.begin();
+    }
+
+    /// The trial ends: what was seen of it. It serves on, and keeps no requests.
+    #[must_use]
+    pub fn end_trial(&self) -> Record {
+        let waited_ns = run_queue::waited_ns(&self.numbers);
+        let seen = self.turn_over(false);
+        self.record(seen, waited_ns)
+    }
+
+    /// Takes from all threads what they have seen.
+    fn turn_over(&self, log_arrivals: bool) -> Vec<Seen> {
+        let (seen, told) = mpsc::channel();
+        for orders in &self.orders {
+            let seen = seen.clone();
+            // A thread that is gone has nothing to say.
+            drop(orders.send(TurnOver { log_arrivals, seen }));
+        }
+        drop(seen);
+        told.into_iter().collect()
+    }
+
+    fn before(&self) -> std::sync::MutexGuard<'_, Before> {
+        // One value, stored whole: there is nothing that a panic could leave half done.
+        self.before.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How far it is, at the cost of a few loads: for progress.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        self.shared.snapshot().since(&self.before().snapshot)
+    }
+
+    /// Stops serving; connections that are open are closed.
+    ///
+    /// # Panics
+    ///
+    /// If a thread of the origin did.
+    #[must_use]
+    pub fn stop(mut self) -> Record {
+        let waited_ns = run_queue::waited_ns(&self.numbers);
+        let (stops, threads): (Vec<_>, Vec<_>) = self
+            .threads
+            .drain(..)
+            .map(|one| (one.stop, one.thread))
+            .unzip();
+        drop(stops);
+        let seen = threads
+            .into_iter()
+            .filter_map(|thread| match thread.join() {
+                Ok(seen) => seen,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+            .collect();
+        self.record(seen, waited_ns)
+    }
+
+    fn record(&self, seen: Vec<Seen>, waited_ns: Option<u64>) -> Record {
+        let (counted, logs): (Vec<_>, Vec<_>) = seen.into_iter().unzip();
+        let (report, throughput) = counters::merge(counted);
+        let arrivals = Arrivals::new(logs);
+        let before = *self.before();
+        let snapshot = self.snapshot();
+        let report = OriginReport {
+            repeated: report.requests - arrivals.distinct_urls(),
+            peak_concurrency: self.shared.peak(),
+            sent_bytes: snapshot.sent_bytes,
+            received_bytes: snapshot.received_bytes,
+            waiting_ns: waited_ns
+                .zip(before.waited_ns)
+                .map(|(now, before)| now.saturating_sub(before)),
+            ..report
+        };
+        Record {
+            report,
+            throughput,
+            arrivals,
+        }
+    }
+}

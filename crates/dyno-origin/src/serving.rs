@@ -1,0 +1,206 @@
+//! One thread of an origin from its start to its end: its CPU, its runtime, what it accepts.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use dyno_web::{Scheme, Web};
+use rustix::thread::{Pid, gettid};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::oneshot;
+use tokio::task::{LocalSet, spawn_local};
+
+use crate::accepted::Accepted;
+use crate::arrivals::{Fingerprints, Log};
+use crate::clock::Clock;
+use crate::control::ControlConnection;
+use crate::counters::Counters;
+use crate::date::Date;
+use crate::error::Error;
+use crate::live::Shared;
+use crate::park::Park;
+use crate::prepared::Pages;
+use crate::timer::Timer;
+use crate::tls::Tls;
+use crate::worker::{Seen, TurnOver, Worker};
+use crate::{connection, dns};
+
+/// How long accepting rests after an error that more attempts would only repeat, as a lack of descriptors.
+const REST: Duration = Duration::from_millis(10);
+
+/// What a thread of an origin is made from.
+pub(crate) struct Plan {
+    pub(crate) index: usize,
+    pub(crate) cpu: Option<usize>,
+    pub(crate) web: Arc<Web>,
+    pub(crate) pages: Arc<Pages>,
+    pub(crate) tls: Arc<Tls>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) fingerprints: Fingerprints,
+    pub(crate) log_arrivals: bool,
+    pub(crate) listeners: Vec<(Scheme, TcpListener)>,
+    pub(crate) names_udp: Vec<UdpSocket>,
+    pub(crate) names_tcp: Vec<TcpListener>,
+    pub(crate) faulty_blocks: bool,
+    pub(crate) control: Option<mpsc::Sender<ControlConnection>>,
+    pub(crate) orders: UnboundedReceiver<TurnOver>,
+}
+
+/// Serves until told to stop; says over `ready` which thread it is, or why it could not begin.
+pub(crate) fn run(
+    plan: Plan,
+    ready: &mpsc::Sender<Result<Pid, Error>>,
+    stop: oneshot::Receiver<()>,
+) -> Option<Seen> {
+    let runtime = pin(plan.cpu).and_then(|()| {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_io().build().map_err(Error::Thread)
+    });
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            // Whoever started the thread has gone if nobody listens.
+            drop(ready.send(Err(error)));
+            return None;
+        }
+    };
+    let tasks = LocalSet::new();
+    let begun = tasks.block_on(&runtime, async { begin(plan) });
+    let worker = match begun {
+        Ok(worker) => worker,
+        Err(error) => {
+            drop(ready.send(Err(Error::Thread(error))));
+            return None;
+        }
+    };
+    drop(ready.send(Ok(gettid())));
+    // A sender that has gone means the same as one that says so.
+    drop(tasks.block_on(&runtime, stop));
+    // Ends all tasks, which hold the worker too.
+    drop(tasks);
+    drop(runtime);
+    let worker = Rc::into_inner(worker).expect("all tasks have ended");
+    Some((worker.counters.into_inner(), worker.log.into_inner()))
+}
+
+/// As in `load/thread.rs` of dyno-load, whose errors are not these: no crate below both asks anything of the system.
+fn pin(cpu: Option<usize>) -> Result<(), Error> {
+    let Some(cpu) = cpu else {
+        return Ok(());
+    };
+    let invalid = || Error::Pin {
+        cpu,
+        source: io::ErrorKind::InvalidInput.into(),
+    };
+    let mut cpus = rustix::thread::CpuSet::new();
+    if cpu >= rustix::thread::CpuSet::MAX_CPU {
+        return Err(invalid());
+    }
+    cpus.set(cpu);
+    rustix::thread::sched_setaffinity(None, &cpus).map_err(|error| Error::Pin {
+        cpu,
+        source: error.into(),
+    })
+}
+
+/// Starts the tasks of a thread: those that accept, and those that look after what they share.
+fn begin(plan: Plan) -> io::Result<Rc<Worker>> {
+    let worker = Rc::new(Worker {
+        counters: RefCell::new(Counters::new()),
+        log: RefCell::new(Log::new(plan.fingerprints.clone(), plan.log_arrivals)),
+        web: plan.web,
+        pages: plan.pages,
+        tls: plan.tls,
+        shared: plan.shared,
+        fingerprints: plan.fingerprints,
+        timer: Timer::new()?,
+        clock: Clock::default(),
+        date: Date::default(),
+        repeated: RefCell::default(),
+        park: Park::new()?,
+        faulty_blocks: plan.faulty_blocks,
+        control: plan.control,
+        index: plan.index,
+        connections: Cell::new(0),
+        turns: Cell::new(0),
+        sending_since: Cell::new(Instant::now()),
+    });
+    look_after(&worker, plan.orders);
+    for (scheme, listener) in plan.listeners {
+        accept_http(worker.clone(), scheme, listener)?;
+    }
+    for socket in plan.names_udp {
+        let socket = Rc::new(tokio::net::UdpSocket::from_std(socket)?);
+        spawn_local(dns::serve_udp(worker.clone(), socket));
+    }
+    for listener in plan.names_tcp {
+        accept_names(worker.clone(), listener)?;
+    }
+    Ok(worker)
+}
+
+/// Carries out orders, wakes those who wait for a moment, answers connections that are parked.
+fn look_after(worker: &Rc<Worker>, mut orders: UnboundedReceiver<TurnOver>) {
+    let ordered = worker.clone();
+    spawn_local(async move {
+        while let Some(order) = orders.recv().await {
+            ordered.turn_over(&order);
+        }
+    });
+    let timer = worker.timer.clone();
+    spawn_local(async move { timer.run().await });
+    let parking = worker.clone();
+    spawn_local(async move { parking.park.run(&parking).await });
+}
+
+fn accept_http(worker: Rc<Worker>, scheme: Scheme, listener: TcpListener) -> io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    spawn_local(async move {
+        accept(&worker.clone(), &listener, |stream, local| {
+            let connection = Accepted {
+                worker: worker.clone(),
+                scheme,
+                number: worker.next_connection(),
+                local,
+            };
+            spawn_local(connection::serve(connection, stream));
+        })
+        .await;
+    });
+    Ok(())
+}
+
+fn accept_names(worker: Rc<Worker>, listener: TcpListener) -> io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    spawn_local(async move {
+        accept(&worker.clone(), &listener, |stream, _| {
+            spawn_local(dns::serve_tcp(worker.clone(), stream));
+        })
+        .await;
+    });
+    Ok(())
+}
+
+/// Accepts for ever.
+async fn accept(
+    worker: &Worker,
+    listener: &tokio::net::TcpListener,
+    mut accepted: impl FnMut(TcpStream, SocketAddr),
+) {
+    loop {
+        let stream = listener.accept().await.map(|(stream, _)| stream);
+        match stream.and_then(|stream| stream.local_addr().map(|local| (stream, local))) {
+            Ok((stream, local)) => accepted(stream, local),
+            // A connection that was given up before it was accepted is no reason to rest.
+            Err(error)
+                if error.kind() == io::ErrorKind::ConnectionAborted
+                    || error.kind() == io::ErrorKind::NotConnected => {}
+            Err(_) => worker.timer.until(std::time::Instant::now() + REST).await,
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The calibrator over real connections: what it answers, when, and what it says of that.
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use dyno_origin::calibrator::{Behaviour, Calibrator, Law, Record};
+use tokio::sync::oneshot;
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+/// A calibrator in a thread of its own.
+struct Serving {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<Record>,
+}
+
+impl Serving {
+    fn start(behaviour: Behaviour) -> Self {
+        let calibrator = Calibrator::listen("127.0.0.1:0".parse().unwrap(), behaviour).unwrap();
+        let address = calibrator.address();
+        let (stop, stopped) = oneshot::channel();
+        let thread =
+            thread::spawn(move || calibrator.serve(async { drop(stopped.await) }).unwrap());
+        Self {
+            address,
+            stop,
+            thread,
+        }
+    }
+
+    fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).unwrap()
+    }
+
+    fn stop(self) -> Record {
+        self.stop.send(()).unwrap();
+        self.thread.join().unwrap()
+    }
+}
+
+fn ask(stream: &mut TcpStream) -> Duration {
+    let begun = Instant::now();
+    stream
+        .write_all(b"GET /any/path HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        .unwrap();
+    receive(stream);
+    begun.elapsed()
+}
+
+/// Reads one answer; returns it.
+fn receive(stream: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    let mut byte = [0; 1];
+    while !answer.ends_with(b"Hello, World!") {
+        assert_eq!(stream.read(&mut byte).unwrap(), 1, "the connection ended");
+        answer.push(byte[0]);
+    }
+    String::from_utf8(answer).unwrap()
+}
+
+fn constant(time: Duration) -> Law {
+    Law::Constant(time)
+}
+
+#[test]
+fn nothing_is_answered_in_a_stall_and_all_that_waited_at_its_end() {
+    let serving = Serving::start(Behaviour::Stall {
+        law: constant(Duration::ZERO),
+        at: 50 * MILLISECOND,
+        length: 2000 * MILLISECOND,
+        every: None,
+    });
+    let mut stream = serving.connect();
+    let begun = Instant::now();
+    ask(&mut stream);
+    let waits: Vec<_> = (0..4)
+        .map(|late| {
+            let mut stream = serving.connect();
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(80 + 40 * late));
+                ask(&mut stream);
+                begun.elapsed()
+            })
+        })
+        .collect();
+    for wait in waits {
+        // From before the first arrival on: the stall ends 2,050 ms after that.
+        assert!(wait.join().unwrap() >= 2050 * MILLISECOND);
+    }
+    let record = serving.stop();
+    assert_eq!(
+        (record.requests, record.answers, record.given_up),
+        (5, 5, 0)
+    );
+    assert_eq!(record.arrived_in_stall, 4);
+    // None of those that waited came before the stall, which lasts so long.
+    assert!(
+        record.planned.max_ns <= 2_000_000_000,
+        "{}",
+        record.planned.max_ns
+    );
+    assert!(record.planned.p50_ns >= 1_000_000);
+}
+
+#[test]
+fn a_server_of_a_rate_makes_those_wait_that_come_at_once() {
+    let serving = Serving::start(Behaviour::Rate { per_s: 100.0 });
+    let mut streams: Vec<_> = (0..10).map(|_| serving.connect()).collect();
+    let begun = Instant::now();
+    for stream in &mut streams {
+        stream
+            .write_all(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+            .unwrap();
+    }
+    for stream in &mut streams {
+        receive(stream);
+    }
+    assert!(begun.elapsed() >= 100 * MILLISECOND);
+    let record = serving.stop();
+    assert_eq!(record.answers, 10);
+    assert!(record.answers_span_ns >= 100_000_000);
+    // Never early: what was given is at least what was due.
+    assert!(
+        record.service.min_ns >= 9_990_000,
+        "{}",
+        record.service.min_ns
+    );
+}
+
+#[test]
+fn the_record_holds_the_law_that_was_served() {
+    let serving = Serving::start(Behaviour::Law(Law::Bimodal {
+        usual: MILLISECOND,
+        slow: 20 * MILLISECOND,
+        slow_share: 0.2,
+    }));
+    let mut stream = serving.connect();
+    let times: Vec<_> = (0..100).map(|_| ask(&mut stream)).collect();
+    let record = serving.stop();
+    assert_eq!(record.planned.count, 100);
+    let slow = times
+        .iter()
+        .filter(|time| **time >= 20 * MILLISECOND)
+        .count();
+    // Never early. A machine with other work makes some of the others late, too: how many were meant is in the record.
+    assert!(slow >= 19, "{slow}");
+    let steps = &record.planned.steps;
+    assert_eq!(steps.len(), 2, "{steps:?}");
+    assert!((79..=81).contains(&steps[0].1), "{steps:?}");
+    assert_eq!(record.service.count, record.lateness.count);
+}
+
+#[test]
+fn delays_do_not_wait_for_each_other() {
+    let serving = Serving::start(Behaviour::Law(constant(100 * MILLISECOND)));
+    let mut streams: Vec<_> = (0..200).map(|_| serving.connect()).collect();
+    let begun = Instant::now();
+    for stream in &mut streams {
+        stream
+            .write_all(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+            .unwrap();
+    }
+    for stream in &mut streams {
+        receive(stream);
+    }
+    // One after the other would take twenty seconds.
+    assert!(begun.elapsed() < 15_000 * MILLISECOND);
+    assert_eq!(serving.stop().connections, 200);
+}
+
+#[test]
+fn requests_with_content_and_several_at_once_are_understood() {
+    let serving = Serving::start(Behaviour::Law(constant(Duration::ZERO)));
+    let mut stream = serving.connect();
+    let both = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhelloGET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    stream.write_all(both).unwrap();
+    receive(&mut stream);
+    receive(&mut stream);
+    let mut old = serving.connect();
+    old.write_all(b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+        .unwrap();
+    assert!(receive(&mut old).contains("\r\nConnection: keep-alive\r\n"));
+    let mut last = serving.connect();
+    last.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    last.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("\r\nConnection: close\r\n"));
+    assert_eq!(serving.stop().answers, 4);
+}
+
+#[test]
+fn a_peer_that_leaves_or_talks_garbage_is_counted_and_forgotten() {
+    let serving = Serving::start(Behaviour::Law(constant(50 * MILLISECOND)));
+    let mut leaving = serving.connect();
+    leaving
+        .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        .unwrap();
+    thread::sleep(10 * MILLISECOND);
+    drop(leaving);
+    let mut garbage = serving.connect();
+    garbage.write_all(b"\x16\x03\x01 what\r\n\r\n").unwrap();
+    assert_eq!(garbage.read(&mut [0; 16]).unwrap_or(0), 0);
+    thread::sleep(100 * MILLISECOND);
+    let record = serving.stop();
+    assert_eq!(
+        (record.requests, record.answers, record.given_up),
+        (1, 0, 1)
+    );
+}

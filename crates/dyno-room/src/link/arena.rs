@@ -1,0 +1,170 @@
+//! Memory for packets on their way: chunks that packets are read straight into, used again and again.
+
+use super::chunk::{CHUNK_BYTES, Chunk};
+use super::stock::Stock;
+
+/// As much as one read may need: the longest super-packet with its header, and some.
+const LONGEST_BYTES: usize = 68 * 1024;
+/// What is in flight at 10 Gbit/s and 0.4 s.
+const MOST_CHUNKS: usize = 512;
+/// Made before the first packet comes: connections that start fill many at once.
+const READY_CHUNKS: usize = 16;
+/// Packets begin at whole cache lines.
+const ALIGNMENT: usize = 64;
+
+/// Where a packet lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Parcel {
+    chunk: u32,
+    start: u32,
+    length: u32,
+}
+
+/// Chunks of one direction: filled one after the other, free again when no packet lies in them any more.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    chunks: Vec<Chunk>,
+    free: Vec<u32>,
+    current: u32,
+    stock: Stock,
+}
+
+impl Arena {
+    pub(crate) fn new() -> Self {
+        Self {
+            chunks: vec![Chunk::touched()],
+            free: Vec::new(),
+            current: 0,
+            stock: Stock::default(),
+        }
+    }
+
+    /// Makes some chunks ahead, and has others made aside from now on.
+    pub(crate) fn make_ready(&mut self, stock: Stock) {
+        self.stock = stock;
+        while self.chunks.len() < READY_CHUNKS {
+            if let Ok(number) = u32::try_from(self.chunks.len()) {
+                self.free.push(number);
+            }
+            self.chunks.push(Chunk::touched());
+        }
+    }
+
+    /// Room for one more packet of any length; none while there is too much in flight.
+    pub(crate) fn room(&mut self) -> Option<&mut [u8]> {
+        if CHUNK_BYTES - self.chunk(self.current).used < LONGEST_BYTES {
+            self.current = self.next()?;
+        }
+        let chunk = self.chunk(self.current);
+        Some(&mut chunk.bytes[chunk.used..][..LONGEST_BYTES])
+    }
+
+    /// Keeps what was written to the first `length` bytes of the last [`room`](Self::room).
+    pub(crate) fn keep(&mut self, length: usize) -> Parcel {
+        let number = self.current;
+        let chunk = self.chunk(number);
+        let start = chunk.used;
+        chunk.used += length.next_multiple_of(ALIGNMENT);
+        chunk.held += 1;
+        let small = |bytes| u32::try_from(bytes).expect("a chunk is far below 4 GiB");
+        Parcel {
+            chunk: number,
+            start: small(start),
+            length: small(length),
+        }
+    }
+
+    /// The bytes of a packet.
+    pub(crate) fn bytes(&self, parcel: Parcel) -> &[u8] {
+        let chunk = &self.chunks[parcel.chunk as usize];
+        &chunk.bytes[parcel.start as usize..][..parcel.length as usize]
+    }
+
+    /// Gives the place of a packet back.
+    pub(crate) fn release(&mut self, parcel: Parcel) {
+        let current = self.current;
+        let chunk = self.chunk(parcel.chunk);
+        chunk.held -= 1;
+        if chunk.held == 0 {
+            // What is hot in the cache is filled again first.
+            chunk.used = 0;
+            if parcel.chunk != current {
+                self.free.push(parcel.chunk);
+            }
+        }
+    }
+
+    fn chunk(&mut self, number: u32) -> &mut Chunk {
+        &mut self.chunks[number as usize]
+    }
+
+    /// A chunk with nothing in it. The full one holds packets, so it comes back when they are gone.
+    fn next(&mut self) -> Option<u32> {
+        self.free.pop().or_else(|| {
+            let number = u32::try_from(self.chunks.len()).ok()?;
+            (self.chunks.len() < MOST_CHUNKS).then(|| {
+                self.chunks.push(self.stock.take());
+                number
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+
+    fn put(arena: &mut Arena, text: &[u8]) -> Parcel {
+        arena.room().expect("room")[..text.len()].copy_from_slice(text);
+        arena.keep(text.len())
+    }
+
+    #[test]
+    fn packets_keep_their_bytes_while_others_come_and_go() {
+        let mut arena = Arena::new();
+        let mut held = VecDeque::new();
+        for number in 0_u32..20_000 {
+            let length = 1 + (number as usize * 7919) % 9000;
+            let text = vec![number.to_le_bytes()[0]; length];
+            held.push_back((number, length, put(&mut arena, &text)));
+            if held.len() > 200 {
+                let (number, length, parcel) = held.pop_front().unwrap();
+                assert_eq!(arena.bytes(parcel), vec![number.to_le_bytes()[0]; length]);
+                arena.release(parcel);
+            }
+        }
+        // 200 packets of 4.5 KB on average: one chunk or two, one that is being filled, one that empties.
+        assert!(arena.chunks.len() <= 4, "{}", arena.chunks.len());
+    }
+
+    #[test]
+    fn a_packet_at_a_time_needs_one_chunk() {
+        let mut arena = Arena::new();
+        for _ in 0..1000 {
+            let parcel = put(&mut arena, &vec![1; 60_000]);
+            arena.release(parcel);
+        }
+        assert_eq!((arena.chunks.len(), arena.free.len()), (1, 0));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut arena = Arena::new();
+        arena.make_ready(Stock::default());
+        assert_eq!(
+            (arena.chunks.len(), arena.free.len()),
+            (READY_CHUNKS, READY_CHUNKS - 1)
+        );
+        let mut kept = Vec::new();
+        while arena.room().is_some() {
+            kept.push(arena.keep(LONGEST_BYTES));
+        }
+        assert_eq!(arena.chunks.len(), MOST_CHUNKS);
+        for parcel in kept.drain(..) {
+            arena.release(parcel);
+        }
+        assert!(arena.room().is_some());
+    }
+}

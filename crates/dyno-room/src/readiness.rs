@@ -1,0 +1,124 @@
+//! Learns when somebody accepts connections at an address, by connecting again and again.
+
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::error::{Result, Step};
+use crate::protocol::Instants;
+
+const PAUSE: Duration = Duration::from_millis(5);
+/// A packet that was lost is sent again after a second; trying anew is as quick.
+const ATTEMPT: Duration = Duration::from_secs(1);
+
+/// A thread that connects until it succeeds or this is dropped. Its descriptor is readable once it has succeeded.
+#[derive(Debug)]
+pub(crate) struct Readiness(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    event: OwnedFd,
+    since: OnceLock<Instants>,
+    is_given_up: AtomicBool,
+}
+
+impl Readiness {
+    /// Connects to this address from now on, from the network namespace of the caller.
+    pub(crate) fn watch(address: SocketAddr) -> Result<Self> {
+        let shared = Arc::new(Shared {
+            event: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+                .step(|| "making an event descriptor".to_owned())?,
+            since: OnceLock::new(),
+            is_given_up: AtomicBool::new(false),
+        });
+        let its_own = Arc::clone(&shared);
+        thread::Builder::new()
+            .name("readiness".to_owned())
+            .spawn(move || its_own.connect(address))
+            .step(|| "starting the thread that connects".to_owned())?;
+        Ok(Self(shared))
+    }
+
+    /// When a connection was accepted first.
+    pub(crate) fn since(&self) -> Option<Instants> {
+        self.0.since.get().copied()
+    }
+}
+
+impl Shared {
+    fn connect(&self, address: SocketAddr) {
+        while !self.is_given_up.load(Ordering::Relaxed) {
+            let connected = TcpStream::connect_timeout(&address, ATTEMPT);
+            if connected.is_ok_and(|connection| !is_to_itself(&connection)) {
+                // Nobody else sets it.
+                let _ = self.since.set(Instants::now());
+                // Refused only when it has been told 2^64 times already.
+                let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+                return;
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// Whether nobody accepted: who connects to a port of its own machine may be given that very port, and TCP then connects it with itself.
+fn is_to_itself(connection: &TcpStream) -> bool {
+    matches!((connection.local_addr(), connection.peer_addr()), (Ok(own), Ok(other)) if own == other)
+}
+
+impl AsFd for Readiness {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.event.as_fd()
+    }
+}
+
+impl Drop for Readiness {
+    fn drop(&mut self) {
+        self.0.is_given_up.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::net::{AddressFamily, SocketType, bind, connect, getsockname, socket};
+
+    use super::*;
+
+    #[test]
+    fn a_connection_to_itself_is_no_sign_of_anybody() {
+        let alone = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind(&alone, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        connect(&alone, &getsockname(&alone).unwrap()).unwrap();
+        assert!(is_to_itself(&TcpStream::from(alone)));
+
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let answered = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        assert!(!is_to_itself(&answered));
+    }
+
+    #[test]
+    fn a_listener_that_comes_late_is_found() {
+        // Its port is refused until it listens.
+        let address = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let readiness = Readiness::watch(address).unwrap();
+        thread::sleep(PAUSE * 4);
+        assert_eq!(readiness.since(), None);
+        let before = Instants::now();
+        let _listener = TcpListener::bind(address).unwrap();
+        poll(&mut [PollFd::new(&readiness, PollFlags::IN)], None).unwrap();
+        let since = readiness.since().unwrap();
+        assert!(since.monotonic_ns >= before.monotonic_ns);
+    }
+}

@@ -1,0 +1,275 @@
+//! What a correct client must report, case by case.
+
+use super::*;
+use crate::{Check, Model, OneOrigin, Version};
+
+fn web(extra: &str) -> Web {
+    Web::new(
+        Model::from_toml(&format!("name = 'test'\nseed = 1\n{extra}")).unwrap(),
+        None,
+    )
+}
+
+fn outcome(web: &Web, url: &str) -> String {
+    text(&web.expect(url, Nanos::from_millis(5_000)).outcome)
+}
+
+const CHECKING: Terms<'_> = Terms {
+    timeout: Nanos(5_000_000_000),
+    check: Some(Check::Json),
+    version: None,
+    origin: None,
+};
+
+fn checked(web: &Web, url: &str) -> String {
+    text(&web.expect_on(&CHECKING, url).outcome)
+}
+
+fn text(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Status { status, length } => format!("{status} {}", length.0),
+        Outcome::Error { cause } => (*cause).to_owned(),
+        Outcome::Either { status, length, .. } => format!("either {status} {}", length.0),
+    }
+}
+
+#[test]
+fn an_interim_response_on_the_way_is_a_hazard() {
+    let web = web("[[host]]\nname = 'hints.test'\ninterim = 103\n\
+         [[host]]\nname = 'to.test'\nredirect_to = 'http://hints.test/'\n");
+    let hazard = |url| web.expect(url, Nanos::from_millis(5_000)).hazard;
+    assert_eq!(hazard("https://hints.test/"), Some("interim_response"));
+    assert_eq!(hazard("https://to.test/"), Some("interim_response"));
+    assert_eq!(hazard("https://other.test/"), None);
+}
+
+#[test]
+fn an_orderly_end_over_http2_is_a_hazard() {
+    let web = web(
+        "[[host]]\nname = 'both.test'\nhttp2 = true\ncloses = true\n\
+         [[host]]\nname = 'one.test'\nhttp2 = false\ncloses = true\n\
+         [[host]]\nname = 'stays.test'\nhttp2 = true\ncloses = false\n",
+    );
+    let hazard = |url| web.expect(url, Nanos::from_millis(5_000)).hazard;
+    assert_eq!(hazard("https://both.test/"), Some("goaway_after_answer"));
+    assert_eq!(hazard("http://both.test/plain"), None);
+    assert_eq!(hazard("https://one.test/"), None);
+    assert_eq!(hazard("https://stays.test/"), None);
+}
+
+#[test]
+fn urls_are_walked() {
+    let web = web("[[host]]\nname = 'loop.test'\nfault = 'redirect_loop'\n\
+         [[host]]\nname = 'gone.test'\nfault = 'nxdomain'\n\
+         [[host]]\nname = 'to.test'\nredirect_to = 'http://gone.test/'\n");
+    let cases = [
+        ("https://any.test/plain", "200 13"),
+        ("HTTPS://ANY.test/plain", "200 13"),
+        ("http://any.test/redirect/10", "200 13"),
+        ("http://any.test/redirect/11", "too_many_redirects"),
+        ("http://any.test/delay/2999", "200 13"),
+        ("http://any.test/delay/3001", "either 200 13"),
+        ("http://any.test/delay/9000", "timeout"),
+        ("http://any.test:81/plain", "refused"),
+        ("https://loop.test/", "redirect_loop"),
+        ("https://to.test/", "nxdomain"),
+        ("http://localhost/", "refused"),
+        ("http://127.0.0.1/plain", "refused"),
+        ("http://192.0.2.1/", "unreachable"),
+        ("http://10.1.2.3/plain", "200 13"),
+        ("http://10.66.2.3/plain", "blackhole"),
+        ("http://[2001:db8:67::1]/plain", "refused"),
+        ("any.test/plain", "invalid_url"),
+        ("ftp://any.test/plain", "invalid_url"),
+        ("https://", "invalid_url"),
+        ("https:///path", "invalid_url"),
+        ("http:", "invalid_url"),
+        ("", "invalid_url"),
+        ("https://a b.test/", "invalid_url"),
+        ("https://any.test/a b", "invalid_url"),
+        ("https://a..test/", "invalid_name"),
+        ("https://a!b.test/", "invalid_name"),
+        ("https://-a.test/", "invalid_name"),
+        ("https://a-.test/", "invalid_name"),
+        ("https://a_b.test/plain", "200 13"),
+        ("https://xn--bcher-kva.test/plain", "200 13"),
+    ];
+    for (url, expected) in cases {
+        assert_eq!(outcome(&web, url), expected, "{url}");
+    }
+    let long = format!("https://{}.test/", "a".repeat(64));
+    assert_eq!(outcome(&web, &long), "invalid_name");
+}
+
+#[test]
+fn one_origin_is_asked_for_what_is_its_own() {
+    let web = web(
+        "[[host]]\nname = 'to.test'\nredirect_to = 'http://other:8080/plain'\n\
+         [[host]]\nname = 'away.test'\nredirect_to = 'https://away.test/'\n\
+         [[host]]\nname = 'gone.test'\nfault = 'nxdomain'\n",
+    );
+    let cases = [
+        ("http://other:8080", "http://other:8080/plain", "200 13"),
+        ("http://other:8080", "http://OTHER:8080/plain", "200 13"),
+        (
+            "http://other:8080",
+            "http://other:8080/redirect/2",
+            "200 13",
+        ),
+        ("http://other:8080", "http://other/plain", "elsewhere"),
+        ("http://other:8080", "https://other:8080/plain", "elsewhere"),
+        ("http://other:8080", "http://else:8080/plain", "elsewhere"),
+        ("http://other:8080", "nonsense", "invalid_url"),
+        // Real names and addresses: none of the web's say anything about them.
+        ("http://gone.test", "http://gone.test/plain", "200 13"),
+        ("http://localhost:1", "http://localhost:1/plain", "200 13"),
+        ("http://10.66.0.1", "http://10.66.0.1/plain", "200 13"),
+        ("http://192.0.2.1", "http://192.0.2.1/plain", "200 13"),
+        ("http://[::1]:8080", "http://[::1]:8080/plain", "200 13"),
+        ("http://away.test", "http://away.test/", "elsewhere"),
+        ("http://to.test", "http://to.test/", "elsewhere"),
+    ];
+    for (origin, url, expected) in cases {
+        let origin = OneOrigin::parse(origin).unwrap();
+        let terms = Terms {
+            origin: Some(&origin),
+            ..Terms::within(Nanos::from_millis(5_000))
+        };
+        let expectation = web.expect_on(&terms, url);
+        assert_eq!(text(&expectation.outcome), expected, "{url}");
+    }
+}
+
+#[test]
+fn a_client_that_checks_accepts_the_right_document_alone() {
+    let web = web("[[host]]\nname = 'gone.test'\nfault = 'nxdomain'\n");
+    let cases = [
+        ("http://any.test/json", "200 16384"),
+        ("http://any.test/gzip", "200 16384"),
+        ("http://any.test/json?coding=gzip", "200 16384"),
+        ("http://any.test/json?delay_ms=3500", "either 200 16384"),
+        ("http://any.test/json?delay_ms=9000", "timeout"),
+        ("http://any.test/", "check_failed"),
+        ("http://any.test/plain", "check_failed"),
+        ("http://any.test/redirect/1", "check_failed"),
+        ("http://any.test/status/404", "check_failed"),
+        // It may look at the content or give up before: nobody can say.
+        ("http://any.test/delay/3500", "timeout"),
+        ("http://any.test/redirect/11", "too_many_redirects"),
+        ("http://gone.test/json", "nxdomain"),
+    ];
+    for (url, expected) in cases {
+        assert_eq!(checked(&web, url), expected, "{url}");
+    }
+    let seen = web.expect_on(&CHECKING, "http://any.test/plain");
+    assert_eq!((seen.arrives, seen.requests), (true, 1));
+}
+
+#[test]
+fn a_share_of_urls_gives_a_wrong_document() {
+    let web = web("[json]\nwrong_share = 0.01\n");
+    let url = |number: u32| format!("http://cost.test/json?n={number}");
+    let wrong: Vec<u32> = (0..20_000)
+        .filter(|&number| checked(&web, &url(number)) == "check_failed")
+        .collect();
+    // 200 expected, standard deviation 14: four of them.
+    assert!((144..=256).contains(&wrong.len()), "{}", wrong.len());
+    // Who does not look finds nothing: the same length, every time.
+    assert_eq!(outcome(&web, &url(wrong[0])), "200 16384");
+    assert_eq!(checked(&web, &url(wrong[0])), "check_failed");
+    // A coding makes another URL, whose document has a fate of its own; the path and the host do, too.
+    let moved = wrong
+        .iter()
+        .filter(|number| {
+            checked(&web, &format!("http://cost.test/gzip?n={number}")) == "check_failed"
+        })
+        .count();
+    assert!(moved < 20, "{moved}");
+}
+
+#[test]
+fn a_web_without_wrong_documents_keeps_its_digest() {
+    assert_eq!(web("").digest(), web("[json]\nwrong_share = 0\n").digest());
+    assert_ne!(web("").digest(), web("[json]\nwrong_share = 1\n").digest());
+}
+
+#[test]
+fn arrivals_and_requests_are_foreseen() {
+    let web = web("[[host]]\nname = 'gone.test'\nfault = 'nxdomain'\n");
+    let seen = |url: &str| {
+        let expectation = web.expect(url, Nanos::from_millis(5_000));
+        (
+            expectation.arrives,
+            expectation.requests,
+            expectation.request_url,
+        )
+    };
+    assert_eq!(
+        seen("https://gone.test"),
+        (false, 0, Some("https://gone.test/".to_owned()))
+    );
+    assert_eq!(
+        seen("http://ANY.test:80/redirect/2?a=b#fragment"),
+        (true, 3, Some("http://any.test/redirect/2?a=b".to_owned()))
+    );
+    assert_eq!(seen("nonsense"), (false, 0, None));
+}
+
+#[test]
+fn who_speaks_one_version_alone_gets_what_is_spoken_there() {
+    let web = web("[http]\nhttp2 = 0\n\
+         [[host]]\nname = 'two.test'\nhttp2 = true\n\
+         [[host]]\nname = 'two-broken.test'\nhttp2 = true\nfault = 'stream_reset'\n\
+         [[host]]\nname = 'two-away.test'\nhttp2 = true\nredirect_to = 'https://one.test/plain'\n\
+         [[host]]\nname = 'two-plain.test'\nhttp2 = true\nredirect_to = 'http://two.test/plain'\n\
+         [[host]]\nname = 'gone.test'\nfault = 'nxdomain'\n\
+         [[host]]\nname = 'expired.test'\nfault = 'expired_certificate'\n");
+    let cases = [
+        ("https://two.test/plain", "200 13", "200 13"),
+        ("https://one.test/plain", "200 13", "without_http2"),
+        ("https://two-broken.test/", "stream_reset", "stream_reset"),
+        ("https://two-away.test/", "200 13", "without_http2"),
+        // Nothing is agreed on without TLS.
+        ("http://one.test/plain", "200 13", "either 200 13"),
+        ("https://two-plain.test/", "200 13", "either 200 13"),
+        ("http://one.test/plain?delay_ms=9000", "timeout", "timeout"),
+        // What fails before comes first.
+        ("https://gone.test/", "nxdomain", "nxdomain"),
+        (
+            "https://expired.test/",
+            "expired_certificate",
+            "expired_certificate",
+        ),
+        ("https://one.test:81/", "refused", "refused"),
+    ];
+    for (url, of_one, of_two) in cases {
+        for (version, expected) in [(Version::Http1, of_one), (Version::Http2, of_two)] {
+            let terms = Terms {
+                version: Some(version),
+                ..Terms::within(Nanos::from_millis(5_000))
+            };
+            let expectation = web.expect_on(&terms, url);
+            assert_eq!(text(&expectation.outcome), expected, "{url} {version:?}");
+            // Some libraries learn the version by the answer only: a request may come, and need not.
+            let refused = expected == "without_http2" && !url.contains("away");
+            assert!(!(refused && expectation.arrives), "{url}");
+        }
+        assert_ne!(outcome(&web, url), "without_http2", "{url}");
+    }
+}
+
+#[test]
+fn an_orderly_end_over_http_2_is_no_hazard_for_who_speaks_http_1() {
+    let web = web("[[host]]\nname = 'closes.test'\nhttp2 = true\ncloses = true\n");
+    for (version, hazard) in [
+        (None, Some("goaway_after_answer")),
+        (Some(Version::Http1), None),
+        (Some(Version::Http2), Some("goaway_after_answer")),
+    ] {
+        let terms = Terms {
+            version,
+            ..Terms::within(Nanos::from_millis(5_000))
+        };
+        assert_eq!(web.expect_on(&terms, "https://closes.test/").hazard, hazard);
+    }
+}

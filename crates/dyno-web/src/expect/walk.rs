@@ -1,0 +1,300 @@
+//! A web walked as a correct client would, from a URL to what is reported of it.
+
+use std::net::IpAddr;
+
+use url::{Host, Url};
+
+use crate::address::Block;
+use crate::answer::{Answer, Content, Request};
+use crate::coding::Accepted;
+use crate::content::JSON_DOCUMENT;
+use crate::expectation::{Check, Expectation, Outcome, Terms, Version};
+use crate::fault::{Fault, Layer};
+use crate::listed_url::{is_resolvable, request_url, scheme_of};
+use crate::scheme::Scheme;
+use crate::site::Resolved;
+use crate::units::{Bytes, Nanos};
+use crate::web::Web;
+
+/// Redirects that a correct client follows.
+const MOST_REDIRECTS: u32 = 10;
+/// Honest answers end within this many billionths of the timeout; between that and the timeout nobody can say.
+const HONEST_PPB: u64 = 600_000_000;
+/// What a client that checks content finds wrong with it.
+const CHECK_FAILED: &str = "check_failed";
+/// Why a URL cannot be asked of one origin: it, or where it redirects to, is another one's.
+const ELSEWHERE: &str = "elsewhere";
+/// Why a client that speaks HTTP/2 alone gets nothing from a host.
+const WITHOUT_HTTP2: &str = "without_http2";
+/// Why nobody can say whether such a client gets anything: without TLS no version is agreed on, and it has to know beforehand.
+const PLAIN_HTTP: &str = "plain_http";
+/// Why nobody can say it of an answer that is planned to come near to the timeout; and of one that comes after it, why not.
+const TIMEOUT: &str = "timeout";
+
+/// One step of the walk.
+enum Step {
+    /// The next URL.
+    Follow(Url),
+    /// The end.
+    End(Outcome),
+}
+
+/// A walk under way.
+struct Walk<'w> {
+    web: &'w Web,
+    terms: &'w Terms<'w>,
+    planned: Nanos,
+    ends: bool,
+    /// Whether it speaks HTTP/2 alone and has come to a URL without TLS.
+    unsure: bool,
+    requests: u32,
+    resolved: Vec<String>,
+    handshakes: Vec<String>,
+    hazard: Option<&'static str>,
+}
+
+/// Walks `web` from `first`, on these terms.
+pub(super) fn walk(web: &Web, terms: &Terms<'_>, first: Url) -> Expectation {
+    let request_url = Some(request_url(&first));
+    let mut walk = Walk {
+        web,
+        terms,
+        planned: Nanos::ZERO,
+        ends: true,
+        unsure: false,
+        requests: 0,
+        resolved: Vec::new(),
+        handshakes: Vec::new(),
+        hazard: None,
+    };
+    let outcome = walk.run(first);
+    Expectation {
+        outcome,
+        arrives: walk.requests > 0,
+        request_url,
+        requests: walk.requests,
+        handshakes: walk.handshakes,
+        planned: walk.ends.then_some(walk.planned),
+        hazard: walk.hazard,
+    }
+}
+
+impl Walk<'_> {
+    fn run(&mut self, first: Url) -> Outcome {
+        let mut url = first;
+        for _ in 0..=MOST_REDIRECTS {
+            match self.step(&url) {
+                Step::Follow(next) => url = next,
+                Step::End(outcome) => return self.within_timeout(self.over_its_version(outcome)),
+            }
+        }
+        let looping =
+            url.host_str().and_then(|host| self.web.fault(host)) == Some(Fault::RedirectLoop);
+        let cause = if looping {
+            Fault::RedirectLoop.name()
+        } else {
+            "too_many_redirects"
+        };
+        self.within_timeout(Outcome::Error { cause })
+    }
+
+    fn step(&mut self, url: &Url) -> Step {
+        let error = |cause| Step::End(Outcome::Error { cause });
+        let (Some(scheme), Some(host)) = (scheme_of(url), url.host()) else {
+            return error("invalid_url");
+        };
+        let known_as = match host {
+            // As the origin knows it: without brackets.
+            Host::Ipv6(address) => address.to_string(),
+            _ => url
+                .host_str()
+                .unwrap_or_default()
+                .trim_end_matches('.')
+                .to_owned(),
+        };
+        let reached = match self.terms.origin {
+            Some(origin) if origin.has(url) => Ok(()),
+            Some(_) => Err(ELSEWHERE),
+            None => self.reach(url, scheme, &host, &known_as),
+        };
+        match reached {
+            Ok(()) => self.exchange(url, scheme, &known_as),
+            Err(cause) => error(cause),
+        }
+    }
+
+    /// The way to a host of the web, up to where a request can be sent; or what goes wrong on it.
+    fn reach(
+        &mut self,
+        url: &Url,
+        scheme: Scheme,
+        host: &Host<&str>,
+        known_as: &str,
+    ) -> Result<(), &'static str> {
+        let fault = match *host {
+            Host::Domain(_) => {
+                self.look_up(known_as)?;
+                self.web.fault(known_as)
+            }
+            Host::Ipv4(address) => literal(IpAddr::V4(address))?,
+            Host::Ipv6(address) => literal(IpAddr::V6(address))?,
+        };
+        if let Some(fault) = fault.filter(|fault| fault.layer() == Layer::Connection) {
+            return Err(self.broken(fault));
+        }
+        if url.port().is_some_and(|port| port != scheme.port()) {
+            return Err(Fault::Refused.name());
+        }
+        match scheme {
+            Scheme::Https => self.shake_hands(known_as, fault)?,
+            Scheme::Http if self.terms.version == Some(Version::Http2) => self.unsure = true,
+            Scheme::Http => {}
+        }
+        Ok(())
+    }
+
+    fn shake_hands(&mut self, host: &str, fault: Option<Fault>) -> Result<(), &'static str> {
+        if !self.handshakes.iter().any(|known| known == host) {
+            self.handshakes.push(host.to_owned());
+        }
+        if let Some(fault) = fault.filter(|fault| fault.layer() == Layer::Handshake) {
+            return Err(self.broken(fault));
+        }
+        if self.terms.version == Some(Version::Http2) && !self.web.handshake(host).http2 {
+            return Err(WITHOUT_HTTP2);
+        }
+        Ok(())
+    }
+
+    fn look_up(&mut self, host: &str) -> Result<(), &'static str> {
+        if host == "localhost" || host.ends_with(".localhost") {
+            // The subject's own loopback, where nothing of the web listens.
+            return Err(Fault::Refused.name());
+        }
+        if !is_resolvable(host) {
+            return Err("invalid_name");
+        }
+        let resolution = self.web.resolve(host);
+        if !self.resolved.iter().any(|known| known == host) {
+            self.planned += resolution.delay;
+            self.resolved.push(host.to_owned());
+        }
+        match resolution.resolved {
+            Resolved::Addresses { .. } => Ok(()),
+            Resolved::NxDomain => Err(Fault::NxDomain.name()),
+            Resolved::ServFail => Err(Fault::ServFail.name()),
+        }
+    }
+
+    fn exchange(&mut self, url: &Url, scheme: Scheme, host: &str) -> Step {
+        let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
+        let answer = self.web.answer(&Request {
+            scheme,
+            host,
+            target,
+            accepted: Accepted::NONE,
+        });
+        self.requests += 1;
+        self.planned += answer.planned();
+        self.note_hazard(&answer, scheme, host);
+        if let Some(fault) = answer.fault.filter(|fault| *fault != Fault::RedirectLoop) {
+            let cause = self.broken(fault);
+            return Step::End(Outcome::Error { cause });
+        }
+        let redirects = matches!(answer.status, 301 | 302 | 303 | 307 | 308);
+        match answer
+            .location
+            .filter(|_| redirects)
+            .map(|location| url.join(&location))
+        {
+            Some(Ok(next)) => Step::Follow(next),
+            Some(Err(_)) => Step::End(Outcome::Error {
+                cause: "invalid_url",
+            }),
+            None if self.terms.check == Some(Check::Json) && !is_json(answer.content) => {
+                Step::End(Outcome::Error {
+                    cause: CHECK_FAILED,
+                })
+            }
+            None => {
+                let length = Bytes(answer.content.bytes());
+                Step::End(Outcome::Status {
+                    status: answer.status,
+                    length,
+                })
+            }
+        }
+    }
+
+    fn note_hazard(&mut self, answer: &Answer, scheme: Scheme, host: &str) {
+        if answer.interim.is_some() {
+            self.hazard = Some("interim_response");
+        } else if answer.closes
+            && scheme == Scheme::Https
+            && self.terms.version != Some(Version::Http1)
+            && self.web.handshake(host).http2
+        {
+            self.hazard = self.hazard.or(Some("goaway_after_answer"));
+        }
+    }
+
+    /// The cause that such a fault is.
+    fn broken(&mut self, fault: Fault) -> &'static str {
+        if fault.never_ends() {
+            self.ends = false;
+        }
+        fault.name()
+    }
+
+    /// An answer of which nobody can say whether a client of its version gets it is another outcome.
+    fn over_its_version(&self, outcome: Outcome) -> Outcome {
+        match outcome {
+            Outcome::Status { status, length } if self.unsure => Outcome::Either {
+                status,
+                length,
+                cause: PLAIN_HTTP,
+            },
+            outcome => outcome,
+        }
+    }
+
+    /// An outcome that is planned to come too late is another one.
+    fn within_timeout(&self, outcome: Outcome) -> Outcome {
+        let timeout = self.terms.timeout;
+        if self.planned <= timeout.share(HONEST_PPB) {
+            return outcome;
+        }
+        match outcome {
+            // Half as long again as the timeout is beyond doubt.
+            Outcome::Status { .. } | Outcome::Either { .. }
+                if self.planned > timeout.share(1_500_000_000) =>
+            {
+                Outcome::Error { cause: TIMEOUT }
+            }
+            Outcome::Status { status, length } => Outcome::Either {
+                status,
+                length,
+                cause: TIMEOUT,
+            },
+            // Whether the client comes to look at the content or not: an error it is.
+            Outcome::Error {
+                cause: CHECK_FAILED,
+            } => Outcome::Error { cause: TIMEOUT },
+            outcome @ (Outcome::Error { .. } | Outcome::Either { .. }) => outcome,
+        }
+    }
+}
+
+/// Whether content is the JSON document, and right.
+fn is_json(content: Content) -> bool {
+    content == Content::Document(&JSON_DOCUMENT)
+}
+
+fn literal(address: IpAddr) -> Result<Option<Fault>, &'static str> {
+    match Web::connection(address) {
+        Some(Block::Served) => Ok(None),
+        Some(Block::Faulty(fault)) => Ok(Some(fault)),
+        None if address.is_loopback() || address.is_unspecified() => Err(Fault::Refused.name()),
+        None => Err("unreachable"),
+    }
+}

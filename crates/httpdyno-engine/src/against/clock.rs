@@ -1,0 +1,179 @@
+//! The clock of another machine beside this one's, from exchanges of the time of day, as NTP does it.
+
+use serde::Serialize;
+
+/// Clocks run apart by no more than this many millionths: what differs by more was set meanwhile.
+const MOST_DRIFT_PPM: i64 = 500;
+
+/// One exchange, in Unix time: asked and answered on this machine's clock, in between on the other's.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_field_names, reason = "a unit stands in each name")]
+pub struct Exchange {
+    pub asked_ns: i64,
+    pub there_ns: i64,
+    pub answered_ns: i64,
+}
+
+impl Exchange {
+    /// How long it took.
+    pub fn rtt_ns(&self) -> i64 {
+        self.answered_ns - self.asked_ns
+    }
+}
+
+/// How far the other clock was ahead at one moment of this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "a unit stands in each name")]
+pub struct Reading {
+    at_ns: i64,
+    ahead_ns: i64,
+    /// It may be off by as much: half of the time that the exchange took.
+    bound_ns: i64,
+}
+
+impl Reading {
+    /// From several exchanges: the quickest says most.
+    pub fn best_of(exchanges: &[Exchange]) -> Option<Self> {
+        let best = exchanges
+            .iter()
+            .min_by_key(|exchange| exchange.rtt_ns().max(0))?;
+        let middle_ns = best.asked_ns + best.rtt_ns() / 2;
+        Some(Self {
+            at_ns: middle_ns,
+            ahead_ns: best.there_ns - middle_ns,
+            bound_ns: best.rtt_ns().max(0) / 2 + 1,
+        })
+    }
+}
+
+/// The other clock from a first to a last reading.
+#[derive(Debug, Clone, Copy)]
+pub struct OtherClock {
+    first: Reading,
+    last: Reading,
+}
+
+/// What is said of it in a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[expect(clippy::struct_field_names, reason = "a unit stands in each name")]
+pub struct ClockReport {
+    /// How far the other clock was ahead when the trial began.
+    pub ahead_ns: i64,
+    /// By how much more when it ended.
+    pub drifted_ns: i64,
+    /// A moment of the other clock is known on this one to so much, one way or the other.
+    pub bound_ns: i64,
+}
+
+impl OtherClock {
+    pub fn new(first: Reading, last: Reading) -> Self {
+        Self { first, last }
+    }
+
+    /// A moment of the other clock on this one: what they differ by changes evenly between the two readings.
+    pub fn here_ns(&self, there_ns: i64) -> i64 {
+        let Self { first, last } = self;
+        let between_ns = i128::from(last.at_ns - first.at_ns);
+        let elapsed_ns = i128::from(there_ns - first.ahead_ns - first.at_ns);
+        let drifted_ns = i128::from(self.drifted_ns());
+        let so_far_ns = if between_ns > 0 {
+            drifted_ns * elapsed_ns.clamp(0, between_ns) / between_ns
+        } else {
+            0
+        };
+        there_ns - first.ahead_ns - i64::try_from(so_far_ns).unwrap_or(0)
+    }
+
+    fn drifted_ns(&self) -> i64 {
+        self.last.ahead_ns - self.first.ahead_ns
+    }
+
+    /// What both readings know, and all of their difference where one clock was set between them: nobody knows when.
+    pub fn report(&self) -> ClockReport {
+        let known_ns = self.first.bound_ns.max(self.last.bound_ns);
+        let doubt_ns = self.first.bound_ns + self.last.bound_ns;
+        let lasted_ns = (self.last.at_ns - self.first.at_ns).max(0);
+        let drift_ns = lasted_ns / 1_000_000 * MOST_DRIFT_PPM;
+        let was_set = self.drifted_ns().abs() > doubt_ns + drift_ns;
+        ClockReport {
+            ahead_ns: self.first.ahead_ns,
+            drifted_ns: self.drifted_ns(),
+            bound_ns: known_ns + if was_set { self.drifted_ns().abs() } else { 0 },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    fn exchange(asked_ns: i64, out_ns: i64, back_ns: i64, ahead_ns: i64) -> Exchange {
+        Exchange {
+            asked_ns,
+            there_ns: asked_ns + out_ns + ahead_ns,
+            answered_ns: asked_ns + out_ns + back_ns,
+        }
+    }
+
+    #[test]
+    fn the_bound_holds_however_the_ways_differ() {
+        for ahead_ns in [-40 * SECOND, -3, 0, 7_000_000] {
+            for (out_ns, back_ns) in [
+                (0, 0),
+                (100_000, 100_000),
+                (900_000, 10_000),
+                (1, 5_000_000),
+            ] {
+                let exchanges = [
+                    exchange(SECOND, out_ns + 50_000, back_ns + 80_000, ahead_ns),
+                    exchange(2 * SECOND, out_ns, back_ns, ahead_ns),
+                    exchange(3 * SECOND, out_ns, back_ns + 1, ahead_ns),
+                ];
+                let reading = Reading::best_of(&exchanges).expect("three exchanges");
+                assert_eq!(reading.bound_ns, i64::midpoint(out_ns, back_ns) + 1);
+                assert!((reading.ahead_ns - ahead_ns).abs() <= reading.bound_ns);
+            }
+        }
+        assert_eq!(Reading::best_of(&[]), None);
+    }
+
+    #[test]
+    fn what_clocks_drift_is_shared_out_evenly() {
+        let reading = |at_ns, ahead_ns| Reading {
+            at_ns,
+            ahead_ns,
+            bound_ns: 1_000,
+        };
+        // 20 ppm over 100 s.
+        let clock = OtherClock::new(
+            reading(0, 5 * SECOND),
+            reading(100 * SECOND, 5 * SECOND + 2_000_000),
+        );
+        for (here_ns, drifted_ns) in [(0, 0), (50 * SECOND, 1_000_000), (100 * SECOND, 2_000_000)] {
+            let there_ns = here_ns + 5 * SECOND + drifted_ns;
+            assert!(
+                (clock.here_ns(there_ns) - here_ns).abs() <= 100,
+                "{here_ns}"
+            );
+        }
+        let report = clock.report();
+        assert_eq!((report.drifted_ns, report.bound_ns), (2_000_000, 1_000));
+        // Before the first and after the last reading nothing is made up.
+        assert_eq!(clock.here_ns(4 * SECOND), -SECOND);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_is_known_to_no_less_than_that() {
+        let reading = |at_ns, ahead_ns| Reading {
+            at_ns,
+            ahead_ns,
+            bound_ns: 1_000,
+        };
+        let clock = OtherClock::new(reading(0, 0), reading(SECOND, -3_000_000));
+        assert_eq!(clock.report().bound_ns, 3_001_000);
+        let same = OtherClock::new(reading(0, 5), reading(0, 5));
+        assert_eq!((same.here_ns(15), same.report().bound_ns), (10, 1_000));
+    }
+}

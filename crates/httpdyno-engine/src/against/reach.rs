@@ -1,0 +1,35 @@
+//! `reach`: who answers at another machine's address, and how far it is, as JSON.
+
+use anyhow::Result;
+use clap::Args;
+use dyno_web::OneOrigin;
+use serde_json::json;
+
+use super::record::RoundTrips;
+use super::session::Session;
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The URL of the origin
+    #[arg(value_name = "URL", value_parser = OneOrigin::parse)]
+    origin: OneOrigin,
+}
+
+/// Prints the web that is played there, and how long exchanges take.
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let (mut session, identity) = Session::open(&arguments.origin)?;
+    session.check_version(&identity)?;
+    let (_, exchanges_ns) = session.read_clock()?;
+    let answer = json!({
+        "url": arguments.origin.to_string(),
+        "address": session.address().to_string(),
+        "web": {
+            "name": identity.web.name,
+            "seed": identity.web.seed,
+            "digest": identity.web.digest,
+        },
+        "rtt": RoundTrips::new(session.connect_ns(), exchanges_ns).report(),
+    });
+    println!("{answer}");
+    Ok(0)
+}

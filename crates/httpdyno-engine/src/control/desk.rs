@@ -1,0 +1,181 @@
+//! What is asked of an origin from outside: who it is, what time it has, to begin a trial, to end it.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use dyno_origin::{CONTROL_PATH, KEY_EXCHANGE_GROUPS, Record, Running};
+use dyno_room::{CpuSet, MachineSnapshot};
+use dyno_web::Web;
+use serde_json::{Value, json};
+
+use super::message::{Answered, Asked, PROTOCOL};
+use crate::web_identity;
+
+/// Whoever asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Visitor {
+    /// The number of its connection.
+    pub number: u64,
+    /// Where it is.
+    pub from: SocketAddr,
+}
+
+/// What an origin can be asked.
+#[derive(Debug)]
+pub struct Desk {
+    web: Arc<Web>,
+    running: Weak<Running>,
+    cpus: CpuSet,
+    trial: Mutex<Option<Trial>>,
+}
+
+/// A trial under way: whoever has begun it holds the origin until its connection ends.
+#[derive(Debug)]
+struct Trial {
+    holder: Visitor,
+    since: Instant,
+    before: MachineSnapshot,
+}
+
+impl Desk {
+    /// Of an origin that serves on these CPUs.
+    pub fn new(web: Arc<Web>, running: &Arc<Running>, cpus: CpuSet) -> Self {
+        Self {
+            web,
+            running: Arc::downgrade(running),
+            cpus,
+            trial: Mutex::new(None),
+        }
+    }
+
+    /// Answers one request.
+    pub fn answer(&self, visitor: Visitor, asked: &Asked) -> Answered {
+        let path = asked.target.split('?').next().unwrap_or_default();
+        let Some(running) = self.running.upgrade() else {
+            return refusal(503, "the origin is ending");
+        };
+        match (asked.method.as_str(), path.strip_prefix(CONTROL_PATH)) {
+            ("GET", Some("identity")) => told(&self.identity()),
+            ("GET", Some("clock")) => clock(),
+            ("GET", Some("progress")) => told(&json!(running.snapshot())),
+            ("POST", Some("begin")) => self.begin(visitor, &running),
+            ("POST", Some("end")) => self.end(visitor, &running),
+            ("GET" | "POST", _) => refusal(404, "nothing of that name can be asked here"),
+            _ => refusal(405, "ask with GET or POST"),
+        }
+    }
+
+    /// A visitor has gone; a trial of its own is over with it.
+    pub fn leave(&self, visitor: Visitor) {
+        let mut trial = self.trial();
+        if trial.as_ref().is_some_and(|trial| trial.holder == visitor) {
+            *trial = None;
+            if let Some(running) = self.running.upgrade() {
+                drop(running.end_trial());
+            }
+        }
+    }
+
+    fn trial(&self) -> MutexGuard<'_, Option<Trial>> {
+        // Whole at all times: there is nothing that a panic could leave half done.
+        self.trial.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn identity(&self) -> Value {
+        json!({
+            "protocol": PROTOCOL,
+            "version": env!("CARGO_PKG_VERSION"),
+            "web": web_identity::identity(&self.web),
+            "cpus": self.cpus.to_string(),
+        })
+    }
+
+    fn begin(&self, visitor: Visitor, running: &Running) -> Answered {
+        if let Err(error) = running.wait_prepared() {
+            return refusal(500, &error.to_string());
+        }
+        let mut trial = self.trial();
+        if let Some(other) = trial.as_ref().filter(|trial| trial.holder != visitor) {
+            let (from, seconds) = (other.holder.from.ip().to_canonical(), other.since.elapsed());
+            let reason = format!(
+                "is busy with a trial from {from}, for {} s so far; wait until that has ended",
+                seconds.as_secs()
+            );
+            return refusal(409, &reason);
+        }
+        running.begin_anew();
+        *trial = Some(Trial {
+            holder: visitor,
+            since: Instant::now(),
+            before: MachineSnapshot::take(),
+        });
+        told(&json!({}))
+    }
+
+    fn end(&self, visitor: Visitor, running: &Running) -> Answered {
+        let mut trial = self.trial();
+        let Some(ended) = trial.take_if(|trial| trial.holder == visitor) else {
+            return refusal(409, "no trial of this connection is under way");
+        };
+        let after = MachineSnapshot::take();
+        let record = running.end_trial();
+        // From here on somebody else may begin.
+        drop(trial);
+        match self.record(&ended.before, &after, &record) {
+            Ok(content) => Answered {
+                status: 200,
+                content,
+            },
+            Err(error) => refusal(500, &error.to_string()),
+        }
+    }
+
+    /// A line of JSON, then the arrivals as CSV.
+    fn record(
+        &self,
+        before: &MachineSnapshot,
+        after: &MachineSnapshot,
+        record: &Record,
+    ) -> std::io::Result<Vec<u8>> {
+        let nobody = CpuSet::from([]);
+        let report = json!({
+            "web": web_identity::identity(&self.web),
+            "origin": record.report,
+            "throughput": record.throughput,
+            "engine": after.engine_since(before),
+            "cpus": after.cpus_since(before, &self.cpus, &nobody),
+            "throttled_ns": after.throttled_since(before),
+            "transport": {
+                "origin_congestion_control": Running::congestion_control(),
+                "key_exchange_groups": KEY_EXCHANGE_GROUPS,
+            },
+        });
+        let mut content = format!("{report}\n").into_bytes();
+        record.arrivals.write_csv(&mut content)?;
+        Ok(content)
+    }
+}
+
+/// When the question was read and when it is answered are the same here, to some microseconds.
+fn clock() -> Answered {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    told(&json!({ "unix_ns": u64::try_from(now.as_nanos()).unwrap_or(u64::MAX) }))
+}
+
+fn told(value: &Value) -> Answered {
+    Answered {
+        status: 200,
+        content: value.to_string().into_bytes(),
+    }
+}
+
+/// A refusal with its reason.
+pub fn refusal(status: u16, reason: &str) -> Answered {
+    Answered {
+        status,
+        content: json!({ "error": reason }).to_string().into_bytes(),
+    }
+}

@@ -1,0 +1,148 @@
+//! A server of the contract, with a mistake if a test wants one.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use dyno_http::body::Framing;
+use dyno_http::{Limits, Parse, request};
+use dyno_web::{JSON_DOCUMENT, PLAIN_DOCUMENT, WRONG_DOCUMENT};
+use serde_json::{Value, json};
+
+const WAITS_MS: [u64; 2] = [40, 80];
+
+/// What a server gets wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mistake {
+    Nothing,
+    /// `/json` has another number.
+    WrongNumber,
+    /// Another number once this many requests were answered.
+    WrongNumberFrom(u32),
+    /// The text of whoever came last.
+    MixesTexts,
+    /// Takes whatever it is sent for a request.
+    AcceptsAnything,
+    /// Waits one after the other.
+    WaitsInTurn,
+    /// Does not wait at all.
+    NeverWaits,
+    /// Listens no longer once this many requests were answered.
+    DiesAfter(u32),
+    /// What it says is no HTTP.
+    Babbles,
+}
+
+#[derive(Debug)]
+pub struct Stage {
+    mistake: Mistake,
+    answered: AtomicU32,
+    last_text: Mutex<String>,
+}
+
+impl Stage {
+    /// Serves until its end; the URL of the server.
+    pub fn open(mistake: Mistake) -> String {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let stage = Arc::new(Self {
+            mistake,
+            answered: AtomicU32::new(0),
+            last_text: Mutex::default(),
+        });
+        thread::spawn(move || {
+            while !stage.is_dead() {
+                let (stream, _) = listener.accept().unwrap();
+                let stage = stage.clone();
+                if !stage.is_dead() {
+                    thread::spawn(move || stage.serve(stream));
+                }
+            }
+        });
+        url
+    }
+
+    fn is_dead(&self) -> bool {
+        matches!(self.mistake, Mistake::DiesAfter(most) if self.answered.load(Ordering::SeqCst) >= most)
+    }
+
+    fn serve(&self, mut stream: TcpStream) {
+        let (path, content) = read(&mut stream);
+        let (status, answer) = match path.as_str() {
+            "/plain" => (200, PLAIN_DOCUMENT.to_owned()),
+            "/json" => (200, self.document().to_owned()),
+            _ => self.work(&content),
+        };
+        let length = answer.len();
+        self.answered.fetch_add(1, Ordering::SeqCst);
+        let message = if self.mistake == Mistake::Babbles {
+            "SSH-2.0-OpenSSH_9.2\r\n".to_owned()
+        } else {
+            format!("HTTP/1.1 {status} So\r\nContent-Length: {length}\r\n\r\n{answer}")
+        };
+        // Whoever asked may have gone.
+        drop(stream.write_all(message.as_bytes()));
+    }
+
+    fn document(&self) -> &'static str {
+        let answered = self.answered.load(Ordering::SeqCst);
+        match self.mistake {
+            Mistake::WrongNumber => &WRONG_DOCUMENT,
+            Mistake::WrongNumberFrom(first) if answered >= first => &WRONG_DOCUMENT,
+            _ => &JSON_DOCUMENT,
+        }
+    }
+
+    fn work(&self, content: &[u8]) -> (u16, String) {
+        let asked: Value = serde_json::from_slice(content).unwrap_or_default();
+        let (mut text, mut count) = (asked["text"].as_str(), asked["count"].as_u64());
+        if self.mistake == Mistake::AcceptsAnything {
+            (text, count) = (text.or(Some("a")), count.or(Some(1)));
+        }
+        let (Some(text), Some(count @ 1..)) = (text, count) else {
+            return (400, "no".to_owned());
+        };
+        text.clone_into(&mut self.last_text.lock().unwrap());
+        let waits = match self.mistake {
+            Mistake::WaitsInTurn => count * WAITS_MS.iter().sum::<u64>() + 1_000,
+            Mistake::NeverWaits => 0,
+            _ => *WAITS_MS.iter().max().unwrap(),
+        };
+        thread::sleep(Duration::from_millis(waits));
+        let last = self.last_text.lock().unwrap().clone();
+        let text = if self.mistake == Mistake::MixesTexts {
+            &last
+        } else {
+            text
+        };
+        let number = usize::try_from(count).unwrap() * WAITS_MS.len();
+        (200, json!({"texts": vec![text; number]}).to_string())
+    }
+}
+
+/// The path and the content of a request.
+fn read(stream: &mut TcpStream) -> (String, Vec<u8>) {
+    let (mut received, mut piece) = (Vec::new(), [0; 4096]);
+    loop {
+        let count = stream.read(&mut piece).unwrap_or(0);
+        received.extend_from_slice(&piece[..count]);
+        if let Parse::Complete { head, bytes } =
+            request::parse(&received, &Limits::default()).unwrap()
+        {
+            let length = match head.framing {
+                Framing::Length(length) => usize::try_from(length).unwrap(),
+                _ => 0,
+            };
+            if received.len() >= bytes + length || count == 0 {
+                let path = head.target.path().to_owned();
+                return (path, received[bytes..].to_vec());
+            }
+        }
+        if count == 0 {
+            return (String::new(), Vec::new());
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What `fetch` is told by its environment, as the contract of clients has it.
+
+use std::time::Duration;
+
+use dyno_load::fetch::Versions;
+
+use super::arguments::MOST_TIMEOUT;
+
+/// The value of a variable; an empty one counts as missing.
+pub fn variable<T>(
+    name: &str,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, String> {
+    let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let text = value.to_str().ok_or_else(|| format!("{name}: not text"))?;
+    read(text).map(Some).map_err(|why| format!("{name}: {why}"))
+}
+
+/// A timeout.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let number: Option<f64> = text.parse().ok();
+    let duration = number.and_then(|number| Duration::try_from_secs_f64(number).ok());
+    duration
+        .filter(|duration| !duration.is_zero() && *duration <= MOST_TIMEOUT)
+        .ok_or_else(|| format!("{text:?} is no number of seconds above 0 and up to a day"))
+}
+
+/// Whether something is done.
+pub fn zero_or_one(text: &str) -> Result<bool, String> {
+    match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(format!("{text:?} is neither 0 nor 1")),
+    }
+}
+
+/// A check of content; there is one.
+pub fn check(text: &str) -> Result<(), String> {
+    if text == "json" {
+        Ok(())
+    } else {
+        Err(format!("{text:?} is no check: write json"))
+    }
+}
+
+/// The one version of HTTP to speak.
+pub fn version(text: &str) -> Result<Versions, String> {
+    match text {
+        "1.1" => Ok(Versions::Http1),
+        "2" => Ok(Versions::Http2),
+        _ => Err(format!("{text:?} is no version: write 1.1 or 2")),
+    }
+}

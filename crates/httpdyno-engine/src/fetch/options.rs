@@ -1,0 +1,79 @@
+//! What a crawl is asked: options from the command line, else from the environment.
+
+use dyno_load::fetch::{Options, Versions};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::arguments::{Arguments, HttpVersion, concurrency, user_agent};
+use super::environment::{check, seconds, variable, version, zero_or_one};
+
+/// Descriptors that are no connection of a URL: streams, files, name servers, addresses that are raced.
+const OTHER_FILES: u64 = 32;
+
+/// An option wins over the variable of its name; the error is the line to print.
+pub fn options(arguments: &Arguments) -> Result<Options, String> {
+    let default = Options::default();
+    let http = match arguments.http_version {
+        Some(HttpVersion::Auto) => Versions::Auto,
+        Some(HttpVersion::Http1) => Versions::Http1,
+        Some(HttpVersion::Http2) => Versions::Http2,
+        None => variable("HTTP_VERSION", version)?.unwrap_or(default.http),
+    };
+    let check_json = arguments.check.is_some() || variable("CHECK", check)?.is_some();
+    Ok(Options {
+        concurrency: given(arguments.concurrency, "CONCURRENCY", concurrency)?
+            .unwrap_or(default.concurrency),
+        timeout: given(arguments.timeout, "REQUEST_TIMEOUT", seconds)?.unwrap_or(default.timeout),
+        user_agent: given(arguments.user_agent.clone(), "USER_AGENT", user_agent)?
+            .unwrap_or(default.user_agent),
+        keepalive: given(arguments.keepalive, "KEEPALIVE", zero_or_one)?
+            .unwrap_or(default.keepalive),
+        check_json,
+        http,
+        per_host: arguments.per_host,
+        delay: arguments.per_host_interval.unwrap_or_default(),
+        connections: arguments
+            .connections
+            .unwrap_or(usize::MAX)
+            .min(connections_possible()),
+        max_redirects: arguments.max_redirects,
+        max_content: arguments.max_content,
+        retries: arguments.retries,
+        save: arguments.save.clone(),
+        resume: arguments.resume.clone(),
+        insecure: arguments.insecure,
+        cacert: arguments.cacert.clone(),
+        overrides: [&arguments.resolve[..], &arguments.connect_to[..]].concat(),
+        nameservers: arguments.nameserver.clone(),
+        measure: arguments.report.is_some(),
+        progress: None,
+    })
+}
+
+/// Lets this process have as many open files as it may; half of them are for connections, the rest for lookups and races.
+fn connections_possible() -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(1 << 20);
+    let raised = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: Some(most),
+            ..limit
+        },
+    );
+    let possible = if raised.is_ok() {
+        most
+    } else {
+        limit.current.unwrap_or(most)
+    };
+    usize::try_from(possible.saturating_sub(OTHER_FILES) / 2)
+        .unwrap_or(usize::MAX)
+        .max(1)
+}
+
+fn given<T>(
+    option: Option<T>,
+    name: &str,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, String> {
+    option.map_or_else(|| variable(name, read), |value| Ok(Some(value)))
+}

@@ -1,0 +1,50 @@
+//! `link`: what a text means as a link, and which links have a name.
+
+use std::io::Write;
+
+use anyhow::Result;
+use clap::Args;
+use dyno_link::{Link, PRESETS};
+
+use crate::complaint::{USAGE, complain};
+
+/// What follows the options.
+const MORE: &str = "\
+Examples
+  httpdyno link --presets                                   those that have a name
+  httpdyno link 4g,loss=1%                                  one of them, with a change
+  httpdyno link rtt=40ms,up.rate=20mbit,down.rate=100mbit   one of your own";
+
+#[derive(Debug, Args)]
+#[command(after_help = MORE)]
+pub struct Arguments {
+    /// Links, such as rtt=40ms,rate=1gbit,loss=0.1%, up.rate=20mbit,down.rate=100mbit, or 4g,loss=0
+    #[arg(value_name = "SPEC", required_unless_present = "presets")]
+    specs: Vec<String>,
+    /// List the links that have a name, with their sources
+    #[arg(long, conflicts_with = "specs")]
+    presets: bool,
+}
+
+/// Prints the canonical text of each link, and its values as JSON in the line below.
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let mut output = std::io::stdout().lock();
+    if arguments.presets {
+        for preset in PRESETS {
+            writeln!(output, "{}: {}", preset.name, preset.about)?;
+            writeln!(output, "  {}", preset.link())?;
+            writeln!(output, "  {}", preset.source)?;
+        }
+    }
+    for spec in &arguments.specs {
+        let link: Link = match spec.parse() {
+            Ok(link) => link,
+            Err(refusal) => {
+                complain(refusal);
+                return Ok(USAGE);
+            }
+        };
+        writeln!(output, "{link}\n{}", serde_json::to_string(&link)?)?;
+    }
+    Ok(0)
+}

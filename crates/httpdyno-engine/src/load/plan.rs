@@ -1,0 +1,220 @@
+//! From the command line to the plan of a run.
+
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use dyno_load::load::jsonl::{self, Described};
+use dyno_load::load::{Arrivals, Plan, Rate, Requests, Shape, Termination};
+use dyno_load::transport::{Reroute, tls};
+use dyno_room::CpuSet;
+use rustix::process::{Resource, getrlimit};
+
+use super::arguments::{Arguments, ArrivalsName, HttpVersion, RateRange};
+
+/// How long a run takes if nothing says when it ends.
+const DURATION: Duration = Duration::from_secs(10);
+
+/// What random arrivals are drawn from if nothing says it.
+const SEED: u64 = 1;
+
+/// The plan, or what does not fit.
+pub fn plan(arguments: &Arguments) -> Result<Plan> {
+    possible(arguments)?;
+    let http2 = arguments.http_version == HttpVersion::Two;
+    let shape = Shape {
+        method: arguments.method.clone(),
+        headers: arguments.headers.clone(),
+        body: body(arguments)?,
+        keepalive: arguments.keepalive,
+        http2,
+    };
+    let method = match (&arguments.method, &shape.body) {
+        (Some(method), _) => method.clone(),
+        (None, Some(_)) => "POST".to_owned(),
+        (None, None) => "GET".to_owned(),
+    };
+    if let Some(path) = &arguments.cacert {
+        // Also where no URL needs it: whoever names a file means it.
+        tls::Client::new(tls::Trust::Authorities(Some(path)), &[])
+            .with_context(|| format!("--cacert {}", path.display()))?;
+    }
+    let termination = termination(arguments)?;
+    Ok(Plan {
+        requests: requests(arguments, &shape)?,
+        method,
+        connections: arguments.connections,
+        streams: arguments.streams,
+        http2,
+        keepalive: arguments.keepalive,
+        pace: pace(arguments, &termination)?,
+        ramp: arguments.ramp,
+        termination,
+        timeout: arguments.timeout,
+        timeout_ns: nanos(arguments.timeout),
+        checks: arguments.checks.clone(),
+        cpus: cpus(arguments)?,
+        reroute: reroute(arguments)?,
+        insecure: arguments.insecure,
+        authorities: arguments.cacert.clone(),
+        samples: arguments.samples.clone(),
+        hdr_log: arguments.hdr_log.clone(),
+    })
+}
+
+/// What each option says may be right, and still not go together, or not here.
+fn possible(arguments: &Arguments) -> Result<()> {
+    let http2 = arguments.http_version == HttpVersion::Two;
+    if arguments.streams > 1 && !http2 {
+        bail!(
+            "--streams {}: only HTTP/2 has streams; ask for it, too",
+            arguments.streams
+        );
+    }
+    if http2 && !arguments.keepalive {
+        bail!("--no-keepalive: HTTP/2 keeps its connections; leave one of the two out");
+    }
+    if !arguments.ramp.is_zero() && arguments.rate.is_some() {
+        bail!("--ramp: with a --rate the schedule says who sends when; leave one of the two out");
+    }
+    if arguments.timeout.is_zero() {
+        bail!("--timeout 0: no request can be answered in no time; write it like 5s");
+    }
+    within_open_files(arguments.connections)
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn body(arguments: &Arguments) -> Result<Option<Vec<u8>>> {
+    match (&arguments.body, &arguments.body_file) {
+        (Some(text), _) => Ok(Some(text.clone().into_bytes())),
+        (None, Some(path)) => {
+            let bytes = std::fs::read(path);
+            Ok(Some(bytes.with_context(|| {
+                format!("--body-file {}", path.display())
+            })?))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+/// More connections than this process may ever have open would only cost memory.
+fn within_open_files(connections: usize) -> Result<()> {
+    let most = getrlimit(Resource::Nofile).maximum;
+    let most = most.and_then(|most| usize::try_from(most).ok());
+    if let Some(most) = most.filter(|most| connections > *most) {
+        bail!(
+            "--connections {connections}: a process may have at most {most} files open here; raise that limit (ulimit -Hn), or ask for fewer"
+        );
+    }
+    Ok(())
+}
+
+fn termination(arguments: &Arguments) -> Result<Termination> {
+    if arguments
+        .duration
+        .is_some_and(|duration| duration.is_zero())
+    {
+        bail!("--duration 0: nothing can be sent in no time; write it like 10s");
+    }
+    let duration = match (arguments.duration, arguments.requests) {
+        (None, None) => Some(DURATION),
+        (duration, _) => duration,
+    };
+    Ok(Termination {
+        requests: arguments.requests,
+        duration_ns: duration.map(nanos),
+    })
+}
+
+fn pace(arguments: &Arguments, termination: &Termination) -> Result<Option<(Rate, Arrivals)>> {
+    let is_random = arguments.arrivals == Some(ArrivalsName::Poisson);
+    if arguments.seed.is_some() && !is_random {
+        bail!("--seed: only random arrivals have one; add --arrivals poisson");
+    }
+    let Some(RateRange { from, to }) = arguments.rate else {
+        if arguments.arrivals.is_some() {
+            bail!("--arrivals: only an open loop has them; give a --rate");
+        }
+        return Ok(None);
+    };
+    let rate = match (to, termination.duration_ns) {
+        (None, _) => Rate::Constant(from),
+        (Some(to), Some(over_ns)) if over_ns > 0 => Rate::Ramp { from, to, over_ns },
+        (Some(_), _) => bail!("--rate with .. is a ramp over the whole run: add --duration"),
+    };
+    let arrivals = if is_random {
+        Arrivals::Poisson {
+            seed: arguments.seed.unwrap_or(SEED),
+        }
+    } else {
+        Arrivals::Constant
+    };
+    Ok(Some((rate, arrivals)))
+}
+
+fn cpus(arguments: &Arguments) -> Result<Vec<usize>> {
+    let Some(cpus) = &arguments.cpus else {
+        return Ok(Vec::new());
+    };
+    cpus.check_within(&CpuSet::allowed()?, "load")?;
+    Ok(cpus.iter().collect())
+}
+
+fn reroute(arguments: &Arguments) -> Result<Reroute> {
+    let mut reroute = Reroute::default();
+    for rule in &arguments.resolve {
+        let added = reroute.resolve(rule);
+        added.map_err(|reason| anyhow::anyhow!("--resolve {reason}"))?;
+    }
+    for rule in &arguments.connect_to {
+        let added = reroute.connect_to(rule);
+        added.map_err(|reason| anyhow::anyhow!("--connect-to {reason}"))?;
+    }
+    Ok(reroute)
+}
+
+fn requests(arguments: &Arguments, shape: &Shape) -> Result<Requests> {
+    let named = |url: &str| Described {
+        url: url.to_owned(),
+        ..Described::default()
+    };
+    let mut all: Vec<Described> = arguments.urls.iter().map(|url| named(url)).collect();
+    // Where a request came from, for the message if it is none.
+    let mut places: Vec<String> = vec![String::new(); all.len()];
+    if let Some(path) = &arguments.urls_file {
+        let text = read(path).with_context(|| format!("--urls {}", path.display()))?;
+        let text = String::from_utf8_lossy(&text);
+        for (index, line) in text.lines().enumerate() {
+            if !line.trim().is_empty() {
+                all.push(named(line.trim()));
+                places.push(format!("--urls {}: line {}: ", path.display(), index + 1));
+            }
+        }
+    }
+    if let Some(path) = &arguments.requests_file {
+        let name = || format!("--requests-file {}", path.display());
+        let bytes = read(path).with_context(name)?;
+        let described = jsonl::lines(&bytes).with_context(name)?;
+        let numbers = bytes.split(|byte| *byte == b'\n').enumerate();
+        let numbers = numbers.filter(|(_, line)| !line.trim_ascii().is_empty());
+        places.extend(numbers.map(|(index, _)| format!("{}: line {}: ", name(), index + 1)));
+        all.extend(described);
+    }
+    Requests::new(all, shape).map_err(|(index, error)| {
+        let place = places.get(index).map_or("", String::as_str);
+        anyhow::anyhow!("{place}{error}")
+    })
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    if path != Path::new("-") {
+        return std::fs::read(path);
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

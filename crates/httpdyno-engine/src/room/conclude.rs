@@ -1,0 +1,45 @@
+//! How a trial in a sealed room is concluded.
+
+use anyhow::Result;
+use dyno_room::{Ending, Outcome};
+
+use super::arguments::Arguments;
+use super::report::Report;
+use super::supply::Supplied;
+use super::web::WebRecord;
+use crate::complaint::complain;
+
+/// Says why the command was not started, if it was not, and reports; the status is the room's.
+pub fn conclude(
+    arguments: &Arguments,
+    ending: Ending,
+    origin: Option<&WebRecord>,
+    fed: Option<Supplied>,
+) -> Result<u8> {
+    let status = ending.exit_status();
+    if matches!(
+        ending.outcome,
+        Outcome::FailedToStart
+            | Outcome::LinkLimited
+            | Outcome::PeerFailed
+            | Outcome::NeverListened
+            | Outcome::Died
+    ) {
+        complain(
+            ending
+                .reason
+                .as_deref()
+                .unwrap_or("the command could not be started"),
+        );
+    }
+    if let Some(path) = &arguments.report {
+        Report {
+            ending,
+            origin,
+            against: None,
+            fed,
+        }
+        .write(path)?;
+    }
+    Ok(status)
+}

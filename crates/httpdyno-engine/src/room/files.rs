@@ -1,0 +1,83 @@
+//! The standard streams of a room's command.
+
+use std::fs::File;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use dyno_room::SubjectOptions;
+use rustix::fd::OwnedFd;
+
+use super::arguments::Arguments;
+use super::program::{create, standard_error, standard_input, standard_output};
+use super::supply::{Batcher, Feeder, Supply};
+
+/// The command's standard streams, opened before the room hides anything.
+pub struct Files {
+    stdin: OwnedFd,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+    supply: Option<Supply>,
+}
+
+impl Files {
+    /// Opens them; what is wrong with a file is known before there is a room.
+    pub fn open(arguments: &Arguments) -> Result<Self> {
+        let stdout = match &arguments.stdout {
+            Some(path) => create("--stdout", path)?,
+            None => standard_output()?,
+        };
+        let stderr = match &arguments.stderr {
+            Some(path) => create("--stderr", path)?,
+            None => standard_error()?,
+        };
+        let (stdin, stdout, supply) = match &arguments.stdin {
+            Some(path) => read_from(path, arguments, stdout)?,
+            None => (standard_input()?, stdout, None),
+        };
+        Ok(Self {
+            stdin,
+            stdout,
+            stderr,
+            supply,
+        })
+    }
+
+    /// What is started with them, and who feeds it.
+    pub fn subject(self, arguments: &Arguments) -> (SubjectOptions, Option<Supply>) {
+        let subject = SubjectOptions {
+            argv: arguments.argv.clone(),
+            environment: arguments.environment(arguments.variables.clone()),
+            directory: arguments.directory.clone(),
+            stdin: self.stdin,
+            stdout: self.stdout,
+            stderr: self.stderr,
+            deadline: arguments.deadline,
+        };
+        (subject, self.supply)
+    }
+}
+
+/// What the command reads and where it prints when the lines of a file are handed to it, and who hands them over.
+fn read_from(
+    path: &Path,
+    arguments: &Arguments,
+    stdout: OwnedFd,
+) -> Result<(OwnedFd, OwnedFd, Option<Supply>)> {
+    match (arguments.rate, arguments.batch) {
+        (_, Some(batch)) => {
+            let (batcher, ends) = Batcher::new(path, batch, stdout)?;
+            Ok((ends.stdin, ends.stdout, Some(Supply::Batched(batcher))))
+        }
+        (Some(rate), None) => {
+            if !(rate.is_finite() && rate > 0.0) {
+                bail!("--rate {rate}: must be above 0");
+            }
+            let (feeder, stdin) = Feeder::new(path, rate, arguments.grace)?;
+            Ok((stdin, stdout, Some(Supply::Paced(feeder))))
+        }
+        (None, None) => {
+            let file = File::open(path).with_context(|| format!("--stdin {}", path.display()))?;
+            Ok((file.into(), stdout, None))
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! `room`: one command in a sealed room with a web, or another peer, of its own.
+
+mod against;
+mod arguments;
+mod conclude;
+mod files;
+mod last_line;
+mod link;
+mod peer;
+mod program;
+mod report;
+mod sealed;
+mod server;
+mod supply;
+mod url_list;
+mod web;
+
+use anyhow::Result;
+
+pub use arguments::Arguments;
+use server::Drive;
+
+/// Makes the room, runs the command in it, reports; the status is the command's.
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    match (&arguments.against, Drive::read(&arguments.server)?) {
+        (Some(origin), _) => against::run(arguments, origin),
+        (None, Some(drive)) => server::run(arguments, &drive),
+        (None, None) => sealed::run(arguments),
+    }
+}

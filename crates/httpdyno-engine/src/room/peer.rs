@@ -1,0 +1,80 @@
+//! A peer program of a room.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use dyno_room::{Environment, PeerOptions, PeerState, Room};
+
+use super::arguments::Arguments;
+use super::last_line::with_last_line;
+use super::program::{create, listening_at, standard_error, words};
+
+/// A peer listens on every address of its namespace.
+const ANY_ADDRESS: &str = "0.0.0.0";
+
+/// A peer program that is about to be started.
+pub struct Peer {
+    options: PeerOptions,
+    port: Option<u16>,
+    ready_timeout: Duration,
+    output: Option<PathBuf>,
+}
+
+impl Peer {
+    /// The peer that was asked for, if one was.
+    pub fn read(arguments: &Arguments) -> Result<Option<Self>> {
+        let asked = &arguments.peer;
+        let Some(command) = &asked.peer else {
+            return Ok(None);
+        };
+        let output = match &asked.peer_output {
+            Some(path) => create("--peer-output", path)?,
+            None => standard_error()?,
+        };
+        let error = output.try_clone().context("the peer's output")?;
+        Ok(Some(Self {
+            options: PeerOptions {
+                argv: words("--peer", command)?,
+                environment: environment(arguments),
+                directory: directory(arguments),
+                output,
+                error,
+            },
+            port: asked.peer_port,
+            ready_timeout: asked.peer_ready_timeout,
+            output: asked.peer_output.clone(),
+        }))
+    }
+
+    /// Starts it, and waits until it accepts connections if it has a port; says why it does not, if it does not.
+    pub fn start(self, room: &mut Room) -> Result<Option<String>> {
+        room.start_peer(self.options)?;
+        let Some(port) = self.port else {
+            return Ok(None);
+        };
+        Ok(match room.await_peer(port, self.ready_timeout)? {
+            PeerState::Ready | PeerState::Interrupted => None,
+            PeerState::Failed(reason) => {
+                let output = self.output.as_deref();
+                Some(with_last_line(reason, output))
+            }
+        })
+    }
+}
+
+fn environment(arguments: &Arguments) -> Environment {
+    let variables = match arguments.peer.peer_port {
+        None => arguments.variables.clone(),
+        Some(port) => listening_at(ANY_ADDRESS, port),
+    };
+    // Of two that have the same name, the later wins.
+    let own = [arguments.peer.peer_variables.clone(), variables];
+    arguments.environment(own.concat())
+}
+
+fn directory(arguments: &Arguments) -> Option<PathBuf> {
+    let commands = arguments.directory.as_ref();
+    let commands = commands.filter(|_| arguments.peer.peer_port.is_none());
+    arguments.peer.peer_directory.as_ref().or(commands).cloned()
+}

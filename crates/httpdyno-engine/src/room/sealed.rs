@@ -1,0 +1,75 @@
+//! One command in a sealed room: from the room's making to its report.
+
+use anyhow::Result;
+use dyno_room::{Furnishing, Room};
+
+use super::arguments::Arguments;
+use super::conclude::conclude;
+use super::files::Files;
+use super::link;
+use super::peer::Peer;
+use super::web::RoomWeb;
+use crate::progress::{Done, Progress};
+
+/// Makes the room ready, unless it is not what was asked for, and runs the command in it; the status is the command's.
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let peer = Peer::read(arguments)?;
+    let web = peer.is_none().then(|| arguments.web.load()).transpose()?;
+    let files = Files::open(arguments)?;
+    let mut progress = Progress::new(arguments.progress)?;
+    progress.preparing();
+    let options = arguments.room_options()?;
+    let mut room = Room::enter(&options)?;
+    // From here on there may be threads; sockets are the peer's.
+    let web = web
+        .map(|web| RoomWeb::start(web, &room, &options, arguments.arrivals.is_some()))
+        .transpose()?;
+    room.furnish(&Furnishing {
+        authorities: web.iter().map(RoomWeb::authority).collect(),
+        trust_files: arguments.trust_files.clone(),
+        ..Furnishing::default()
+    })?;
+    if let Some(peer) = peer
+        && let Some(reason) = peer.start(&mut room)?
+    {
+        let ending = room.give_up_peer(arguments.argv.clone(), reason)?;
+        return conclude(arguments, ending, None, None);
+    }
+    if let (Some(web), Some(list)) = (&web, &arguments.stdin) {
+        progress.expect(Some(web.prepare(list, arguments.timeout)?));
+    }
+    if !link::hold(&arguments.link, &mut room)? {
+        let ending = room.refuse(arguments.argv.clone())?;
+        let origin = web.map(RoomWeb::stop).transpose()?;
+        return conclude(arguments, ending, origin.as_ref(), None);
+    }
+    measure(arguments, room, web, files, progress)
+}
+
+/// Runs the command in a room that is ready.
+fn measure(
+    arguments: &Arguments,
+    room: Room,
+    web: Option<RoomWeb>,
+    files: Files,
+    progress: Progress,
+) -> Result<u8> {
+    let (subject, supply) = files.subject(arguments);
+    if let Some(web) = &web {
+        web.begin();
+    }
+    let running = room.start(subject)?;
+    let supplying = supply.map(|supply| supply.start(running.stopper()));
+    let watch = match &web {
+        Some(web) => progress.watch(web.watcher()),
+        None => progress.watch(Done::default),
+    };
+    let mut ending = running.wait()?;
+    watch.end();
+    let origin = web.map(RoomWeb::stop).transpose()?;
+    let fed = supplying.and_then(|supplying| supplying.end(&mut ending));
+    if let (Some(path), Some(origin)) = (&arguments.arrivals, &origin) {
+        origin.write_arrivals(path)?;
+    }
+    conclude(arguments, ending, origin.as_ref(), fed)
+}

@@ -1,0 +1,271 @@
+//! Feeds lines to the subject's standard input on a schedule: an open loop for any client that streams.
+//!
+//! The schedule begins when the subject has read its first line: how long a program takes to start is no lateness of
+//! its answers. It may be ended some time after the last line was due, whatever it has still to do.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use dyno_room::{Ending, Outcome, Stopper};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use serde::Serialize;
+
+/// How often the pipe is looked at until the first line is read.
+const GLANCE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 200_000,
+};
+
+/// What was fed: line `i` was intended `i / rate` seconds after the start.
+#[derive(Debug, Clone, Serialize)]
+pub struct Fed {
+    /// Lines a second that were asked for.
+    pub rate_per_s: f64,
+    /// Unix time at which the first line was intended: when the subject had read it.
+    pub started_at_ns: u64,
+    /// Lines handed over.
+    pub lines: u64,
+    /// The most that a line was behind its intended time: the subject's pipe was full, or the machine was busy.
+    pub most_late_ns: u64,
+}
+
+/// A feeder about to start.
+pub struct Feeder {
+    lines: BufReader<File>,
+    pipe: File,
+    rate_per_s: f64,
+    grace: Option<Grace>,
+}
+
+/// How long after the last line was due the subject is ended.
+struct Grace {
+    time: Duration,
+    lines: u64,
+}
+
+/// Lines that are being fed.
+pub struct Feeding {
+    thread: JoinHandle<Fed>,
+    /// The subject runs as long as this is there.
+    running: Sender<()>,
+    overdue: Arc<AtomicBool>,
+}
+
+impl Feeding {
+    /// Takes note that the subject has ended; tells in its account if it was ended for being late.
+    pub fn end(self, ending: &mut Ending) -> Option<Fed> {
+        drop(self.running);
+        let fed = self.thread.join().ok();
+        if self.overdue.load(Ordering::Acquire) && ending.outcome == Outcome::Interrupted {
+            ending.outcome = Outcome::Deadline;
+            ending.reason =
+                Some("it had more to do when its time after the last line was over".to_owned());
+        }
+        fed
+    }
+}
+
+/// Ends the subject at a moment, unless it has ended before.
+struct Timer {
+    running: Receiver<()>,
+    subject: Stopper,
+    overdue: Arc<AtomicBool>,
+}
+
+impl Timer {
+    fn begin(self, left: Duration) {
+        thread::spawn(move || {
+            if self.running.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
+                self.overdue.store(true, Ordering::Release);
+                self.subject.stop();
+            }
+        });
+    }
+}
+
+impl Feeder {
+    /// Opens the file and a pipe; returns the end that the subject reads.
+    ///
+    /// With a `grace` the subject is ended so long after the last line was due.
+    pub fn new(path: &Path, rate_per_s: f64, grace: Option<Duration>) -> Result<(Self, OwnedFd)> {
+        let open = || File::open(path).with_context(|| format!("--stdin {}", path.display()));
+        let file = open()?;
+        let grace = match grace {
+            Some(time) => Some(Grace {
+                time,
+                lines: count_lines(open()?).context("--stdin")?,
+            }),
+            None => None,
+        };
+        let (read, write) =
+            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).context("making a pipe")?;
+        Ok((
+            Self {
+                lines: BufReader::new(file),
+                pipe: File::from(write),
+                rate_per_s,
+                grace,
+            },
+            read,
+        ))
+    }
+
+    /// Feeds from now on; ends with the file, or when the subject reads no more.
+    pub fn start(self, subject: Stopper) -> Feeding {
+        let (running, ended) = mpsc::channel();
+        let overdue = Arc::new(AtomicBool::new(false));
+        let timer = Timer {
+            running: ended,
+            subject,
+            overdue: Arc::clone(&overdue),
+        };
+        Feeding {
+            thread: thread::spawn(move || self.feed(Some(timer))),
+            running,
+            overdue,
+        }
+    }
+
+    fn feed(mut self, timer: Option<Timer>) -> Fed {
+        let mut line = Vec::new();
+        let begun = self.read_into(&mut line)
+            && self.pipe.write_all(&line).is_ok()
+            && self.first_line_is_read();
+        let start = Instant::now();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let mut fed = Fed {
+            rate_per_s: self.rate_per_s,
+            started_at_ns: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),
+            lines: u64::from(begun),
+            most_late_ns: 0,
+        };
+        if let (true, Some(timer), Some(grace)) = (begun, timer, &self.grace) {
+            timer.begin(self.due(grace.lines) + grace.time);
+        }
+        while begun && self.read_into(&mut line) {
+            let intended = start + self.due(fed.lines);
+            thread::sleep(intended.saturating_duration_since(Instant::now()));
+            if self.pipe.write_all(&line).is_err() {
+                break;
+            }
+            let late = u64::try_from(intended.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            fed.most_late_ns = fed.most_late_ns.max(late);
+            fed.lines += 1;
+        }
+        fed
+    }
+
+    /// How long after the start a line is due.
+    fn due(&self, line: u64) -> Duration {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "line numbers are far below 2^53"
+        )]
+        Duration::from_secs_f64(line as f64 / self.rate_per_s)
+    }
+
+    /// Reads the next line; false at the end of the file.
+    fn read_into(&mut self, line: &mut Vec<u8>) -> bool {
+        line.clear();
+        self.lines
+            .read_until(b'\n', line)
+            .is_ok_and(|bytes| bytes > 0)
+    }
+
+    /// Waits until the pipe is empty; false when its reader is gone.
+    fn first_line_is_read(&self) -> bool {
+        loop {
+            if rustix::io::ioctl_fionread(&self.pipe).is_ok_and(|unread| unread == 0) {
+                return true;
+            }
+            // Nothing is asked for: the kernel tells of a reader that is gone in any case.
+            let mut pipe = [PollFd::new(&self.pipe, PollFlags::empty())];
+            if poll(&mut pipe, Some(&GLANCE)).is_err() || !pipe[0].revents().is_empty() {
+                return false;
+            }
+        }
+    }
+}
+
+fn count_lines(file: File) -> std::io::Result<u64> {
+    let mut lines = BufReader::new(file);
+    let mut count = 0;
+    while lines.skip_until(b'\n')? > 0 {
+        count += 1;
+    }
+    Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use rustix::fd::AsRawFd;
+    use rustix::fs::MemfdFlags;
+
+    use super::*;
+
+    fn feeder(lines: &str, rate_per_s: f64) -> (Feeder, OwnedFd) {
+        let file = rustix::fs::memfd_create("lines", MemfdFlags::CLOEXEC).unwrap();
+        File::from(file.try_clone().unwrap())
+            .write_all(lines.as_bytes())
+            .unwrap();
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        Feeder::new(Path::new(&path), rate_per_s, None).unwrap()
+    }
+
+    #[test]
+    fn the_schedule_begins_when_the_first_line_is_read() {
+        let (feeder, read) = feeder("1\n2\n3\n", 1000.0);
+        let feeding = thread::spawn(move || feeder.feed(None));
+        thread::sleep(Duration::from_millis(50));
+        let mut pipe = File::from(read);
+        let before = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let mut first = [0; 2];
+        // Had the schedule begun before, all of it would have been written by now.
+        assert_eq!(rustix::io::ioctl_fionread(&pipe).unwrap(), 2);
+        pipe.read_exact(&mut first).unwrap();
+        let mut rest = String::new();
+        pipe.read_to_string(&mut rest).unwrap();
+        assert_eq!((&first, rest.as_str()), (b"1\n", "2\n3\n"));
+        let fed = feeding.join().unwrap();
+        assert_eq!(fed.lines, 3);
+        assert!(u128::from(fed.started_at_ns) >= before.as_nanos());
+    }
+
+    #[test]
+    fn a_subject_that_never_reads_ends_the_feeding_when_it_ends() {
+        let (feeder, read) = feeder("1\n2\n", 1000.0);
+        let feeding = thread::spawn(move || feeder.feed(None));
+        thread::sleep(Duration::from_millis(20));
+        drop(read);
+        assert_eq!(feeding.join().unwrap().lines, 0);
+    }
+
+    #[test]
+    fn lines_are_counted_with_and_without_an_end() {
+        for (text, count) in [("", 0), ("a\n", 1), ("a\nb", 2), ("\n\n", 2)] {
+            let file = rustix::fs::memfd_create("lines", MemfdFlags::CLOEXEC).unwrap();
+            let mut file = File::from(file);
+            file.write_all(text.as_bytes()).unwrap();
+            std::io::Seek::rewind(&mut file).unwrap();
+            assert_eq!(count_lines(file).unwrap(), count, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_empty_file_feeds_nothing() {
+        let (feeder, _read) = feeder("", 1.0);
+        assert_eq!(feeder.feed(None).lines, 0);
+    }
+}

@@ -1,0 +1,229 @@
+//! What the parser of options refuses, in one line like every other mistake.
+
+use std::error::Error as _;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+
+use crate::complaint::{USAGE, complain, is_typed};
+
+/// Reads what was typed; gives the status to end with where it cannot be read.
+pub fn parsed<P: Parser>() -> Result<P, ExitCode> {
+    P::try_parse().map_err(|error| {
+        let verb = std::env::args_os().nth(1);
+        let Some(line) = line(&error, &verb.unwrap_or_default()) else {
+            // Help and version are no mistakes.
+            error.exit()
+        };
+        complain(line);
+        ExitCode::from(USAGE)
+    })
+}
+
+/// What is wrong, and where it stands how it is written; nothing when help or the version was asked for.
+fn line(error: &Error, verb: &OsString) -> Option<String> {
+    let verb = verb.to_string_lossy();
+    let said = match error.kind() {
+        ErrorKind::DisplayHelp
+        | ErrorKind::DisplayVersion
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => return None,
+        ErrorKind::ValueValidation => refused_value(error),
+        ErrorKind::InvalidValue => unknown_value(error),
+        ErrorKind::UnknownArgument => unknown_argument(error, &verb),
+        ErrorKind::MissingRequiredArgument => missing(error, &verb),
+        ErrorKind::ArgumentConflict => format!(
+            "{}: cannot be given beside {}",
+            named(error, ContextKind::InvalidArg),
+            named(error, ContextKind::PriorArg)
+        ),
+        _ => first_line(error),
+    };
+    // Who typed none of its options cannot read about them either.
+    let more = if !is_typed() {
+        String::new()
+    } else if said.ends_with('?') {
+        format!(" See: httpdyno {verb} -h")
+    } else {
+        format!("; see: httpdyno {verb} -h")
+    };
+    Some(said + &more)
+}
+
+fn refused_value(error: &Error) -> String {
+    let name = named(error, ContextKind::InvalidArg);
+    let value = text(error, ContextKind::InvalidValue);
+    let reason = error.source().map(ToString::to_string).unwrap_or_default();
+    if reason.contains(&value) {
+        format!("{name}: {reason}")
+    } else if reason.starts_with("invalid digit") {
+        format!("{name}: {value:?} is no whole number")
+    } else {
+        format!("{name}: {value:?}: {reason}")
+    }
+}
+
+fn unknown_value(error: &Error) -> String {
+    let name = named(error, ContextKind::InvalidArg);
+    let value = text(error, ContextKind::InvalidValue);
+    if value.is_empty() {
+        return format!("{name}: its value is missing");
+    }
+    let known = text(error, ContextKind::ValidValue);
+    format!("{name}: {value:?} is not known; known are: {known}")
+}
+
+fn unknown_argument(error: &Error, verb: &str) -> String {
+    let typed = text(error, ContextKind::InvalidArg);
+    if !typed.starts_with('-') && verb == "fetch" {
+        return format!("fetch reads URLs from standard input: echo {typed} | httpdyno fetch");
+    }
+    if !typed.starts_with('-') {
+        return format!("{typed}: more than it takes");
+    }
+    let meant = text(error, ContextKind::SuggestedArg);
+    if meant.is_empty() {
+        format!("{typed}: there is no such option")
+    } else {
+        format!("{typed}: there is no such option; did you mean {meant}?")
+    }
+}
+
+fn missing(error: &Error, verb: &str) -> String {
+    match verb {
+        "room" => "room: name the command: httpdyno room -- curl https://example.org/".to_owned(),
+        "link" => "link: name a link, such as 4g,loss=1%, or ask for --presets".to_owned(),
+        _ => format!("{} is missing", named(error, ContextKind::InvalidArg)),
+    }
+}
+
+fn first_line(error: &Error) -> String {
+    let whole = error.to_string();
+    let first = whole.lines().next().unwrap_or_default();
+    first.strip_prefix("error: ").unwrap_or(first).to_owned()
+}
+
+/// An option without what stands for its value: `--rate <RATE>` is `--rate`.
+fn named(error: &Error, kind: ContextKind) -> String {
+    let whole = text(error, kind);
+    let options = whole.split(", ").map(|one| {
+        let name = one.split(' ').next().unwrap_or(one);
+        name.trim_matches(|letter| "<>[].".contains(letter))
+    });
+    options.collect::<Vec<_>>().join(", ")
+}
+
+fn text(error: &Error, kind: ContextKind) -> String {
+    match error.get(kind) {
+        Some(ContextValue::String(one)) => one.clone(),
+        Some(ContextValue::Strings(several)) => several.join(", "),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::Arguments;
+
+    fn said(words: &[&str]) -> String {
+        let typed = ["httpdyno-engine"].iter().chain(words);
+        let error = Arguments::try_parse_from(typed).unwrap_err();
+        line(&error, &OsString::from(words[0])).unwrap()
+    }
+
+    #[test]
+    fn every_mistake_is_one_line_that_names_the_option() {
+        let room = "room: name the command: httpdyno room -- curl https://example.org/";
+        let cases: [(&[&str], &str); 12] = [
+            (&["room"], room),
+            (&["room", "--web", "plain"], room),
+            (
+                &["room", "--sed", "1", "--", "true"],
+                "--sed: there is no such option; did you mean --seed?",
+            ),
+            (
+                &["room", "--seed", "x", "--", "true"],
+                "--seed: \"x\" is no whole number",
+            ),
+            (&["room", "--seed"], "--seed: its value is missing"),
+            (
+                &["room", "--link-check", "x", "--", "true"],
+                "--link-check: \"x\" is not known; known are: on, off",
+            ),
+            (
+                &["fetch", "http://example.org/"],
+                "fetch reads URLs from standard input: echo http://example.org/ | httpdyno fetch",
+            ),
+            (
+                &["fetch", "--nothing"],
+                "--nothing: there is no such option",
+            ),
+            (&["origin", "plain"], "plain: more than it takes"),
+            (
+                &["link"],
+                "link: name a link, such as 4g,loss=1%, or ask for --presets",
+            ),
+            (
+                &["link", "--presets", "4g"],
+                "--presets: cannot be given beside SPEC",
+            ),
+            (
+                &["load", "--body", "a", "--body-file", "b", "http://a/"],
+                "--body: cannot be given beside --body-file",
+            ),
+        ];
+        for (words, expected) in cases {
+            assert_eq!(said(words), expected, "{words:?}");
+        }
+        // The parsers of values speak for themselves.
+        let rate = said(&["load", "--rate", "x", "http://a/"]);
+        assert!(rate.starts_with("--rate: \"x\" is no rate"), "{rate}");
+    }
+
+    #[test]
+    fn help_is_no_mistake() {
+        let error = Arguments::try_parse_from(["httpdyno-engine", "room", "--help"]).unwrap_err();
+        assert_eq!(line(&error, &OsString::from("room")), None);
+    }
+
+    /// The words of the one command of httpdyno in an example: no pipe, no redirection, no comment.
+    fn typed(example: &str) -> Vec<String> {
+        let without = example.trim().split("   ").next().unwrap();
+        let command = without
+            .split(" | ")
+            .find(|part| part.starts_with("httpdyno"))
+            .unwrap();
+        let command = command.split(['<', '>']).next().unwrap();
+        shlex::split(command).unwrap()
+    }
+
+    #[test]
+    fn the_examples_of_the_help_can_be_typed() {
+        let engine = Arguments::command();
+        for verb in ["room", "origin", "fetch", "link"] {
+            let help = engine
+                .find_subcommand(verb)
+                .unwrap()
+                .get_after_help()
+                .unwrap()
+                .to_string();
+            let (_, examples) = help.split_once("Examples\n").unwrap();
+            let lines: Vec<_> = examples
+                .lines()
+                .take_while(|line| line.starts_with("  "))
+                .collect();
+            assert!(lines.len() >= 3, "{verb}");
+            for example in lines {
+                let words = typed(example);
+                assert_eq!(words[1], verb, "{example}");
+                if let Err(refused) = Arguments::try_parse_from(&words) {
+                    panic!("{example}: {refused}");
+                }
+            }
+        }
+    }
+}

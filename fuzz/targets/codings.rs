@@ -1,0 +1,75 @@
+//! Coded contents: any cut decodes alike, and a bomb ends at the bound.
+#![no_main]
+
+use dyno_load::transport;
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../../crates/dyno-load/src/fetch/coding/mod.rs"]
+#[expect(
+    dead_code,
+    reason = "what is offered to servers is of no interest here"
+)]
+mod coding;
+
+use coding::{Decoding, DecodingBuffers, Sink};
+use transport::Failure;
+
+const MOST_BYTES: usize = 1 << 20;
+/// What is decoded at a time.
+const PIECE_BYTES: usize = 64 << 10;
+const NAMES: [&str; 8] = [
+    "gzip",
+    "deflate",
+    "br",
+    "zstd",
+    "gzip, br",
+    "zstd, gzip",
+    "x-gzip, deflate",
+    "identity",
+];
+
+fuzz_target!(|input: (u8, u8, &[u8])| {
+    let (name, stride, wire) = input;
+    let name = NAMES[usize::from(name) % NAMES.len()];
+    let whole = decoded(name, wire, wire.len().max(1));
+    let cut = decoded(name, wire, usize::from(stride).max(1));
+    // Which error is found first may depend on the cut; whether there is content may not. But libzstd holds an empty frame to the
+    // length that it claims only where it has the whole frame at once.
+    let (Ok(whole), Ok(cut)) = (&whole, &cut) else {
+        assert!(
+            name.contains("zstd") || whole.is_err() == cut.is_err(),
+            "{name}"
+        );
+        return;
+    };
+    assert!(whole == cut, "{name}: {} {}", whole.len(), cut.len());
+});
+
+fn decoded(name: &str, wire: &[u8], stride: usize) -> Result<Vec<u8>, Failure> {
+    let mut decoding =
+        Decoding::new([name.as_bytes()].into_iter()).expect("a coding that is offered");
+    assert_eq!(decoding.is_identity(), name == "identity");
+    let (mut room, mut bounded) = (DecodingBuffers::default(), Bounded::default());
+    for piece in wire.chunks(stride) {
+        let taken = decoding.take(piece, &mut room, &mut bounded);
+        assert!(bounded.content.len() <= MOST_BYTES + PIECE_BYTES);
+        taken?;
+    }
+    decoding.end()?;
+    Ok(bounded.content)
+}
+
+#[derive(Default)]
+struct Bounded {
+    content: Vec<u8>,
+}
+
+impl Sink for Bounded {
+    fn take(&mut self, piece: &[u8]) -> Result<(), Failure> {
+        self.content.extend_from_slice(piece);
+        if self.content.len() > MOST_BYTES {
+            return Err(Failure::ContentTooLong);
+        }
+        Ok(())
+    }
+}

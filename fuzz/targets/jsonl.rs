@@ -1,0 +1,75 @@
+//! Files of requests: read or refused at a line that is there, read back when written, and prepared or refused for sending.
+#![no_main]
+
+use dyno_load::load::{
+    Requests, Shape,
+    jsonl::{Described, lines},
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: (bool, &[u8])| {
+    let (http2, bytes) = input;
+    let described = match lines(bytes) {
+        Ok(described) => described,
+        Err(error) => {
+            assert!((1..=bytes.split(|byte| *byte == b'\n').count()).contains(&error.line));
+            assert!(!error.to_string().contains('\n'), "{error}");
+            return;
+        }
+    };
+    let written: Vec<u8> = described.iter().flat_map(written).collect();
+    assert_eq!(lines(&written).as_ref(), Ok(&described));
+
+    let shape = Shape {
+        method: None,
+        headers: Vec::new(),
+        body: None,
+        keepalive: true,
+        http2,
+    };
+    let count = described.len();
+    match Requests::new(described, &shape) {
+        Ok(requests) => {
+            assert_eq!(requests.len(), count);
+            assert!((1..=count).contains(&requests.servers().len()));
+        }
+        Err((place, _)) => assert!(place < count || count == 0),
+    }
+});
+
+/// The line of a request, with the content in the one way that holds any bytes as they are: as text where it is text.
+fn written(described: &Described) -> Vec<u8> {
+    let mut value = serde_json::json!({"url": described.url, "headers": described.headers});
+    if let Some(method) = &described.method {
+        value["method"] = method.as_str().into();
+    }
+    match described.body.as_deref().map(std::str::from_utf8) {
+        Some(Ok(text)) => value["body"] = text.into(),
+        Some(Err(_)) => value["body_base64"] = base64(described.body.as_deref().unwrap()).into(),
+        None => {}
+    }
+    let mut line = value.to_string().into_bytes();
+    line.push(b'\n');
+    line
+}
+
+/// Base64 as RFC 4648 has it: a second opinion on what the reader decodes.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let bits = group
+            .iter()
+            .fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte))
+            << (8 * (3 - group.len()));
+        for digit in 0..4 {
+            let value = DIGITS[(bits >> (18 - 6 * digit) & 63) as usize];
+            text.push(if digit <= group.len() {
+                char::from(value)
+            } else {
+                '='
+            });
+        }
+    }
+    text
+}

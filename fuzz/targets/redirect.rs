@@ -1,0 +1,34 @@
+//! Where an answer sends to: a URL that can be fetched, or one of two refusals.
+#![no_main]
+
+use dyno_load::transport;
+use libfuzzer_sys::fuzz_target;
+use url::Url;
+
+#[path = "../../crates/dyno-load/src/fetch/redirect.rs"]
+mod redirect;
+
+use transport::Failure;
+
+fuzz_target!(|location: &[u8]| {
+    assert!(redirect::is_redirect(301));
+    let at = Url::parse("https://a.test:8443/b/c?d#e").expect("a URL");
+    match redirect::resolve(&at, location) {
+        Ok(next) => {
+            assert!(matches!(next.scheme(), "http" | "https"));
+            assert!(next.host_str().is_some_and(|host| !host.is_empty()));
+            assert!(next.fragment().is_some());
+            // What goes into a request line.
+            assert!(
+                next.as_str().bytes().all(|byte| byte.is_ascii_graphic()),
+                "{next}"
+            );
+        }
+        Err(failure) => {
+            assert!(matches!(
+                failure,
+                Failure::InvalidRedirect | Failure::UnsupportedScheme
+            ));
+        }
+    }
+});

@@ -1,0 +1,166 @@
+"""From the options of ``capacity`` as they are typed to the experiment that they describe."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from httpdyno.cli.against import settled
+from httpdyno.errors import InvalidValue, UsageError
+from httpdyno.experiments.capacity.axes import Axes
+from httpdyno.experiments.capacity.capacity import Capacity
+from httpdyno.experiments.capacity.presets import DEFAULT_SUBJECTS, CapacityPreset, find_capacity_preset
+from httpdyno.experiments.capacity.quantity import CONCURRENCY, DELAY, LINK_RATE, QUEUE, ROUND_TRIP, SIZE
+from httpdyno.experiments.capacity.timing import DEFAULT_DURATION_S
+from httpdyno.judge.capacity.objective import DEFAULT_OBJECTIVE
+from httpdyno.lab.engine import Engine
+from httpdyno.model import Link, Loop, Subject, SubjectKind, optional_size_bytes, parse_duration_ns, parse_loop
+from httpdyno.published import parse_scale
+from httpdyno.subjects.catalogue import Catalogue
+from httpdyno.subjects.template import loops_of
+
+__all__ = ["CapacityOptions", "choose_subjects", "make_capacity"]
+
+_QUICK_DURATION_S = 1.0
+_TIMEOUT_S = 10.0
+_WEB = "plain"
+_LOOPS = {Loop.OPEN: "an open loop, on a schedule", Loop.CLOSED: "a closed loop"}
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityOptions:
+    """The options as they were typed; None: not given."""
+
+    rps: float | None
+    slo: str | None
+    size: str | None
+    delay: str | None
+    rtt: str | None
+    link_rate: str | None
+    queue: str | None
+    loss: str | None
+    concurrency: str | None
+    loop: str | None
+    duration: str | None
+    timeout: str | None
+    memory: str | None
+    seed: int | None
+    repeat: int
+    quick: bool
+    preset: str | None
+    scale: str | None
+    as_labelled: bool
+    frontier: bool = False
+    against: str | None = None
+    link_seed: int = 1
+
+
+def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: str | None) -> tuple[Subject, ...]:
+    """Give the clients and tools that are named; of a preset, those that it asks about.
+
+    Raises
+    ------
+    UsageError
+        If nobody is named, or a server is.
+    UnknownName
+        If there is no such subject.
+    InvalidSubject
+        If one of them could not be read.
+    """
+    if not names and preset is None:
+        raise UsageError("capacity: name the SUBJECT whose capacity is asked for, such as go-net-http")
+    subjects = catalogue.select(names or DEFAULT_SUBJECTS)
+    for subject in subjects:
+        if subject.kind is SubjectKind.SERVER:
+            raise UsageError(
+                f"{subject.id} is a server; capacity asks clients and load tools, see: httpdyno subjects list"
+            )
+    return subjects
+
+
+def make_capacity(options: CapacityOptions, subjects: Sequence[Subject], engine: Engine) -> Capacity:
+    """Make the experiment that the options describe; the engine says which seed its web has of its own.
+
+    Raises
+    ------
+    InvalidValue
+        If one of them cannot be read; the message names it.
+    UnknownName
+        If there is no such preset.
+    UsageError
+        If two of them contradict each other, a tool cannot send in this way, or another machine plays another web.
+    """
+    preset = _preset(options)
+    axes = _axes(options, preset)
+    for tool in subjects:
+        if tool.kind is SubjectKind.TOOL and axes.loop not in loops_of(tool):
+            raise UsageError(f"{tool.id} cannot send in {_LOOPS[axes.loop]}; give the other --loop, or leave it out")
+    there = None if options.against is None else settled(options.against, engine, web=_WEB, seed=options.seed)
+    web = engine.web(_WEB, seed=there.seed if there else options.seed)
+    timeout_s = preset.timeout_s if preset else _TIMEOUT_S
+    duration_s = _QUICK_DURATION_S if options.quick else DEFAULT_DURATION_S
+    return Capacity(
+        axes,
+        objective=DEFAULT_OBJECTIVE if options.slo is None else options.slo,
+        duration_s=_seconds(options.duration, "--duration", duration_s),
+        timeout_s=_seconds(options.timeout, "--timeout", timeout_s),
+        web=_WEB,
+        seed=web.seed,
+        web_digest=web.digest,
+        memory_bytes=optional_size_bytes(options.memory, name="--memory"),
+        repeat=options.repeat,
+        quick=options.quick,
+        preset=options.preset,
+        scale=options.scale if options.preset else None,
+        as_labelled=options.as_labelled,
+        frontier=options.frontier,
+        link_seed=options.link_seed,
+        against=there.url if there else None,
+    )
+
+
+def _preset(options: CapacityOptions) -> CapacityPreset | None:
+    if options.preset is not None:
+        return find_capacity_preset(options.preset)
+    for option, given in (("--scale", options.scale is not None), ("--as-labelled", options.as_labelled)):
+        if given:
+            raise UsageError(f"{option}: only a published grid has it; give a --preset, too")
+    return None
+
+
+def _axes(options: CapacityOptions, preset: CapacityPreset | None) -> Axes:
+    """Give the grid of the preset, or the usual one, with the axes that were given instead of its own."""
+    if preset is None:
+        axes = Axes()
+    else:
+        share = Fraction(1) if options.scale is None else parse_scale(options.scale)
+        axes = preset.axes(share, as_labelled=options.as_labelled)
+    given: dict[str, object] = {
+        field: quantity.values(text)
+        for field, quantity, text in (
+            ("sizes_bytes", SIZE, options.size),
+            ("delays_ns", DELAY, options.delay),
+            ("round_trips_ns", ROUND_TRIP, options.rtt),
+            ("rates_bits_per_s", LINK_RATE, options.link_rate),
+            ("queues_ns", QUEUE, options.queue),
+            ("concurrencies", CONCURRENCY, options.concurrency),
+        )
+        if text is not None
+    }
+    if options.rps is not None:
+        given["rps"] = options.rps
+    if options.loss is not None:
+        given["loss"] = _loss(options.loss)
+    if options.loop is not None:
+        given["loop"] = parse_loop(options.loop, name="--loop")
+    return replace(axes, **given)  # type: ignore[arg-type]  # each is of the type of its field
+
+
+def _loss(text: str) -> float:
+    try:
+        return Link.parse(f"loss={text}").down.loss
+    except InvalidValue as error:
+        raise InvalidValue(f"--loss: {text[:60]!r} is not understood; write it like 0.1%") from error
+
+
+def _seconds(text: str | None, name: str, default: float) -> float:
+    return default if text is None else parse_duration_ns(text, name=name) / 1e9

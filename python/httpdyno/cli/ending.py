@@ -1,0 +1,53 @@
+"""What becomes of the errors of a command: one line on stderr, and the exit code."""
+
+from __future__ import annotations
+
+import sys
+
+from httpdyno.errors import HttpdynoError, Interrupted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from typer import Typer
+
+__all__ = ["exit_code_of", "exit_code_of_typer"]
+
+
+def exit_code_of(command: Callable[[], object]) -> int:
+    """Run a command; return its exit code.
+
+    0 done, 1 a check or threshold failed, 2 usage, 3 nothing could be measured, 130 interrupted.
+    """
+    try:
+        ended = command()
+    except HttpdynoError as error:
+        from httpdyno.cli.terminal import tell  # heavy: only who fails pays for it
+
+        tell(error.line)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return Interrupted.exit_code
+    except RuntimeError as way_out:
+        # Typer's own way out. Who has not imported it, as `load` before it has sent, cannot have taken it.
+        typer = sys.modules.get("typer")
+        if typer is None or not isinstance(way_out, typer.Exit):
+            raise
+        return int(way_out.exit_code)
+    return ended if isinstance(ended, int) else 0
+
+
+def exit_code_of_typer(app: Typer, prog_name: str, words: Sequence[str]) -> int:
+    """Run the command that Typer reads from words; return its exit code, with errors of usage in one line, too."""
+    from typer._click.exceptions import ClickException
+
+    from httpdyno.cli.terminal import tell
+    from httpdyno.cli.usage import usage_line
+
+    try:
+        return exit_code_of(lambda: app(prog_name=prog_name, args=list(words), standalone_mode=False))
+    except ClickException as error:
+        if line := usage_line(error, [*prog_name.split(), *words]):
+            tell(line)
+        return error.exit_code

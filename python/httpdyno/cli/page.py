@@ -1,0 +1,69 @@
+"""Writes the page of a run: one HTML file that needs no network."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from httpdyno.cli.terminal import tell
+from httpdyno.errors import HttpdynoError
+
+if TYPE_CHECKING:
+    from httpdyno.model import Report
+    from httpdyno.store import Run
+
+__all__ = ["leave_page", "report_of", "write_page", "write_report"]
+
+
+def leave_page(folder: Path) -> None:
+    """Write the page of a run that has ended, and say where it is; that it cannot be is no failure of measuring."""
+    try:
+        tell(f"report: {write_report(folder)}")
+    except HttpdynoError as error:
+        tell(error.line)
+
+
+def write_report(folder: Path) -> Path:
+    """Write the page of a run into its folder; give its path.
+
+    Raises
+    ------
+    UnreadableRun
+        If the run is damaged, or of an experiment that this version does not know.
+    StorageFailed
+        If the folder cannot be written.
+    """
+    from httpdyno.store import open_run
+    from httpdyno.store.layout import REPORT
+
+    return write_page(report_of(open_run(folder)), folder / REPORT)
+
+
+def report_of(run: "Run") -> "Report":
+    """Say what a run says.
+
+    Raises
+    ------
+    UnreadableRun
+        If the run is damaged, or of an experiment that this version does not know.
+    """
+    from httpdyno.experiments.registry import definition_of
+    from httpdyno.experiments.report import build_report
+
+    return build_report(run, definition_of(run.manifest.experiment))
+
+
+def write_page(told: "Report", path: Path) -> Path:
+    """Write the page of a report; give its path.
+
+    Raises
+    ------
+    StorageFailed
+        If it cannot be written.
+    """
+    from httpdyno.report.html.page import page
+    from httpdyno.storage import storage_errors
+    from httpdyno.store.files import write_whole
+
+    text = page(told).encode()
+    with storage_errors(f"{path}: the report cannot be written", folder=path.parent, cure="name another: --html FILE"):
+        write_whole(path, lambda file: file.write(text))
+    return path

@@ -1,0 +1,87 @@
+"""``--resume``: goes on with a run that is named, and refuses what would contradict it."""
+
+import shlex
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import typer
+
+from httpdyno.cli.live import LiveOptions, confirm, require_answer
+from httpdyno.cli.session import make_place, traffic_of
+from httpdyno.errors import NotResumable, UsageError
+from httpdyno.experiments.crawl import Crawl
+from httpdyno.experiments.pending import PendingRun
+from httpdyno.experiments.registry import RESUMABLE, definition_of
+from httpdyno.experiments.resume import Resumed, resume_run
+from httpdyno.lab.interruption import Interruption
+from httpdyno.store import find_run, read_manifest
+
+__all__ = ["refuse_beside_resume", "resume_named"]
+
+
+@contextmanager
+def resume_named(
+    name: str, runs: Path, interruption: Interruption, live: LiveOptions, *, verb: str
+) -> Iterator[PendingRun]:
+    """Go on with a run that a user has named; standard input may be its lock.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such run.
+    UsageError
+        If it cannot be continued, or is a run of another verb; the message says why.
+    Interrupted
+        At a signal while its list is read.
+    """
+    folder = find_run(name, runs)
+    if (experiment := definition_of(read_manifest(folder).experiment).name) != verb:
+        if experiment not in RESUMABLE:
+            raise NotResumable(f"{folder} is a run of {experiment}, which cannot be continued; begin a new one")
+        again = f"httpdyno {experiment} --resume {shlex.quote(str(folder))}"
+        raise UsageError(f"{folder} is a run of {experiment}; go on with: {again}")
+    with interruption.at_once("the run was being reopened"):
+        resumed = resume_run(folder, make_place(None, runs), inherited=0)
+    with resumed.urls or nullcontext(), resumed.run:
+        _agree_again(resumed, live, interruption)
+        yield resumed.run
+
+
+def _agree_again(resumed: Resumed, live: LiveOptions, interruption: Interruption) -> None:
+    """Ask before the rest of a run goes to the real internet, unless the process that handed it over has asked."""
+    run = resumed.run
+    if not run.live or run.manifest is None or (run.writer and run.writer.lock.inherited):
+        return
+    require_answer(live)
+    assert isinstance(run.experiment, Crawl), "only a crawl asks the real internet"
+    assert resumed.urls is not None, "a crawl has a list"
+    confirm(
+        traffic_of(run.experiment, resumed.urls, run.manifest.trials_planned - len(run.finished)), live, interruption
+    )
+
+
+def refuse_beside_resume(context: typer.Context, allowed: Collection[str]) -> None:
+    """Refuse what was typed beside ``--resume`` and would contradict what the run was begun with.
+
+    Environment variables do not count: they may stand there for other commands.
+
+    Parameters
+    ----------
+    context : typer.Context
+        Of the verb.
+    allowed : collection of str
+        Parameters that say nothing of what is measured.
+
+    Raises
+    ------
+    UsageError
+        If there is such an option, or a subject is named.
+    """
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name not in allowed and source is not None and source.name == "COMMANDLINE":
+            option = parameter.opts[0] if parameter.opts[0].startswith("-") else "a SUBJECT"
+            raise UsageError(
+                f"--resume: {option} cannot be given beside it: a run goes on as it was begun; leave it out"
+            )

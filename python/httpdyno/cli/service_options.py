@@ -1,0 +1,216 @@
+"""From the options of ``service`` as they are typed to the experiment that they describe."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from httpdyno.errors import InvalidValue, UsageError
+from httpdyno.experiments.capacity.value_list import parse_values
+from httpdyno.experiments.service.axes import OWN_GENERATOR, UNLIMITED, Axes
+from httpdyno.experiments.service.presets import ALSO_NAMED, SENT_S, THREADS_OF, find_service_preset, preset_axes
+from httpdyno.experiments.service.service import USUAL_REPEAT, Service
+from httpdyno.model import Endpoint, Loop, Subject, SubjectKind, optional_size_bytes, parse_duration_ns, parse_loop
+from httpdyno.subjects.catalogue import Catalogue
+
+__all__ = ["Selected", "ServiceOptions", "choose_servers", "make_service"]
+
+_MOST: Final = 10_000
+_ALL: Final = "all"
+_SEARCH_FROM: Final = 20
+_DIGITS: Final = 9
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceOptions:
+    """The options as they were typed; None: not given."""
+
+    connections: str | None = None
+    loop: str | None = None
+    rate: float | None = None
+    threads: str | None = None
+    server_cpus: str | None = None
+    cpus: str | None = None
+    workers: int | None = None
+    endpoint: str | None = None
+    workloads_ms: str | None = None
+    timeout_ms: int | None = None
+    generator: str | None = None
+    search: bool = False
+    most: int | None = None
+    duration: str | None = None
+    link: str = "direct"
+    link_seed: int = 1
+    memory: str | None = None
+    repeat: int | None = None
+    quick: bool = False
+    preset: str | None = None
+    seed: int | None = None
+    available: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
+    """How many CPUs this process may use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """Who serves, and who sends."""
+
+    servers: tuple[Subject, ...]
+    generator: Subject | None = None
+    """Another tool than our own."""
+
+
+def choose_servers(catalogue: Catalogue, names: Sequence[str] | None, options: ServiceOptions) -> Selected:
+    """Give the servers that are named; else those of the preset, else all that have the endpoint.
+
+    Raises
+    ------
+    UsageError
+        If there is no server, a client or a tool is named as one, one has no such endpoint, or the generator is none.
+    UnknownName
+        If there is no such subject or preset.
+    InvalidSubject
+        If one of them could not be read.
+    """
+    endpoint = _endpoint(options.endpoint)
+    if names:
+        servers = catalogue.select(names, SubjectKind.SERVER)
+    elif options.preset is not None:
+        preset = find_service_preset(options.preset)
+        servers = catalogue.select(dict.fromkeys((*preset.subjects, *ALSO_NAMED)))
+    else:
+        servers = tuple(one for one in catalogue.of_kind(SubjectKind.SERVER) if _has(one, endpoint))
+    if not servers:
+        raise UsageError(f"there is no server with {endpoint} here; name a folder that has one with --subjects DIR")
+    for server in servers:
+        if server.kind is not SubjectKind.SERVER:
+            raise UsageError(f"{server.id} is a {server.kind}: service asks servers, such as rust-axum")
+        if not server.unavailable and not _has(server, endpoint):
+            others = " or ".join(server.capabilities.endpoints) or "nothing"
+            raise UsageError(
+                f"{server.id} has no {endpoint}, only {others}; choose another --endpoint, or leave it out"
+            )
+    return Selected(servers, _generator(catalogue, options.generator, endpoint))
+
+
+def _has(server: Subject, endpoint: Endpoint) -> bool:
+    return endpoint.value in server.capabilities.endpoints
+
+
+def _generator(catalogue: Catalogue, name: str | None, endpoint: Endpoint) -> Subject | None:
+    if name is None or name == OWN_GENERATOR:
+        return None
+    (tool,) = catalogue.select([name], SubjectKind.TOOL)
+    if tool.kind is not SubjectKind.TOOL:
+        raise UsageError(f"--generator {name}: it is a {tool.kind}; name a load tool such as rewrk, or {OWN_GENERATOR}")
+    if endpoint is Endpoint.WORKLOADS and not tool.content_argv:
+        able = [one.id for one in catalogue.of_kind(SubjectKind.TOOL) if one.content_argv]
+        can = ", ".join([OWN_GENERATOR, *able])
+        raise UsageError(f"--generator {name}: it cannot send content, which a request needs; {can} can")
+    return tool
+
+
+def make_service(options: ServiceOptions, selected: Selected) -> Service:
+    """Make the experiment that the options describe.
+
+    Raises
+    ------
+    InvalidValue
+        If one of them cannot be read, or cannot be; the message names it.
+    UnknownName
+        If there is no such preset.
+    UsageError
+        If two of them contradict each other.
+    """
+    preset = None if options.preset is None else find_service_preset(options.preset)
+    if options.search and preset is not None:
+        raise UsageError("--search: a preset has its own numbers of connections; leave one of the two out")
+    if options.server_cpus is not None and options.cpus is not None:
+        raise UsageError("--cpus: --server-cpus chooses the CPUs of each point; leave one of the two out")
+    if options.most is not None and not options.search:
+        raise UsageError("--most-connections: only a search goes on until a server breaks; give --search, too")
+    axes = _axes(options, Axes() if preset is None else preset_axes(preset), selected.generator)
+    if preset is not None and len(axes.cpus) > 1:
+        raise UsageError("--server-cpus: the published form has a row for each server; give one number beside --preset")
+    duration_s = None if options.duration is None else parse_duration_ns(options.duration, name="--duration") / 1e9
+    whole = preset is not None and not options.quick and duration_s is None
+    return Service(
+        axes,
+        duration_s=duration_s,
+        send_s=SENT_S if whole else None,
+        memory_bytes=optional_size_bytes(options.memory, name="--memory"),
+        link=options.link,
+        link_seed=options.link_seed,
+        repeat=options.repeat or (1 if options.quick else USUAL_REPEAT),
+        quick=options.quick,
+        preset=options.preset,
+        search=options.search,
+        most_connections=_MOST if options.most is None else options.most,
+        generator_folder=str(selected.generator.folder) if selected.generator else None,
+        threads_of=None if preset is None else THREADS_OF,
+        seed=1 if options.seed is None else options.seed,
+    )
+
+
+def _axes(options: ServiceOptions, axes: Axes, generator: Subject | None) -> Axes:
+    given: dict[str, Any] = {}
+    if options.connections is not None:
+        given["connections"] = tuple(parse_values(options.connections, _count, name="--connections"))
+    elif options.search:
+        given["connections"] = (_SEARCH_FROM,)
+    if options.loop is not None:
+        given["loops"] = tuple(
+            dict.fromkeys(parse_loop(part.strip(), name="--loop") for part in options.loop.split(","))
+        )
+    elif options.rate is not None:
+        given["loops"] = (Loop.OPEN,)
+    if options.threads is not None:
+        given["threads"] = tuple(dict.fromkeys(_threads(part.strip()) for part in options.threads.split(",")))
+    if options.server_cpus is not None:
+        parts = options.server_cpus.split(",")
+        given["cpus"] = tuple(dict.fromkeys(_server_cpus(part.strip(), options.available) for part in parts))
+    for name, value in (
+        ("rate_per_s", options.rate),
+        ("workers", options.workers),
+        ("workloads_ms", options.workloads_ms),
+        ("timeout_ms", options.timeout_ms),
+    ):
+        if value is not None:
+            given[name] = value
+    if generator is not None:
+        given["generator"] = generator.id
+    return replace(axes, endpoint=_endpoint(options.endpoint), **given)
+
+
+def _endpoint(text: str | None) -> Endpoint:
+    try:
+        return Endpoint.WORKLOADS if text is None else Endpoint(text.removeprefix("/"))
+    except ValueError as error:
+        known = ", ".join(Endpoint)
+        raise InvalidValue(f"--endpoint: {text!r} is not known; known are: {known}") from error
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > _DIGITS:
+        raise InvalidValue(f"--connections: {text[:60]!r} is no number of connections; write it like 20,100,250")
+    return int(text)
+
+
+def _server_cpus(text: str, available: int) -> int:
+    """Read a number of CPUs; where there is but one the generator shares it."""
+    most = max(1, available - 1)
+    if text == _ALL:
+        return most
+    if not text.isascii() or not text.isdigit() or len(text) > _DIGITS or int(text) < 1:
+        raise InvalidValue(f"--server-cpus: {text[:60]!r} is not understood; write it like 1, 2 or {_ALL}")
+    if int(text) > most:
+        whose = f"of the {available} here the generator has one" if available > 1 else "there is one here"
+        raise InvalidValue(f"--server-cpus: {int(text):,} are more than can be had: {whose}; write {most} or {_ALL}")
+    return int(text)
+
+
+def _threads(text: str) -> int | None:
+    if text == UNLIMITED:
+        return None
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1024:
+        raise InvalidValue(f"--threads: {text[:60]!r} is not understood; write it like 1, 4 or {UNLIMITED}")
+    return int(text)

@@ -1,0 +1,1 @@
+"""The capacity question (`capacity`): under which conditions a subject holds a rate."""

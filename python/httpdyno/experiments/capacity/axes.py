@@ -1,0 +1,143 @@
+"""The grid of the capacity question: its axes, the points that they span, and a name for each point."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from httpdyno.errors import InvalidValue
+from httpdyno.experiments.capacity.quantity import (
+    CONCURRENCY,
+    DELAY,
+    LINK_RATE,
+    QUEUE,
+    ROUND_TRIP,
+    SIZE,
+    Quantity,
+    shown_size,
+    shown_time,
+)
+from httpdyno.model import CapacityPoint, Loop, format_rate
+
+__all__ = ["Axes", "name_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """What is varied, and what all points share.
+
+    Raises
+    ------
+    InvalidValue
+        If an axis has no value, the loss is not within 0 and 1, or a point cannot be.
+    """
+
+    sizes_bytes: tuple[int, ...] = (0,)
+    delays_ns: tuple[int, ...] = (0,)
+    round_trips_ns: tuple[int, ...] = (0,)
+    rates_bits_per_s: tuple[int | None, ...] = (None,)
+    """Of the link, towards the subject; None: not limited."""
+    concurrencies: tuple[int, ...] = (200,)
+    queues_ns: tuple[int | None, ...] = (None,)
+    """How long a packet may wait for the rate of the link; None: as is usual for a link."""
+    loss: float = 0.0
+    """Share of packets that are lost."""
+    rps: float | None = 2000.0
+    """Right answers a second that are to be held; None: as many as come (closed loop only)."""
+    loop: Loop = Loop.OPEN
+
+    def __post_init__(self) -> None:
+        """Refuse a grid without points, or of points that cannot be."""
+        if not self.count:
+            raise InvalidValue("capacity: an axis of the grid has no value")
+        if not 0 <= self.loss < 1:
+            raise InvalidValue(f"--loss: a link that loses {self.loss * 100:g} % is none; write it like 0.1%")
+        if self.queues_ns != (None,) and None in self.rates_bits_per_s:
+            raise InvalidValue("--queue: only a link with a rate has a queue; give a --link-rate, too")
+        _ = self.point(0), self.point(self.count - 1)
+
+    @property
+    def count(self) -> int:
+        """How many points there are, counted without making them."""
+        within = len(self.sizes_bytes) * len(self.delays_ns) * len(self.concurrencies)
+        return within * len(self.round_trips_ns) * len(self.rates_bits_per_s) * len(self.queues_ns)
+
+    def points(self) -> Iterator[CapacityPoint]:
+        """Give the points, the sizes as the fastest axis, each as it is asked for."""
+        return map(self.point, range(self.count))
+
+    def point(self, number: int) -> CapacityPoint:
+        """Give one of the points, counted from 0: of a million of them, those that are asked for are made."""
+        left, size = divmod(number, len(self.sizes_bytes))
+        left, delay = divmod(left, len(self.delays_ns))
+        left, round_trip = divmod(left, len(self.round_trips_ns))
+        left, queue = divmod(left, len(self.queues_ns))
+        concurrency, rate = divmod(left, len(self.rates_bits_per_s))
+        return CapacityPoint(
+            size_bytes=self.sizes_bytes[size],
+            delay_ns=self.delays_ns[delay],
+            round_trip_ns=self.round_trips_ns[round_trip],
+            rate_bits_per_s=self.rates_bits_per_s[rate],
+            queue_ns=self.queues_ns[queue],
+            concurrency=self.concurrencies[concurrency],
+            loop=self.loop,
+            target_per_s=self.rps,
+        )
+
+    def settings(self) -> Mapping[str, str | float | None]:
+        """Write the axes as the options are written; ``restored`` reads them."""
+        return {
+            "size": SIZE.text(self.sizes_bytes),
+            "delay": DELAY.text(self.delays_ns),
+            "rtt": ROUND_TRIP.text(self.round_trips_ns),
+            "link_rate": _text(LINK_RATE, self.rates_bits_per_s),
+            "concurrency": CONCURRENCY.text(self.concurrencies),
+            "queue": _text(QUEUE, self.queues_ns),
+            "loss": self.loss,
+            "rps": self.rps,
+            "loop": self.loop.value,
+        }
+
+    @classmethod
+    def restored(cls, settings: Mapping[str, object]) -> Self:
+        """Make the axes again from what ``settings`` has written.
+
+        Raises
+        ------
+        InvalidValue, KeyError, TypeError, ValueError
+            If they were not written so.
+        """
+        rps = settings["rps"]
+        return cls(
+            sizes_bytes=SIZE.values(str(settings["size"])),
+            delays_ns=DELAY.values(str(settings["delay"])),
+            round_trips_ns=ROUND_TRIP.values(str(settings["rtt"])),
+            rates_bits_per_s=_values(LINK_RATE, settings["link_rate"]),
+            concurrencies=CONCURRENCY.values(str(settings["concurrency"])),
+            queues_ns=_values(QUEUE, settings["queue"]),
+            loss=float(str(settings["loss"])),
+            rps=None if rps is None else float(str(rps)),
+            loop=Loop(str(settings["loop"])),
+        )
+
+
+def name_of(point: CapacityPoint) -> str:
+    """Name a point: the same for equal points in every run, another for every other point of a grid.
+
+    Such as ``100 KiB, delay 20 ms, rtt 40 ms, 1 Gbit/s, 200 in flight``; what the link or the server does not add is
+    left out.
+    """
+    parts = [shown_size(point.size_bytes)]
+    parts += [f"delay {shown_time(point.delay_ns)}"] if point.delay_ns else []
+    parts += [f"rtt {shown_time(point.round_trip_ns)}"] if point.round_trip_ns else []
+    parts += [] if point.rate_bits_per_s is None else [format_rate(point.rate_bits_per_s)]
+    parts += [] if point.queue_ns is None else [f"queue {shown_time(point.queue_ns)}"]
+    return ", ".join([*parts, f"{point.concurrency} in flight"])
+
+
+def _text(quantity: Quantity, values: tuple[int | None, ...]) -> str | None:
+    known = tuple(value for value in values if value is not None)
+    return quantity.text(known) if known else None
+
+
+def _values(quantity: Quantity, text: object) -> tuple[int | None, ...]:
+    return (None,) if text is None else quantity.values(str(text))

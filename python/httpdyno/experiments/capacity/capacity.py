@@ -1,0 +1,195 @@
+"""The capacity question as an experiment: a grid of points, each with its link, its list of URLs and its objective."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from httpdyno.errors import InvalidValue
+from httpdyno.experiments.capacity.axes import Axes, name_of
+from httpdyno.experiments.capacity.frontier_plan import frontier_plan
+from httpdyno.experiments.capacity.timing import DEFAULT_DURATION_S, SHORTEST_DURATION_S, timing_of
+from httpdyno.experiments.experiment import Setting
+from httpdyno.experiments.plan import ListedPlan, Plan
+from httpdyno.experiments.restoring import only_web, reading_settings
+from httpdyno.experiments.schedule import schedule
+from httpdyno.judge.capacity.objective import DEFAULT_OBJECTIVE, parse_objective
+from httpdyno.model import CapacityPoint, Condition, Link, Loop, Subject, UrlSeries, Workload
+from httpdyno.store import WebIdentity
+
+__all__ = ["NAME", "Capacity", "restore_capacity"]
+
+NAME: Final = "capacity"
+_MS: Final = 10**6
+_HOST: Final = "http://capacity.example"
+_FEWEST_SIZES: Final = 2
+_OWN: Final = (
+    "duration_s",
+    "timeout_s",
+    "memory_bytes",
+    "repeat",
+    "quick",
+    "preset",
+    "scale",
+    "as_labelled",
+    "frontier",
+    "link_seed",
+)
+"""The fields that are settings under their own names."""
+_LATER: Final = frozenset({"link_seed"})
+"""Settings that runs of an older version do not have: they were made without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """Up to where do subjects hold a rate.
+
+    Raises
+    ------
+    InvalidValue
+        If the objective cannot be read, or a time is none.
+    """
+
+    axes: Axes
+    objective: str = DEFAULT_OBJECTIVE
+    """What has to hold at each point beside its rate."""
+    duration_s: float = DEFAULT_DURATION_S
+    """How much of each schedule is measured."""
+    timeout_s: float = 10.0
+    web: str = "plain"
+    seed: int = 1
+    web_digest: str | None = None
+    """What the engine says of web and seed."""
+    memory_bytes: int | None = None
+    repeat: int = 1
+    quick: bool = False
+    preset: str | None = None
+    """The publication whose grid it is; None: chosen otherwise."""
+    scale: str | None = None
+    """The share of the preset's rates and concurrencies."""
+    as_labelled: bool = False
+    frontier: bool = False
+    """Whether the boundary is searched for, instead of trying every point of the grid."""
+    against: str | None = None
+    """The origin of another machine that plays the web; None: it is in the room."""
+    link_seed: int = 1
+    """Which packets are lost follows from it."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no trial can be before anything is built."""
+        if not self.duration_s >= SHORTEST_DURATION_S:
+            raise InvalidValue(f"--duration: {self.duration_s:g} s are too short to tell anything; write 1s or more")
+        parse_objective(self.objective)
+        self._check_way()
+        if self.frontier and (len(set(self.axes.sizes_bytes)) < _FEWEST_SIZES or self.axes.rps is None):
+            raise InvalidValue(
+                "--frontier: it is the largest size that holds a rate; give several, like --size 0,50KiB,...,500KiB"
+            )
+        _ = self.condition(self.axes.point(0)), self.condition(self.axes.point(self.axes.count - 1))
+
+    def _check_way(self) -> None:
+        """Refuse a link to another machine: the way there is a real one."""
+        axes = self.axes
+        emulated = any(axes.round_trips_ns) or any(axes.rates_bits_per_s) or any(axes.queues_ns) or axes.loss
+        if self.against is not None and emulated:
+            raise InvalidValue(
+                f"--against {self.against}: the way there is a real one, which nothing is added to; leave out --rtt,"
+                " --link-rate, --queue and --loss, or the preset that has them"
+            )
+
+    @property
+    def name(self) -> str:
+        """The verb."""
+        return NAME
+
+    def condition(self, point: CapacityPoint) -> Condition:
+        """Give the condition of a point: the link that it names, and URLs of its size and delay."""
+        timing = timing_of(point, self.duration_s)
+        delay = f"delay_ms={point.delay_ns // _MS}&" if point.delay_ns else ""
+        urls = UrlSeries(f"{self.against or _HOST}/bytes/{point.size_bytes}?{delay}n=", timing.urls)
+        link = Link.symmetric(
+            round_trip_ns=point.round_trip_ns,
+            rate_bits_per_s=point.rate_bits_per_s,
+            queue_ns=point.queue_ns,
+            loss=self.axes.loss,
+        )
+        return Condition(
+            experiment=NAME,
+            web=self.web,
+            workload=Workload(urls, timeout_s=self.timeout_s),
+            seed=self.seed,
+            concurrency=point.concurrency,
+            link=link,
+            link_seed=self.link_seed,
+            against=self.against,
+            deadline_s=timing.deadline_s,
+            memory_bytes=self.memory_bytes,
+            rate_per_s=point.target_per_s if point.loop is Loop.OPEN else None,
+            name=name_of(point),
+            send_s=timing.send_s,
+            grace_s=timing.grace_s,
+            foreseen_s=timing.foreseen_s,
+            capacity_point=point,
+            objective=self.objective,
+        )
+
+    def conditions(self) -> Sequence[Condition]:
+        """Give the points of the grid, as conditions."""
+        return [self.condition(point) for point in self.axes.points()]
+
+    def plan(self, subjects: Sequence[Subject], *, available: int) -> Plan:
+        """Interleave the trials of all subjects: a block for each point, or a round of the search."""
+        if self.frontier:
+            return frontier_plan(
+                subjects,
+                self.axes,
+                self.condition,
+                objective=self.objective,
+                available=available,
+                repeat=self.repeat,
+                seed=self.seed,
+            )
+        plans = schedule(subjects, self.conditions(), repeat=self.repeat, seed=self.seed)
+        return ListedPlan(plans, {"repeat": self.repeat})
+
+    def webs(self) -> tuple[WebIdentity]:
+        """Give the web that serves content of any size."""
+        return (WebIdentity(self.web, self.seed, self.web_digest),)
+
+    def settings(self) -> Mapping[str, Setting]:
+        """Give the options that it was made with."""
+        own: dict[str, Setting] = {name: getattr(self, name) for name in _OWN}
+        return {**self.axes.settings(), "slo": self.objective, **own, "against": self.against}
+
+
+def restore_capacity(settings: Mapping[str, Setting], webs: Sequence[WebIdentity]) -> Capacity:
+    """Make the experiment again from what its manifest says.
+
+    Parameters
+    ----------
+    settings : mapping
+        As ``Capacity.settings`` gives them; others are left alone.
+    webs : sequence of WebIdentity
+        As ``Capacity.webs`` gives them.
+
+    Raises
+    ------
+    UnreadableRun
+        If a setting is missing or cannot be.
+    """
+    with reading_settings():
+        web = only_web(webs)
+        own: dict[str, Any] = {name: settings[name] for name in _OWN if name in settings or name not in _LATER}
+        return Capacity(
+            Axes.restored(settings),
+            objective=str(settings["slo"]),
+            web=web.name,
+            seed=web.seed,
+            web_digest=web.digest,
+            # Runs of a time before it have none.
+            against=_text(settings.get("against")),
+            **own,
+        )
+
+
+def _text(value: Setting) -> str | None:
+    return None if value is None else str(value)

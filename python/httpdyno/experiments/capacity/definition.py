@@ -1,0 +1,42 @@
+"""How the results of the capacity question are judged and shown."""
+
+from typing import Final
+
+from httpdyno.experiments.capacity.capacity import NAME
+from httpdyno.experiments.capacity.point_table import point_table
+from httpdyno.experiments.capacity.views import capacity_views
+from httpdyno.experiments.definition import Definition
+from httpdyno.judge.capacity.metrics import CAPACITY_METRICS
+from httpdyno.judge.capacity.trial import judge_capacity
+from httpdyno.model import Column, Trial, format_time
+
+__all__ = ["DEFINITION"]
+
+
+def _told(trial: Trial) -> str | None:
+    """Say whether a point was held; where that was not asked for, what came."""
+    summary = trial.capacity
+    if summary is None:
+        return None
+    per_s = "" if summary.per_s is None else f"{summary.per_s:,.0f} a second"
+    p99 = "" if summary.response_p99_ns is None else f"p99 {format_time(summary.response_p99_ns)}"
+    figures = ", ".join(filter(None, (per_s, p99)))
+    if summary.held is None:
+        return figures or "nothing was answered"
+    return f"held: {figures}" if summary.held else f"not held: {summary.why_not}"
+
+
+DEFINITION: Final = Definition(
+    name=NAME,
+    question="Up to which size of answers, delay, distance, bandwidth and concurrency does a client hold a rate?",
+    metrics=CAPACITY_METRICS,
+    ranked_by="perSec",
+    identity=(
+        Column("subject", description="name of the subject's folder"),
+        Column("condition", description="the point: size, delay, link, requests in flight"),
+    ),
+    tabulate=point_table,
+    views=capacity_views,
+    judge=judge_capacity,
+    told=_told,
+)

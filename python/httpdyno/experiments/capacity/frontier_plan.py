@@ -1,0 +1,71 @@
+"""The plan of a frontier: each subject searches its own, one trial a round, from what its own trials have found."""
+
+from collections.abc import Callable, Sequence
+
+from httpdyno.experiments.capacity.axes import Axes
+from httpdyno.experiments.capacity.frontier import Slice, refined, slices
+from httpdyno.experiments.plan import NextTrial, SearchPlan
+from httpdyno.judge.capacity.objective import Objective, parse_objective
+from httpdyno.model import CapacityPoint, Condition, Outcome, Subject, Trial
+
+__all__ = ["frontier_plan"]
+
+
+def frontier_plan(
+    subjects: Sequence[Subject],
+    axes: Axes,
+    condition: Callable[[CapacityPoint], Condition],
+    *,
+    objective: str,
+    available: int,
+    repeat: int = 1,
+    seed: int = 1,
+) -> SearchPlan:
+    """Plan the search for the frontiers of several subjects.
+
+    Parameters
+    ----------
+    subjects : sequence of Subject
+        Who is asked; one that is not available has one trial, which says why.
+    axes : Axes
+        The grid that is not tried as a whole; of two sizes those in between are tried, too.
+    condition : callable
+        Gives the condition of a point.
+    objective : str
+        What has to hold at a point.
+    available : int
+        How many of the subjects can be measured here.
+    repeat : int
+        How many times as many trials as usual may be made, to resolve doubt.
+    seed : int
+        Decides the order of subjects within a round.
+
+    Raises
+    ------
+    InvalidValue
+        If the objective cannot be read.
+    """
+    required = parse_objective(objective)
+    grid = slices(refined(axes), repeat=repeat)
+    most = sum(one.search.budget for one in grid) * available + len(subjects) - available
+
+    def choose(_subject: Subject, seen: Sequence[Trial]) -> NextTrial | None:
+        if any(trial.outcome is Outcome.UNAVAILABLE for trial in seen):
+            return None
+        chosen = next((chosen for one in grid if (chosen := _next(one, seen, required, condition))), None)
+        # Who says that nobody can hold any of it shows it once.
+        return chosen if chosen or seen else NextTrial(begins_with, "nothing can hold here: to see how far it gets")
+
+    begins_with = condition(grid[0].point(0, grid[0].search.loads[0]))
+    return SearchPlan(tuple(subjects), begins_with, most, choose, seed)
+
+
+def _next(
+    one: Slice, seen: Sequence[Trial], objective: Objective, condition: Callable[[CapacityPoint], Condition]
+) -> NextTrial | None:
+    step = one.search.next(one.checks(seen, objective))
+    if step is None:
+        return None
+    point = one.point(step.column, step.load)
+    again = any(trial.capacity_point == point for trial in seen)
+    return NextTrial(condition(point), "again, as what was found is in doubt" if again else "the boundary may lie here")

@@ -1,0 +1,109 @@
+"""How sure it is that a trial would say the same again: by how far what it found lies from what was asked."""
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from httpdyno.judge.capacity.conclusion import KEPT_SHARE
+from httpdyno.judge.capacity.foreseen import LimitKind, Situation
+from httpdyno.judge.capacity.limits import link_was_as_asked
+from httpdyno.judge.capacity.objective import Objective
+from httpdyno.model import CapacityPoint, CapacitySummary, Link, Outcome, Trial, Validity
+
+__all__ = ["beyond_law", "doubt_of"]
+
+_NOTHING_KNOWN: Final = 0.5
+_DISTURBED: Final = 0.3
+_RATE_SPREAD: Final = 0.02
+_TIME_SPREAD: Final = 0.1
+_ERRORS_SPREAD: Final = 0.5
+"""How much a figure varies from trial to trial: standard deviations of logarithms; a share of few errors most."""
+_DISTURBED_SPREAD: Final = 2.5
+"""How many times as much figures vary where the machine had other work."""
+_LEAST_ERRORS: Final = 1e-5
+_LITTLE: Final = 0.05
+_OBSTACLES: Final = {
+    Validity.ORIGIN_LIMITED: _NOTHING_KNOWN,
+    Validity.GENERATOR_LIMITED: _NOTHING_KNOWN,
+    Validity.LINK_LIMITED: _NOTHING_KNOWN,
+    Validity.UNSTEADY: _DISTURBED,
+}
+"""What can make a subject fail that would have held."""
+_SURELY_LESS: Final = 0.95
+"""A point at which no more than this share of the rate can come, by the laws of links and queues, holds for nobody."""
+
+
+def doubt_of(trial: Trial, objective: Objective) -> float:
+    """Give the chance that the same trial, made again, would answer otherwise.
+
+    Parameters
+    ----------
+    trial : Trial
+        Of a point.
+    objective : Objective
+        What it was held against.
+
+    Returns
+    -------
+    float
+        0 for one that is far from every bound; 1/2 for one that says nothing: nobody knows whether it held, or it
+        failed when an instrument came to its end.
+    """
+    summary, point = trial.capacity, trial.capacity_point
+    if trial.outcome is Outcome.INTERRUPTED or not link_was_as_asked(trial):
+        return _NOTHING_KNOWN
+    if trial.outcome is not Outcome.OK:
+        return _DISTURBED
+    if summary is None or point is None or summary.held is None:
+        return _NOTHING_KNOWN
+    wider = _DISTURBED_SPREAD if trial.validity in _OBSTACLES else 1.0
+    distances = [distance / wider for distance in _distances(summary, point, objective)]
+    if summary.held:
+        # Who holds although he was disturbed, holds.
+        least = _LITTLE if trial.validity in _OBSTACLES else 0.0
+        return max([least, *(_beyond(distance) for distance in distances if distance >= 0)])
+    least = _obstacle(trial, point)
+    return max(least, min((_beyond(-distance) for distance in distances if distance <= 0), default=0.0))
+
+
+def _obstacle(trial: Trial, point: CapacityPoint) -> float:
+    """Give the doubt in a failure that something else than the subject may have caused."""
+    least = _OBSTACLES.get(trial.validity, 0.0) if trial.validity else 0.0
+    return min(least, _LITTLE) if beyond_law(point) else least
+
+
+def beyond_law(point: CapacityPoint) -> bool:
+    """Tell whether nobody can hold a rate at a point: its link and its requests in flight do not allow it."""
+    if point.target_per_s is None:
+        return False
+    link = Link.symmetric(round_trip_ns=point.round_trip_ns, rate_bits_per_s=point.rate_bits_per_s)
+    # How windows grow depends on the kernel: what rests on them is tried.
+    lawful = (limit.per_s for limit in Situation(point, link).limits if limit.kind is not LimitKind.WINDOW)
+    return min(lawful, default=math.inf) < _SURELY_LESS * point.target_per_s
+
+
+def _distances(summary: CapacitySummary, point: CapacityPoint, objective: Objective) -> Iterator[float]:
+    """Give how far each figure is within its bound, in standard deviations; below 0: beyond it."""
+    kept = summary.per_s is not None and point.target_per_s is not None and summary.per_s > 0
+    if kept and summary.per_s is not None and point.target_per_s is not None:
+        distance = math.log(summary.per_s / (KEPT_SHARE * point.target_per_s)) / _RATE_SPREAD
+        # A rate that is kept cannot be kept by more: only one that is not says how far it is.
+        if distance < 0:
+            yield distance
+    times = {
+        "p50": summary.response_p50_ns,
+        "p99": summary.response_p99_ns,
+        "mean": summary.service_mean_ns,
+        "max": summary.response_max_ns,
+    }
+    for clause in objective.clauses:
+        bound = clause.bound(point)
+        if clause.figure == "errors" and summary.errors_share is not None:
+            yield math.log(bound / max(summary.errors_share, _LEAST_ERRORS)) / _ERRORS_SPREAD
+        elif (found := times.get(clause.figure)) and bound > 0:
+            yield math.log(bound / found) / _TIME_SPREAD
+
+
+def _beyond(deviations: float) -> float:
+    """Chance that a normal figure lies that many standard deviations or more to one side."""
+    return 0.5 * math.erfc(deviations / math.sqrt(2))

@@ -1,0 +1,97 @@
+"""How far subjects reach, as a table for people: a row for each subject, a column for each value along the frontier."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from httpdyno.experiments.capacity.grid_axis import FRONTIER_AXES
+from httpdyno.experiments.capacity.reach import size_reached
+from httpdyno.model import Cell, Column, ColumnKind, Frontier, FrontierPoint, Table, format_exact
+
+__all__ = ["reach_legend", "reach_tables", "search_notes"]
+
+_AT_THE_RIGHT: Final = ColumnKind.DECIMAL
+_KIB: Final = 1024
+_OR_MORE: Final = "\u2265"
+_NONE: Final = "none"
+_UNKNOWN: Final = "?"
+
+
+def reach_tables(frontiers: Sequence[Frontier], target: str) -> list[Table]:
+    """Put frontiers into a table for each value of what else was varied.
+
+    Parameters
+    ----------
+    frontiers : sequence of Frontier
+        Of any number of subjects.
+    target : str
+        What was to be held, in words.
+    """
+    groups = dict.fromkeys((one.axis, one.rest) for one in frontiers)
+    return [_table([one for one in frontiers if (one.axis, one.rest) == group], target) for group in groups]
+
+
+def reach_legend(frontiers: Sequence[Frontier]) -> list[str]:
+    """Explain the cells that there are, and say what it took."""
+    points = [point for one in frontiers for point in one.points]
+    told = []
+    cells = [_cell(point) for point in points]
+    if any(cell.startswith(_OR_MORE) for cell in cells):
+        told.append(f"{_OR_MORE}: surely holds; no larger size was found to fail for sure")
+    if _UNKNOWN in cells:
+        told.append(f"{_UNKNOWN}: nothing is known for sure")
+    if any(" - " in cell for cell in cells):
+        told.append("two sizes: the first surely holds, the second surely does not; nobody knows in between")
+    if _NONE in cells:
+        told.append(f"{_NONE}: not even the smallest size that was tried")
+    trials, grid = sum(one.trials for one in frontiers), sum(one.grid_trials for one in frontiers)
+    if trials < grid:
+        told.append(f"{trials} trials; the grid has {grid} points")
+    return [*told, *search_notes(frontiers)]
+
+
+def search_notes(frontiers: Sequence[Frontier]) -> list[str]:
+    """Say where a search had to end before it was sure, and what it saw against the order of things."""
+    told = []
+    # A whole grid has no budget that could end it.
+    ended = [one for one in frontiers if one.exhausted and one.trials < one.grid_trials]
+    if ended:
+        places = sum(point.doubtful for one in ended for point in one.points)
+        who = ", ".join(dict.fromkeys(one.subject for one in ended))
+        told.append(
+            f"the budget ended the search ({who}): {places} {'boundary is' if places == 1 else 'boundaries are'} open;"
+            " --repeat 2 allows twice as much"
+        )
+    return [*told, *(f"{one.subject}: {line}" for one in frontiers for line in one.contradictions)]
+
+
+def _table(frontiers: Sequence[Frontier], target: str) -> Table:
+    first = frontiers[0]
+    axis = FRONTIER_AXES[first.axis]
+    values = [point.x for point in first.points]
+    unit, _ = axis.unit(values)
+    rows: list[tuple[Cell, ...]] = []
+    for one in frontiers:
+        cells = {point.x: _cell(point) for point in one.points}
+        rows.append((one.subject, *(cells.get(value) for value in values)))
+    across = f"across: {axis.title}{f', {unit}' if unit else ''}"
+    rest = f"; {first.rest}" if first.rest else ""
+    return Table(
+        (Column("subject"), *(Column(label, _AT_THE_RIGHT) for label in axis.labels(values))),
+        tuple(rows),
+        title=f"largest size at which {target} are held, KiB{rest}; {across}",
+    )
+
+
+def _cell(point: FrontierPoint) -> str:
+    size = size_reached(point)
+    if point.fails_from_bytes is None:
+        return _UNKNOWN if size is None else f"{_OR_MORE} {_kib(size)}"
+    if size is None:
+        return _NONE
+    if point.doubtful:
+        return f"{_kib(point.holds_up_to_bytes or 0)} - {_kib(point.fails_from_bytes)}"
+    return _kib(size)
+
+
+def _kib(size_bytes: int) -> str:
+    return format_exact(round(size_bytes / _KIB, 1))

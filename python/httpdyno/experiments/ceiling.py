@@ -1,0 +1,83 @@
+"""Asks once a run what its web can give at all: the fetcher gets the same URLs, before any subject does."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Final
+
+from httpdyno.judge import Ceiling, JudgedTrial, ceiling_of, under_ceiling
+from httpdyno.lab.executor import Executor
+from httpdyno.model import CEILING_TRIAL, Condition, Purpose, Subject, Trial, TrialPlan
+
+__all__ = ["FETCHER", "CeilingExecutor", "after_ceiling", "ceiling_plan"]
+
+FETCHER: Final = "native"
+"""The subject that is our own fetcher: a client which is as good as is known."""
+_MOST_IN_FLIGHT: Final = 1024
+"""As many as ``tune`` tries at most."""
+_URLS_PER_SLOT: Final = 4
+"""The list is long enough for its end not to be most of the trial."""
+_LONGEST_S: Final = 10.0
+"""How long the fetcher may take beside one timeout, which the first of its slots to be stalled need."""
+
+
+def ceiling_plan(fetcher: Subject, condition: Condition, subjects: Iterable[Subject], *, urls: int) -> TrialPlan:
+    """Plan the trial that asks what a web can give at all.
+
+    As many requests are in flight as the list allows, since few of them are held up by the delays of the web alone;
+    never fewer than any subject has.
+
+    Parameters
+    ----------
+    fetcher : Subject
+        The client that is as good as is known.
+    condition : Condition
+        Of the subjects.
+    subjects : iterable of Subject
+        Who is measured.
+    urls : int
+        Length of the list.
+    """
+    asked_of_subjects = (condition.concurrency or subject.concurrency for subject in subjects)
+    in_flight = max(min(urls // _URLS_PER_SLOT, _MOST_IN_FLIGHT), *asked_of_subjects, 1)
+    deadline_s = min(condition.deadline_s, _LONGEST_S + condition.workload.timeout_s)
+    asked = replace(condition, concurrency=in_flight, deadline_s=deadline_s, name="")
+    return TrialPlan(CEILING_TRIAL, CEILING_TRIAL, 0, fetcher, asked, purpose=Purpose.CEILING)
+
+
+def after_ceiling(first: TrialPlan | None, plans: Iterator[TrialPlan]) -> Iterator[TrialPlan]:
+    """Put the trial of the ceiling before those of subjects; None: it was made before, or is not made."""
+    return plans if first is None else chain((first,), plans)
+
+
+@dataclass(slots=True)
+class CeilingExecutor:
+    """Runs trials, and records in those of subjects what the fetcher got out of their web."""
+
+    inner: Executor
+    planned_per_s: Callable[[Condition], float | None]
+    """URLs a second that the delays of the web allow at the concurrency of a condition."""
+    ceiling: Ceiling | None = None
+
+    def run(self, plan: TrialPlan) -> JudgedTrial:
+        """Run one trial and judge it, beside the ceiling where there is one.
+
+        Raises
+        ------
+        Interrupted
+            If it was stopped half-way.
+        EngineFailed
+            If the engine refuses or fails.
+        StorageFailed
+            If there is no room for the files of the trial.
+        """
+        judged = self.inner.run(plan)
+        if plan.purpose is Purpose.CEILING:
+            self.learn(judged.trial, plan.condition)
+            # A million samples of the fetcher would be kept for nobody: its record says all that is asked of it.
+            return replace(judged, samples=judged.samples.clear())
+        return replace(judged, trial=under_ceiling(judged.trial, self.ceiling))
+
+    def learn(self, trial: Trial, condition: Condition) -> None:
+        """Take the ceiling from the trial that asked for it."""
+        self.ceiling = ceiling_of(trial, planned_per_s=self.planned_per_s(condition))

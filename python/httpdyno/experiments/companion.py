@@ -1,0 +1,64 @@
+"""Subjects that take part in a run and are not measured, such as a server that plays the peer: kept in its settings."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from httpdyno.errors import UnknownName, UsageError
+from httpdyno.experiments.experiment import Setting
+from httpdyno.model import Subject, SubjectKind
+from httpdyno.subjects.catalogue import Catalogue
+from httpdyno.subjects.definition import read_subject
+
+__all__ = ["ORIGIN", "find_peer", "restored_companions"]
+
+ORIGIN = "origin"
+"""The peer that is no server of somebody else's: the web that we play ourselves."""
+_ROLES: Final = ("peer", "generator")
+"""What a companion can be; the settings of a run name the folder of each."""
+
+
+def find_peer(catalogue: Catalogue, name: str | None, endpoint: str = "") -> Subject | None:
+    """Find the server that is to play the peer; None when it is our origin.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+        All subjects.
+    name : str, optional
+        As it was typed.
+    endpoint : str
+        What it has to answer, such as ``json``; empty: anything.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such subject.
+    UsageError
+        If it is no server, or has no such endpoint.
+    """
+    if name is None or name == ORIGIN:
+        return None
+    servers = {server.id for server in catalogue.of_kind(SubjectKind.SERVER)}
+    if name not in {*catalogue.subjects, *catalogue.invalid}:
+        raise UnknownName(
+            f"--peer: there is no server {name[:60]!r}; known are: {', '.join([ORIGIN, *sorted(servers)])}"
+        )
+    (server,) = catalogue.select([name])
+    if server.kind is not SubjectKind.SERVER:
+        raise UsageError(f"--peer {name}: it is a {server.kind}; name a server such as flask-dev, or {ORIGIN}")
+    if endpoint and endpoint not in server.capabilities.endpoints:
+        raise UsageError(f"--peer {name}: its subject.toml does not claim to answer {endpoint!r}; name another server")
+    return server
+
+
+def restored_companions(settings: Mapping[str, Setting]) -> list[Subject]:
+    """Find again who takes part in a run without being measured, from its settings.
+
+    Raises
+    ------
+    InvalidSubject
+        If one of them cannot be read any more.
+    """
+    folders = [settings.get(f"{role}_folder") for role in _ROLES]
+    return [read_subject(Path(str(folder))) for folder in folders if folder is not None]

@@ -1,0 +1,1 @@
+"""What 10,000 verified JSON documents cost."""

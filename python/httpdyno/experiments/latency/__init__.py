@@ -1,0 +1,1 @@
+"""The latency question: what one call costs in a warm process, alone and with others."""

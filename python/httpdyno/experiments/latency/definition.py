@@ -1,0 +1,31 @@
+"""How the results of the latency question are judged and shown."""
+
+from typing import Final
+
+from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.latency.latency import NAME
+from httpdyno.experiments.latency.latency_table import IDENTITY, RANKED_BY, latency_table, latency_views
+from httpdyno.judge.latency.metrics import LATENCY_METRICS
+from httpdyno.judge.latency.trial import judge_latency
+from httpdyno.model import Trial, format_time
+
+__all__ = ["DEFINITION"]
+
+
+def _told(trial: Trial) -> str | None:
+    mean_ns = trial.latency.mean_ns if trial.latency else None
+    return None if mean_ns is None else f"{format_time(mean_ns)} a loop"
+
+
+DEFINITION: Final = Definition(
+    name=NAME,
+    question="What does one call of a client cost in a warm process, alone and with others at once?",
+    metrics=LATENCY_METRICS,
+    ranked_by=RANKED_BY,
+    identity=IDENTITY,
+    tabulate=latency_table,
+    compared_by=(RANKED_BY, "p99", "cpuPerCall"),
+    views=latency_views,
+    judge=judge_latency,
+    told=_told,
+)

@@ -1,0 +1,32 @@
+"""How the results of the service question are judged and shown."""
+
+from typing import Final
+
+from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.service.service import NAME
+from httpdyno.experiments.service.service_table import IDENTITY, service_table
+from httpdyno.experiments.service.views import service_views
+from httpdyno.judge.service.metrics import RANKED_BY, SERVICE_METRICS
+from httpdyno.model import Trial, format_time
+
+__all__ = ["DEFINITION"]
+
+
+def _told(trial: Trial) -> str | None:
+    summary = trial.service
+    if summary is None or summary.held is None:
+        return None
+    p99 = "" if summary.p99_ns is None else f": p99 {format_time(summary.p99_ns)}"
+    return f"held{p99}" if summary.held else f"not held: {summary.why_not}"
+
+
+DEFINITION: Final = Definition(
+    name=NAME,
+    question="How does a server hold up when every request waits for parallel work?",
+    metrics=SERVICE_METRICS,
+    ranked_by=RANKED_BY,
+    identity=IDENTITY,
+    tabulate=service_table,
+    views=service_views,
+    told=_told,
+)

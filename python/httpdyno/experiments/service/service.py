@@ -1,0 +1,192 @@
+"""The service question as an experiment: a grid of points for each server, or a search for where each one breaks."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from httpdyno.errors import InvalidValue
+from httpdyno.experiments.experiment import Setting
+from httpdyno.experiments.plan import ListedPlan, Plan
+from httpdyno.experiments.restoring import reading_settings
+from httpdyno.experiments.schedule import schedule
+from httpdyno.experiments.service.axes import OWN_GENERATOR, Axes, name_of
+from httpdyno.experiments.service.search_plan import Bounds, search_plan
+from httpdyno.judge.service.stretch import send_ns, unit_ns
+from httpdyno.model import Condition, Endpoint, Link, ServicePoint, Subject, TrialPlan, Workload
+from httpdyno.store import WebIdentity
+
+__all__ = ["NAME", "QUICK_ROUNDS", "ROUNDS", "USUAL_REPEAT", "Service", "restore_service"]
+
+NAME: Final = "service"
+USUAL_REPEAT: Final = 3
+"""Two trials have no spread worth the name, and each lasts many times the longest wait."""
+ROUNDS: Final = 4.0
+"""How many ideals the steady stretch lasts unless another time is asked for."""
+QUICK_ROUNDS: Final = 2.0
+_READY_S: Final = 30.0
+_PROOF_IDEALS: Final = 6.0
+_SLACK_S: Final = 60.0
+_SHORTEST_S: Final = 1.0
+_OWN: Final = (
+    "duration_s",
+    "send_s",
+    "memory_bytes",
+    "link",
+    "link_seed",
+    "repeat",
+    "quick",
+    "preset",
+    "search",
+    "most_connections",
+    "generator_folder",
+)
+"""The fields that are settings under their own names."""
+_LATER: Final = frozenset({"link_seed"})
+"""Settings that runs of an older version do not have: they were made without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """How do servers hold up when every request waits for parallel work.
+
+    Raises
+    ------
+    InvalidValue
+        If the grid or a time cannot be, or a search asks for what has no criterion.
+    """
+
+    axes: Axes
+    duration_s: float | None = None
+    """Length of the steady stretch; None: as many ideals as are usual."""
+    send_s: float | None = None
+    """How long to send in all, where that is asked for instead."""
+    memory_bytes: int | None = None
+    link: str = "direct"
+    link_seed: int = 1
+    """Which packets are lost follows from it."""
+    repeat: int = 1
+    quick: bool = False
+    preset: str | None = None
+    """The publication whose servers and points it has; None: chosen otherwise."""
+    search: bool = False
+    """Whether the number of connections at which a server breaks is searched for."""
+    most_connections: int = 10_000
+    """How far the search goes."""
+    generator_folder: str | None = None
+    """Where the ``subject.toml`` of another generator lies; None: ours sends."""
+    threads_of: Mapping[str, int] | None = None
+    """Threads of single servers, by their ids, whatever the grid says: a preset's."""
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what no trial can be before anything is built."""
+        if self.duration_s is not None and not self.duration_s >= _SHORTEST_S:
+            raise InvalidValue(f"--duration: {self.duration_s:g} s are too short to tell anything; write 1s or more")
+        if self.search and self.axes.endpoint is not Endpoint.WORKLOADS:
+            raise InvalidValue("--search: only requests that wait have an ideal to hold; leave out --endpoint")
+        if self.search and self.axes.rate_per_s is not None:
+            raise InvalidValue("--search: the rate follows from the number of connections; leave out --rate")
+        _ = self.conditions()
+
+    @property
+    def name(self) -> str:
+        """The verb."""
+        return NAME
+
+    def condition(self, point: ServicePoint) -> Condition:
+        """Give the condition of a point."""
+        send_s = self._send_s(point)
+        ideal_s = unit_ns(point) / 1e9
+        proof_s = _PROOF_IDEALS * ideal_s + (point.timeout_ms or 0) / 1e3
+        return Condition(
+            experiment=NAME,
+            web="",
+            # What is asked for stands in the point; a generator gives up nothing, so that what is late is seen.
+            workload=Workload((), timeout_s=send_s + ideal_s),
+            seed=self.seed,
+            concurrency=point.connections,
+            link=Link.parse(self.link),
+            link_seed=self.link_seed,
+            deadline_s=_READY_S + proof_s + send_s + _SLACK_S,
+            memory_bytes=self.memory_bytes,
+            name=name_of(point),
+            send_s=send_s,
+            foreseen_s=send_s + _PROOF_IDEALS / 2 * ideal_s,
+            service_point=point,
+        )
+
+    def _send_s(self, point: ServicePoint) -> float:
+        if self.send_s is not None:
+            return self.send_s
+        rounds = QUICK_ROUNDS if self.quick else ROUNDS
+        measured_s = rounds * unit_ns(point) / 1e9 if self.duration_s is None else self.duration_s
+        send_s = send_ns(point, round(measured_s * 1e9)) / 1e9
+        # Some tools know whole seconds only.
+        return send_s if point.generator == OWN_GENERATOR else float(math.ceil(send_s))
+
+    def conditions(self) -> Sequence[Condition]:
+        """Give the points of the grid, as conditions."""
+        return [self.condition(point) for point in self.axes.points()]
+
+    def plan(self, subjects: Sequence[Subject], *, available: int) -> Plan:
+        """Interleave the trials of all servers: a block for each point, or a round of the search.
+
+        Raises
+        ------
+        InvalidValue
+            If the repeat is below 1.
+        """
+        if self.search:
+            return search_plan(subjects, self.axes, self._own, self.bounds, available=available, seed=self.seed)
+        plans = schedule(subjects, self.conditions(), repeat=self.repeat, seed=self.seed)
+        own = tuple(replace(plan, condition=self._own_of(plan)) for plan in plans)
+        return ListedPlan(own, {"repeat": self.repeat})
+
+    @property
+    def bounds(self) -> Bounds:
+        """Between which numbers of connections is searched, and how finely."""
+        return Bounds(min(self.axes.connections), self.most_connections, quick=self.quick)
+
+    def _own_of(self, plan: TrialPlan) -> Condition:
+        assert plan.condition.service_point is not None, "each point of the grid has one"
+        return self._own(plan.subject, plan.condition.service_point)
+
+    def _own(self, subject: Subject, point: ServicePoint) -> Condition:
+        """Give the condition of a point for one server, with the threads that it has of its own."""
+        condition = self.condition(point)
+        own = (self.threads_of or {}).get(subject.id)
+        return condition if own is None else replace(condition, service_point=replace(point, threads=own))
+
+    def webs(self) -> tuple[WebIdentity, ...]:
+        """Give no web: servers answer themselves."""
+        return ()
+
+    def settings(self) -> Mapping[str, Setting]:
+        """Give the options that it was made with."""
+        own: dict[str, Setting] = {name: getattr(self, name) for name in _OWN}
+        threads = ",".join(f"{name}={count}" for name, count in sorted((self.threads_of or {}).items()))
+        return {**self.axes.settings(), **own, "threads_of": threads or None, "seed": self.seed}
+
+
+def restore_service(settings: Mapping[str, Setting], webs: Sequence[WebIdentity]) -> Service:
+    """Make the experiment again from what its manifest says.
+
+    Parameters
+    ----------
+    settings : mapping
+        As ``Service.settings`` gives them; others are left alone.
+    webs : sequence of WebIdentity
+        None.
+
+    Raises
+    ------
+    UnreadableRun
+        If a setting is missing or cannot be.
+    """
+    del webs
+    with reading_settings():
+        own: dict[str, Any] = {name: settings[name] for name in _OWN if name in settings or name not in _LATER}
+        pairs = [pair.split("=") for pair in str(settings["threads_of"] or "").split(",") if pair]
+        threads = {name: int(count) for name, count in pairs}
+        return Service(Axes.restored(settings), seed=int(settings["seed"] or 0), threads_of=threads or None, **own)

@@ -1,0 +1,124 @@
+"""The steady stretch of a closed loop, and how many answers came in each second of it.
+
+At the beginning connections are opened, and all requests of the first round are sent at once; at the end fewer and
+fewer are in flight. In between, a request is sent when an answer came: what was sent tells when answers came.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+__all__ = ["ClosedStretch", "sampled_stretch", "sent_stretch", "slope_per_s"]
+
+Int64Array = npt.NDArray[np.int64]
+
+_FEW: Final = 3
+"""Of fewer completions nothing is said."""
+_ROUNDS_LEFT: Final = 4
+"""So many rounds have to be left for the first one to be left out: of fewer it says more than it disturbs."""
+_ROUNDS_COMPARED: Final = 2
+"""Of fewer rounds there is no time between rounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedStretch:
+    """From the first completion that counts to the last, since the Unix epoch."""
+
+    begin_ns: int
+    end_ns: int
+    per_s: float
+    """Completions for each second of it, right ones or not."""
+
+    @property
+    def length_ns(self) -> int:
+        """How long it is."""
+        return self.end_ns - self.begin_ns
+
+
+def sampled_stretch(samples: pl.DataFrame, *, concurrency: int) -> ClosedStretch | None:
+    """Find the stretch in what a client printed: until the list was exhausted, else until its deadline.
+
+    Parameters
+    ----------
+    samples : pl.DataFrame
+        With ``start_ns`` and ``duration_ns``, null where a URL has no line.
+    concurrency : int
+        How many requests the client has in flight.
+
+    Returns
+    -------
+    ClosedStretch or None
+        None of fewer than three lines.
+    """
+    printed = samples.select("start_ns", "duration_ns").drop_nulls()
+    if len(printed) < _FEW:
+        return None
+    starts = printed["start_ns"].to_numpy()
+    ends = np.sort(starts + printed["duration_ns"].to_numpy())
+    if len(printed) == len(samples) and len(ends) >= (1 + _ROUNDS_COMPARED) * concurrency:
+        # Those that were followed by another start: with the last of them the list was exhausted.
+        ends = ends[: len(ends) - concurrency]
+    return _stretch(ends, concurrency, begun_ns=int(starts.min()))
+
+
+def sent_stretch(arrivals_ns: Int64Array, *, concurrency: int) -> ClosedStretch | None:
+    """Find the stretch in what the origin saw of a tool that sends the next request when an answer came.
+
+    Parameters
+    ----------
+    arrivals_ns : shape (n,)
+        When requests arrived, in any order. Each after the first round stands for an answer that came half a round trip
+        before.
+    concurrency : int
+        Connections of the tool.
+
+    Returns
+    -------
+    ClosedStretch or None
+        None of fewer than three requests beyond the first round.
+    """
+    arrivals = np.sort(arrivals_ns)
+    answers = arrivals[concurrency:]
+    return _stretch(answers, concurrency, begun_ns=int(arrivals[0])) if len(answers) >= _FEW else None
+
+
+def _stretch(ends: Int64Array, concurrency: int, *, begun_ns: int) -> ClosedStretch | None:
+    """Take whole rounds of completions, and fit a line through their count over time.
+
+    Where answers are few and long, a count between two moments says when they happened to end: of answers in step (all
+    of a round at once, as with a constant think time) a part of a round too many or too few, behind a full queue that
+    is shared unfairly a tenth of them. The slope of a line through all of them is exact of answers in step, and of an
+    unfair queue three times as sure as the count.
+    """
+    first = concurrency if len(ends) >= (1 + _ROUNDS_LEFT) * concurrency else 0
+    rounds = (len(ends) - first) // concurrency
+    if rounds >= _ROUNDS_COMPARED:
+        used = ends[first : first + rounds * concurrency]
+        if (per_s := slope_per_s(used)) is not None:
+            return ClosedStretch(int(used[0]), int(used[-1]), per_s)
+    length_ns = int(ends[-1]) - begun_ns
+    return ClosedStretch(begun_ns, int(ends[-1]), len(ends) * 1e9 / length_ns) if length_ns > 0 else None
+
+
+def slope_per_s(times_ns: Int64Array) -> float | None:
+    """Give the least-squares slope of a count over the times at which it grew.
+
+    Parameters
+    ----------
+    times_ns : shape (n,)
+        Ascending.
+
+    Returns
+    -------
+    float or None
+        Per second; None where there are not two times.
+    """
+    if not len(times_ns):
+        return None
+    times = (times_ns - times_ns[0]) / 1e9
+    spread = times - times.mean()
+    square = float(spread @ spread)
+    return float(spread @ np.arange(len(times), dtype=np.float64)) / square if square > 0 else None

@@ -1,0 +1,24 @@
+"""The figures of times that an objective may ask of."""
+
+import numpy as np
+import numpy.typing as npt
+
+from httpdyno.stats import percentile
+
+__all__ = ["time_figures"]
+
+
+def time_figures(times_ns: npt.NDArray[np.int64]) -> dict[str, float | None]:
+    """Give percentiles, mean and maximum by the names that an objective knows them by.
+
+    Parameters
+    ----------
+    times_ns : shape (n,)
+        In any order. If n = 0, every figure is None.
+    """
+    names = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99.9": 99.9}
+    if not len(times_ns):
+        return dict.fromkeys([*names, "mean", "max"])
+    ordered = np.sort(times_ns)
+    ranks: dict[str, float | None] = {name: float(percentile(ordered, rank)) for name, rank in names.items()}
+    return ranks | {"mean": float(ordered.mean(dtype=np.float64)), "max": float(ordered[-1])}

@@ -1,0 +1,1 @@
+"""What verified documents cost: CPU time, start-up apart from steady state."""

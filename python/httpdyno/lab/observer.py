@@ -1,0 +1,21 @@
+"""Whoever watches a trial while it runs."""
+
+from typing import Protocol
+
+from httpdyno.lab.progress import Progress
+
+__all__ = ["Observer"]
+
+
+class Observer(Protocol):
+    """Whoever wants to see a trial while it runs; must be quick, as it runs on the CPUs of the engine."""
+
+    @property
+    def wants_output(self) -> bool:
+        """Whether what the subject prints is read while it runs."""
+
+    def progress(self, progress: Progress) -> None:
+        """Take news of how far the trial is."""
+
+    def output(self, piece: bytes) -> None:
+        """Take a piece of what the subject has printed."""

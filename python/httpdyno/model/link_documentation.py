@@ -1,0 +1,26 @@
+"""The table of the named links in the page about links."""
+
+from httpdyno.model.documentation import with_table
+from httpdyno.model.link import Link
+from httpdyno.model.link_presets import LINK_PRESETS
+
+__all__ = ["with_link_presets"]
+
+
+def with_link_presets(page: str) -> str:
+    """Write the table of the links that have a name into a page, with where their figures come from.
+
+    Raises
+    ------
+    ValueError
+        If the page has no place for it.
+    """
+    lines = [
+        f"| `{preset.name}` | {preset.about} | `{Link.parse(preset.name)}` | {preset.source} |"
+        for preset in LINK_PRESETS
+    ]
+    return with_table(
+        page,
+        "presets",
+        "\n".join(["| name | what it is like | the link | source |", "| --- | --- | --- | --- |", *lines]),
+    )

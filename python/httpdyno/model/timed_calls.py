@@ -1,0 +1,92 @@
+"""What a client says that timed its own calls: ``HARNESS=timeit`` of the subject contract."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from httpdyno.errors import InvalidValue
+
+__all__ = ["TIMED_RUNS", "TimedAnswer", "TimedCalls"]
+
+TIMED_RUNS: Final = 7
+"""Runs that are timed, as ``%timeit`` has them."""
+_OK: Final = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class TimedAnswer:
+    """How many calls came to the same."""
+
+    code: str
+    """The code that a row would have: a status, or the name of an error."""
+    body_length: int
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimedCalls:
+    """The runs of one client, each of so many loops.
+
+    Raises
+    ------
+    InvalidValue
+        If it contradicts itself: a number of loops that timeit never tries, calls that are no whole loops, runs that
+        are not there though nothing went wrong.
+    """
+
+    outcome: str
+    """``ok``, or the name of the error that ended it."""
+    loops: int | None
+    """Loops of a run; None when it ended before that was chosen."""
+    calls_per_loop: int
+    runs_ns: tuple[int, ...]
+    """What each run took, all its loops."""
+    cpu_user_ns: tuple[int, ...]
+    """Of the whole process during each run, whichever thread it was."""
+    cpu_system_ns: tuple[int, ...]
+    answers: tuple[TimedAnswer, ...]
+    """Of all calls: those of the warm-up, those that chose the number of loops, those of the runs."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no harness of the contract can come to."""
+        runs = len(self.runs_ns)
+        if not runs == len(self.cpu_user_ns) == len(self.cpu_system_ns):
+            raise InvalidValue(f"{runs} runs, but CPU time of {len(self.cpu_user_ns)} and {len(self.cpu_system_ns)}")
+        if runs > TIMED_RUNS or (self.is_ok and runs < TIMED_RUNS):
+            raise InvalidValue(f"{runs} runs, where there must be {TIMED_RUNS}")
+        if any(time < 0 for times in (self.runs_ns, self.cpu_user_ns, self.cpu_system_ns) for time in times):
+            raise InvalidValue("a time below 0")
+        if self.loops is None and runs:
+            raise InvalidValue("runs without a number of loops")
+        if self.loops is not None and not _is_tried(self.loops):
+            raise InvalidValue(f"{self.loops} loops, which timeit never tries: it takes 1, 2, 5, 10, 20, 50, ...")
+        if self.calls_per_loop < 1 or any(answer.calls < 1 or answer.body_length < 0 for answer in self.answers):
+            raise InvalidValue("calls must be 1 or more, and a length not below 0")
+        # Each number of loops was tried before the runs, which are as long.
+        least = self.calls_per_loop * (1 + (runs + 1) * (self.loops or 0))
+        if self.calls % self.calls_per_loop or self.calls < least:
+            raise InvalidValue(f"{self.calls} answers, where {least} or more must be, all of whole loops")
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether no call ended in an error."""
+        return self.outcome == _OK
+
+    @property
+    def calls(self) -> int:
+        """How often it asked."""
+        return sum(answer.calls for answer in self.answers)
+
+    @property
+    def per_loop_ns(self) -> tuple[float, ...]:
+        """What a loop took in each run, on average."""
+        return tuple(run / (self.loops or 1) for run in self.runs_ns)
+
+    @property
+    def cpu_per_call_ns(self) -> tuple[float, ...]:
+        """CPU time of a call in each run, on average."""
+        calls = (self.loops or 1) * self.calls_per_loop
+        return tuple((user + system) / calls for user, system in zip(self.cpu_user_ns, self.cpu_system_ns, strict=True))
+
+
+def _is_tried(loops: int) -> bool:
+    return str(loops).rstrip("0") in {"1", "2", "5"} if loops > 0 else False

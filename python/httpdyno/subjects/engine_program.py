@@ -1,0 +1,43 @@
+"""Where the engine's program is, which is a subject, too: what ``{engine}`` stands for in a ``subject.toml``.
+
+Imports nothing before it is needed: ``httpdyno room`` must start at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from httpdyno.installation import CHECKOUT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ENGINE_NAME", "ENGINE_VARIABLE", "engine_places", "usable_engine"]
+
+ENGINE_VARIABLE = "HTTPDYNO_ENGINE"
+ENGINE_NAME = "httpdyno-engine"
+
+
+def usable_engine(environment: Mapping[str, str]) -> str | None:
+    """Find the engine: ``$HTTPDYNO_ENGINE``, else where ``engine_places`` says."""
+    named = environment.get(ENGINE_VARIABLE)
+    for place in [named] if named else engine_places():
+        if os.path.isfile(place) and os.access(place, os.X_OK):  # noqa: PTH113
+            return os.path.abspath(place)  # noqa: PTH100
+    return None
+
+
+def engine_places() -> list[str]:
+    """List where the engine is looked for when nobody names it.
+
+    Beside this Python, as in a virtual environment; beside the command, where one that is not in such an environment
+    was installed; in the checkout's target folder.
+    """
+    folders = [os.path.dirname(sys.executable)]  # noqa: PTH120
+    if os.path.basename(sys.argv[0]) == "httpdyno":  # noqa: PTH119
+        folders.append(os.path.dirname(os.path.abspath(sys.argv[0])))  # noqa: PTH100, PTH120
+    if CHECKOUT is not None:
+        folders.append(os.path.join(CHECKOUT, "target", "release"))  # noqa: PTH118
+    return [os.path.join(folder, ENGINE_NAME) for folder in dict.fromkeys(folders)]  # noqa: PTH118

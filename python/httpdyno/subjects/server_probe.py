@@ -1,0 +1,133 @@
+"""The claims of a server's ``[capabilities]``, and how each is put to the test by whoever can start it."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from httpdyno.model import Subject
+from httpdyno.subjects.probe import ProbeResult
+
+__all__ = ["DOCUMENT_SHA256", "Answer", "Ask", "ServerCase", "conclude_server", "server_cases"]
+
+DOCUMENT_SHA256: Final = "39ca2b12b99ac2e85a72d106c60efa8d8d1a13becb570b0807248625a9de9b0c"
+"""Of the document that every web, and every server's folder, has."""
+_TEXT: Final = 'Grüße, "Καλημέρα" \\ 👋'
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request."""
+
+    path: str
+    method: str = "GET"
+    content: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of one request."""
+
+    status: int
+    content_type: str
+    content: bytes
+    took_s: float
+    """From the first byte of the request to the last of the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCase:
+    """Some requests to a server with some settings, which show whether one capability is there."""
+
+    claim: str
+    """Its name, one of ``model.cause.SERVER_CLAIMS``; a ``known_failure`` may name it."""
+    claimed: bool
+    settings: Mapping[str, str]
+    asks: tuple[Ask, ...]
+    works: Callable[[Sequence[Answer]], bool] = field(repr=False)
+    """Gets an answer for each request."""
+
+
+def server_cases(subject: Subject) -> tuple[ServerCase, ...]:
+    """Give a case for each capability that a server can have, claimed or not."""
+    claims = subject.capabilities
+    # Waits whose sum is six times the longest: the time of the answer tells them from waits one after the other.
+    waits = {"WORKLOADS_MS": "250,250,250"}
+    asked = (_workloads(1), Ask("/", "GET", _workloads(2).content), _workloads(0), Ask("/", "POST", b'{"text": "cut'))
+    late = {"WORKLOADS_MS": "10,3000", "TIMEOUT_MS": "200"}
+    plain = (Ask("/plain"),)
+    numbers = [
+        ServerCase(f"{name.lower()} {which}", claim in {which, "any"}, {name: number}, plain, _is_plain)
+        for name, claim in (("THREADS", claims.threads), ("WORKERS", claims.workers))
+        for which, number in (("one", "1"), ("any", "3"))
+    ]
+    return (
+        ServerCase("endpoint plain", "plain" in claims.endpoints, {}, plain, _is_plain),
+        ServerCase("endpoint json", "json" in claims.endpoints, {}, (Ask("/json"),), _is_document),
+        ServerCase("endpoint workloads", "workloads" in claims.endpoints, waits, asked, _waits_in_parallel),
+        ServerCase("endpoint timeout", "timeout" in claims.endpoints, late, (_workloads(1),), _gives_up),
+        *numbers,
+    )
+
+
+def conclude_server(subject: Subject, case: ServerCase, answers: Sequence[Answer] | None) -> ProbeResult:
+    """Say what a case shows.
+
+    Parameters
+    ----------
+    subject : Subject
+        Whose known failures may explain a difference.
+    case : ServerCase
+        What was asked.
+    answers : sequence of Answer or None
+        One for each request; None when the server ended instead, as it must for a setting that it cannot honour, or
+        left a request unanswered.
+    """
+    works = answers is not None and case.works(answers)
+    failure = subject.known_failure(case.claim) if works != case.claimed else None
+    return ProbeResult(case.claim, case.claimed, works, failure.reason if failure else None)
+
+
+def _workloads(count: int) -> Ask:
+    return Ask("/", "POST", json.dumps({"text": _TEXT, "count": count}).encode())
+
+
+def _media_type(answer: Answer) -> str:
+    return answer.content_type.partition(";")[0].strip().lower()
+
+
+def _is_plain(answers: Sequence[Answer]) -> bool:
+    (answer,) = answers
+    return (answer.status, _media_type(answer), answer.content) == (200, "text/plain", b"Hello, World!")
+
+
+def _is_document(answers: Sequence[Answer]) -> bool:
+    (answer,) = answers
+    digest = hashlib.sha256(answer.content).hexdigest()
+    return (answer.status, _media_type(answer), digest) == (200, "application/json", DOCUMENT_SHA256)
+
+
+def _waits_in_parallel(answers: Sequence[Answer]) -> bool:
+    once, twice, none, malformed = answers
+    return (
+        _texts(once) == [_TEXT] * 3
+        and _texts(twice) == [_TEXT] * 6
+        and all(0.25 <= answer.took_s < 1.5 for answer in (once, twice))
+        and none.status == malformed.status == 400
+    )
+
+
+def _gives_up(answers: Sequence[Answer]) -> bool:
+    (answer,) = answers
+    return answer.status == 503 and 0.2 <= answer.took_s < 3
+
+
+def _texts(answer: Answer) -> object:
+    """Give the texts of an answer; None when it is no such answer."""
+    try:
+        value = json.loads(answer.content)
+    except ValueError:
+        return None
+    right = answer.status == 200 and _media_type(answer) == "application/json"
+    return value["texts"] if right and isinstance(value, dict) and set(value) == {"texts"} else None

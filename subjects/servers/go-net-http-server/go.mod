@@ -1,0 +1,3 @@
+module go-net-http-server
+
+go 1.22

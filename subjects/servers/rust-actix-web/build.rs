@@ -1,0 +1,15 @@
+//! Hands the locked version of actix-web to the program, which prints it for `--version`.
+
+use std::fs;
+
+fn main() {
+    println!("cargo:rerun-if-changed=Cargo.lock");
+    let lock = fs::read_to_string("Cargo.lock").expect("cargo build --locked has a lock file");
+    let version = lock
+        .split("[[package]]")
+        .find(|package| package.contains("\nname = \"actix-web\"\n"))
+        .and_then(|package| package.split("version = \"").nth(1))
+        .and_then(|rest| rest.split('"').next())
+        .expect("Cargo.lock names actix-web");
+    println!("cargo:rustc-env=FRAMEWORK_VERSION={version}");
+}

@@ -1,0 +1,46 @@
+//! The work that a request asks for: waits, all at the same time.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde::{Deserialize, Serialize};
+use tokio::time::sleep;
+
+/// More may be refused, says the contract: memory must have a bound.
+const MOST_UNITS: u32 = 100;
+
+/// What a request says.
+#[derive(Deserialize)]
+pub struct Order {
+    text: String,
+    count: u32,
+}
+
+/// What it is answered.
+#[derive(Serialize)]
+pub struct Answer {
+    texts: Vec<String>,
+}
+
+impl Order {
+    /// Reads the content of a request; none if it is malformed.
+    pub fn parse(content: &[u8]) -> Option<Self> {
+        // serde would take an array of both for the object.
+        let is_object = content.trim_ascii_start().starts_with(b"{");
+        let order: Self = serde_json::from_slice(content).ok().filter(|_| is_object)?;
+        (1..=MOST_UNITS).contains(&order.count).then_some(order)
+    }
+
+    /// Waits for every workload of every unit. Dropped before its end, it drops its waits with it.
+    pub async fn done(self, workloads: &[Duration]) -> Answer {
+        let text = self.text.as_str();
+        let units = (0..self.count).flat_map(|_| workloads);
+        let texts = join_all(units.map(|&wait| workload(text, wait))).await;
+        Answer { texts }
+    }
+}
+
+async fn workload(text: &str, wait: Duration) -> String {
+    sleep(wait).await;
+    text.to_owned()
+}

@@ -1,0 +1,247 @@
+"""The contract of servers (subjects/CONTRACT.md), held against each of them on this machine's loopback."""
+
+import json
+import os
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.server_prober import probe_server
+from httpdyno.lab.server_process import ServerProcess
+from httpdyno.subjects.build import Build
+from httpdyno.subjects.probe import require_claims
+from httpdyno.subjects.server_probe import Answer, Ask
+
+QUICK = {"WORKLOADS_MS": "0,5"}
+TEXTS = ["", "a", 'quotes " and \\', "line\nfeed", "\u0000\u001f", "Grüße, Καλημέρα, 👋🏽", "x" * 60_000]
+NO_REQUESTS = [
+    b"",
+    b"{",
+    b"text=a&count=1",
+    b'{"text": "a", "count": 1',
+    b'{"text": "a", "count": 1} and more',
+    b"null",
+    b"[]",
+    b'["a", 1]',
+    b"{}",
+    b'{"text": "a"}',
+    b'{"count": 1}',
+    b'{"text": null, "count": 1}',
+    b'{"text": 1, "count": 1}',
+    b'{"text": "a", "count": null}',
+    b'{"text": "a", "count": "1"}',
+    b'{"text": "a", "count": true}',
+    b'{"text": "a", "count": 1.5}',
+    b'{"text": "a", "count": [1]}',
+    b'{"text": "a", "count": 0}',
+    b'{"text": "a", "count": -1}',
+    b'{"text": "a", "count": -99999999999999999999}',
+    b'{"text": "\xff", "count": 1}',
+    b"[" * 20_000,
+]
+REFUSED = [
+    ("HOST", "nowhere"),
+    ("HOST", "300.1.1.1"),
+    ("PORT", "0"),
+    ("PORT", "65536"),
+    ("PORT", "http"),
+    ("THREADS", "0"),
+    ("THREADS", "-1"),
+    ("THREADS", "two"),
+    ("WORKERS", "0"),
+    ("WORKERS", "1.5"),
+    ("WORKLOADS_MS", "5,"),
+    ("WORKLOADS_MS", "5, 10"),
+    ("WORKLOADS_MS", "-5"),
+    ("TIMEOUT_MS", "0"),
+    ("TIMEOUT_MS", "1e3"),
+]
+AT_ONCE = 4
+"""Servers that are started beside each other where only their end is looked at."""
+
+
+def asked(text: str, count: int) -> bytes:
+    return json.dumps({"text": text, "count": count}).encode()
+
+
+def started(server: ServerProcess) -> ServerProcess:
+    assert server.ready(Interruption()), f"it does not answer; it says: {server.said}"
+    return server
+
+
+def answer(server: ServerProcess, ask: Ask) -> Answer:
+    answer = server.ask(ask)
+    assert answer is not None, f"no answer to {ask.method} {ask.path}; it says: {server.said}"
+    return answer
+
+
+def alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def eventually(condition: object, *, within_s: float = 60.0) -> bool:
+    assert callable(condition)
+    deadline = time.monotonic() + within_s
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return bool(condition())
+
+
+@pytest.fixture(scope="module")
+def running(server: Build) -> Iterator[ServerProcess]:
+    """Start the server once, for all that neither changes it nor needs another setting."""
+    waits = "workloads" in server.subject.capabilities.endpoints
+    with ServerProcess(server, QUICK if waits else {}) as process:
+        yield started(process)
+
+
+@pytest.fixture
+def waiting(server: Build, running: ServerProcess) -> ServerProcess:
+    """Give the server; skip one that has nothing to wait for."""
+    if "workloads" not in server.subject.capabilities.endpoints:
+        pytest.skip("it serves documents alone")
+    return running
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """Give a folder for temporary files like /tmp: a server may serve as another user than the one who starts it."""
+    with tempfile.TemporaryDirectory(prefix="server-", dir="/tmp") as folder:
+        Path(folder).chmod(0o1777)
+        yield Path(folder)
+
+
+def test_every_claim_holds_and_nothing_is_left_unclaimed(server: Build) -> None:
+    results = probe_server(server, Interruption())
+    if not all(result.honest for result in results):
+        results = probe_server(server, Interruption())  # a machine that has no time for it is late, not twice
+    require_claims(server.subject, results)
+
+
+def test_texts_come_back_once_for_each_wait(waiting: ServerProcess) -> None:
+    for method in ("POST", "GET"):
+        for text in TEXTS:
+            for count in (1, 3):
+                found = answer(waiting, Ask("/", method, asked(text, count)))
+                assert (found.status, json.loads(found.content)) == (200, {"texts": [text] * 2 * count})
+
+
+def test_forms_of_a_request_that_do_not_matter(waiting: ServerProcess) -> None:
+    for content in (b' {"count":1,\n"text":"a"}\n', b'{"text":"\\u0061","count":1,"other":[{}]}'):
+        found = answer(waiting, Ask("/", "POST", content))
+        assert (found.status, json.loads(found.content)) == (200, {"texts": ["a", "a"]})
+    assert answer(waiting, Ask("/", "POST", asked("a", 100))).status == 200
+
+
+def test_what_is_no_request_is_refused(waiting: ServerProcess) -> None:
+    found = {content[:60]: answer(waiting, Ask("/", "POST", content)).status for content in NO_REQUESTS}
+    assert found == dict.fromkeys(found, 400)
+    assert answer(waiting, Ask("/", "GET", b"{")).status == 400
+    assert answer(waiting, Ask("/")).status == 400
+    assert answer(waiting, Ask("/", "POST", asked("a", 10**30))).status == 400
+    # And goes on.
+    assert answer(waiting, Ask("/", "POST", asked("a", 1))).status == 200
+
+
+def test_other_paths_are_not_found(server: Build, running: ServerProcess) -> None:
+    paths = ["/nothing", "/plainer", "/json.json", "/document.json", "/main.py"]
+    static = "workloads" not in server.subject.capabilities.endpoints
+    statuses = {path: answer(running, Ask(path)).status for path in [*paths, *(["/"] if static else [])]}
+    assert statuses == dict.fromkeys(statuses, 404)
+
+
+def test_a_target_may_be_a_whole_url(running: ServerProcess) -> None:
+    # RFC 9112, 3.2.2: every server must take it; rewrk, the published benchmark's generator, sends no other.
+    with socket.create_connection(("127.0.0.1", int(running.port)), timeout=10) as connection:
+        url = f"http://127.0.0.1:{running.port}/plain"
+        connection.sendall(f"GET {url} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n".encode())
+        said = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert said.startswith(b"HTTP/1.1 200 "), said
+    assert b"Hello, World!" in said
+
+
+def test_a_session_is_not_ended_by_the_server(running: ServerProcess) -> None:
+    with closing(HTTPConnection("127.0.0.1", int(running.port), timeout=10)) as connection:
+        connection.connect()
+        first = connection.sock
+        for _ in range(1_100):  # Apache ends it after 100 by default, nginx after 1,000
+            connection.request("GET", "/plain")
+            response = connection.getresponse()
+            assert response.read() == b"Hello, World!"
+            if response.headers.get("Connection") == "close":
+                pytest.skip("it keeps no connection, and says so")
+        assert connection.sock is first
+
+
+def test_nothing_is_printed_for_a_request(running: ServerProcess) -> None:
+    before = running.said
+    for path in ["/plain", "/json", "/nothing"] * 10:
+        answer(running, Ask(path))
+    time.sleep(0.1)
+    assert running.said == before
+
+
+def test_a_setting_that_cannot_be_honoured_is_named(server: Build) -> None:
+    claims = server.subject.capabilities
+    settings = [
+        *REFUSED,
+        *(("THREADS", number) for number in {"": ("1", "2"), "one": ("2",)}.get(claims.threads, ())),
+        *(("WORKERS", number) for number in {"": ("1", "2"), "one": ("2",)}.get(claims.workers, ())),
+        *([] if "workloads" in claims.endpoints else [("WORKLOADS_MS", "500"), ("TIMEOUT_MS", "500")]),
+    ]
+
+    def refusal(setting: tuple[str, str]) -> tuple[int | None, list[str]]:
+        name, value = setting
+        with ServerProcess(server, {name: value}) as process:
+            return process.status(20), process.said.splitlines()
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        ends = dict(zip(settings, pool.map(refusal, settings), strict=True))
+    for (name, value), (status, lines) in ends.items():
+        assert (status, len(lines)) == (127, 1), (name, value, lines)
+        assert name in lines[0], (value, lines)
+
+
+def test_empty_settings_count_as_missing(server: Build) -> None:
+    with ServerProcess(server, dict.fromkeys(("THREADS", "WORKERS", "WORKLOADS_MS", "TIMEOUT_MS"), "")) as process:
+        assert answer(started(process), Ask("/plain")).status == 200
+
+
+def test_an_address_that_is_taken_ends_it(server: Build, running: ServerProcess) -> None:
+    with ServerProcess(server, {"PORT": running.port}) as second:
+        assert second.status(20) not in {0, 127, -9}, second.said
+        assert second.said.strip()
+
+
+@pytest.mark.parametrize("busy", [False, True], ids=["idle", "busy"])
+def test_sigterm_ends_it_and_leaves_nothing(server: Build, shared: Path, busy: bool) -> None:
+    waits = busy and "workloads" in server.subject.capabilities.endpoints
+    settings = {"TMPDIR": str(shared), **({"WORKLOADS_MS": "20000"} if waits else {})}
+    before = sorted(path for path in server.folder.rglob("*") if "__pycache__" not in path.parts)
+    with ExitStack() as stack:
+        process = started(stack.enter_context(ServerProcess(server, settings)))
+        ask = Ask("/", "POST", asked("a", 1)) if waits else Ask("/json")
+        askers = [threading.Thread(target=process.ask, args=(ask,)) for _ in range(4 if busy else 0)]
+        for asker in askers:
+            asker.start()
+        time.sleep(0.3)
+        # A second is meant; a busy machine may take some, and who waits for the requests in flight takes twenty.
+        assert process.end(patience_s=15) == 0, process.said
+        assert eventually(lambda: not alive(process.group))
+        for asker in askers:
+            asker.join()
+    assert list(shared.iterdir()) == []
+    assert sorted(path for path in server.folder.rglob("*") if "__pycache__" not in path.parts) == before

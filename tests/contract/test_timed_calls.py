@@ -1,0 +1,90 @@
+"""A client that times its own calls: what it says it did is what its peer saw, and what goes wrong has a name."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from contract.conftest import Listener
+from httpdyno.judge.harness_line import read_harness_line
+from httpdyno.lab.engine import Engine
+from httpdyno.lab.executor import RoomExecutor
+from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.room import Pinning
+from httpdyno.lab.scratch import ScratchFile
+from httpdyno.model import Condition, Counters, TrialPlan, Workload
+from httpdyno.subjects.build import Build
+from httpdyno.subjects.builder import BuildOutcome
+
+Timed = Callable[..., tuple[str, Counters]]
+
+URL = "http://timed.test/bytes/111"
+SLOW = "http://timed.test/delay/100"
+"""Slow enough that calls that are made together are in flight together."""
+AT_ONCE = 5
+
+
+@pytest.fixture
+def timed(engine: Engine, build: Build) -> Timed:
+    """Let the client time a URL in a room: what it printed, and what was seen of it."""
+    if not build.subject.capabilities.harness:
+        pytest.skip("it does not claim to time its own calls")
+
+    def run(
+        url: str, *, web: str = "plain", concurrency: int = 1, harness: str = "timeit", **settings: Any
+    ) -> tuple[str, Counters]:
+        listener = Listener()
+        with ScratchFile() as urls:
+            urls.file.write(f"\n{url}\n".encode())
+            urls.file.flush()
+            workload = Workload(urls.path, **settings)
+            condition = Condition("contract", web, workload, concurrency=concurrency, deadline_s=60, harness=harness)
+            plan = TrialPlan(0, 0, 0, build.subject, condition)
+            builds = {build.subject.id: BuildOutcome(build.subject, build)}
+            judged = RoomExecutor(engine, builds, urls, Pinning(), Interruption(), listener).run(plan)
+        return listener.printed.decode(), judged.trial.counters
+
+    return run
+
+
+@pytest.mark.parametrize(("url", "at_once"), [(URL, 1), (SLOW, AT_ONCE)])
+def test_every_call_is_a_request_that_was_seen(timed: Timed, build: Build, url: str, at_once: int) -> None:
+    # Connections are kept in one of the two, where there is a choice.
+    choice = build.subject.capabilities.keepalive
+    keepalive = (at_once > 1) if len(choice) > 1 else choice[0]
+    printed, counters = timed(url, concurrency=at_once, keepalive=keepalive)
+    calls = read_harness_line(printed)
+    assert (calls.outcome, counters.exit_code) == ("ok", 0)
+    assert calls.calls == counters.requests
+    assert [(answer.code, answer.body_length) for answer in calls.answers] == [("200", 111 if url == URL else 13)]
+    assert (calls.calls_per_loop, counters.peak_concurrency) == (at_once, at_once)
+    assert bool(counters.reused) is keepalive
+    assert min(calls.runs_ns) > 0 < sum(calls.cpu_per_call_ns)
+
+
+def test_content_that_is_not_what_was_asked_for_ends_it(timed: Timed) -> None:
+    printed, counters = timed("http://timed.test/plain", check="json")
+    calls = read_harness_line(printed)
+    assert (calls.outcome, calls.calls, calls.runs_ns) == ("CheckFailed", 1, ())
+    assert (counters.requests, counters.exit_code) == (1, 0)
+
+
+def test_a_stall_ends_it_by_the_timeout(timed: Timed) -> None:
+    printed, counters = timed("https://stall-headers.test/", web="contract", timeout_s=1.0)
+    calls = read_harness_line(printed)
+    assert not calls.is_ok
+    assert not calls.outcome.isdigit()
+    assert (calls.calls, calls.loops, counters.exit_code) == (1, None, 0)
+
+
+@pytest.mark.parametrize("line", ["", "two words"])
+def test_what_is_no_url_has_the_name_of_that_error(timed: Timed, line: str) -> None:
+    printed, counters = timed(line)
+    calls = read_harness_line(printed)
+    assert not calls.is_ok
+    assert (calls.calls, counters.requests, counters.exit_code) == (1, 0, 0)
+
+
+def test_a_harness_that_is_none_ends_with_127(timed: Timed) -> None:
+    printed, counters = timed(URL, harness="nonsense")
+    assert (printed, counters.requests, counters.exit_code) == ("", 0, 127)

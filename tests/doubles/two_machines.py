@@ -1,0 +1,107 @@
+"""Two machines on this one: network namespaces of their own, joined by a cable, one with an origin."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+HERE_ADDRESS: Final = "10.66.7.1"
+THERE_ADDRESS: Final = "10.66.7.2"
+"""In a block where a room would answer nothing: on real machines addresses are only addresses."""
+THERE_V6: Final = "fd66:7::2"
+PORT: Final = 8080
+AGAINST: Final = f"http://{THERE_ADDRESS}:{PORT}"
+"""Where an origin of the other machine is measured against."""
+_PATIENCE_S: Final = 120
+
+
+@dataclass(frozen=True)
+class Machines:
+    """The names of the two namespaces."""
+
+    here: str
+    there: str
+
+    @property
+    def at_here(self) -> list[str]:
+        """What makes a command one of the machine that measures."""
+        return _in(self.here)
+
+    @property
+    def at_there(self) -> list[str]:
+        """What makes a command one of the other machine."""
+        return _in(self.there)
+
+
+def _in(name: str) -> list[str]:
+    # Not `ip netns exec`: it mounts another /sys, without the control groups that processes are accounted by.
+    return ["nsenter", f"--net=/run/netns/{name}"]
+
+
+class RunningOrigin:
+    """An origin on the other machine."""
+
+    def __init__(self, machines: Machines, engine: Path, said: Path, *options: str) -> None:
+        argv = [*machines.at_there, str(engine), "origin", *options]
+        self._said = said
+        with said.open("wb") as file:
+            self._process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=file)
+        until = time.monotonic() + _PATIENCE_S
+        while " at http://" not in said.read_text():
+            assert self._process.poll() is None, said.read_text()
+            assert time.monotonic() < until, "the origin does not say where it is"
+            time.sleep(0.01)
+
+    def kill(self) -> None:
+        """End it as a machine ends that loses its power, but for the connections, which its kernel closes."""
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> None:
+        """End it in order."""
+        self._process.terminate()
+        assert self._process.wait(_PATIENCE_S) == 0, self._said.read_text()
+
+
+@contextmanager
+def two_machines() -> Iterator[Machines]:
+    """Make two machines and a cable; skip where that is not allowed, or `ip` is missing."""
+    machines = Machines(f"hd-here-{os.getpid()}", f"hd-there-{os.getpid()}")
+    near, far = f"hdh{os.getpid()}", f"hdt{os.getpid()}"
+    try:
+        for name in (machines.here, machines.there):
+            _ip("netns", "add", name)
+        _ip("link", "add", near, "netns", machines.here, "type", "veth", "peer", "name", far, "netns", machines.there)
+        for name, device, address, v6 in (
+            (machines.here, near, HERE_ADDRESS, "fd66:7::1"),
+            (machines.there, far, THERE_ADDRESS, THERE_V6),
+        ):
+            _ip("-n", name, "address", "add", f"{address}/24", "dev", device)
+            _ip("-n", name, "address", "add", f"{v6}/64", "dev", device, "nodad")
+            _ip("-n", name, "link", "set", "lo", "up")
+            _ip("-n", name, "link", "set", device, "up")
+    except (OSError, subprocess.CalledProcessError) as error:
+        _remove(machines)
+        said = getattr(error, "stderr", None) or error
+        pytest.skip(f"two machines cannot be made here, which takes root and `ip` (iproute2): {said}")
+    try:
+        yield machines
+    finally:
+        _remove(machines)
+
+
+def _remove(machines: Machines) -> None:
+    for name in (machines.here, machines.there):
+        # Where there is no `ip`, there is nothing to remove either.
+        with suppress(OSError):
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(["ip", *words], capture_output=True, text=True, check=True)

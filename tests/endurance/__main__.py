@@ -1,0 +1,43 @@
+"""The command behind `scripts/endure`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from endurance import hostile, kills, soak
+
+
+def main(given: Sequence[str]) -> int:
+    """Do what the first argument names; give the exit status: 1 when something was found."""
+    parser = argparse.ArgumentParser(
+        prog="scripts/endure", description="Try for long, or with malice, what must not break.", allow_abbrev=False
+    )
+    verbs = parser.add_subparsers(required=True)
+
+    asked = verbs.add_parser("kills", help="kill processes of every verb at random moments, and look what is left")
+    asked.add_argument("--count", type=int, default=300, metavar="N", help="how many (default: 300)")
+    asked.add_argument("--seed", type=int, default=1, help="decides who is killed when (default: 1)")
+    asked.add_argument("--lanes", type=int, default=2, metavar="N", help="how many at the same time (default: 2)")
+    asked.add_argument("--within", type=float, metavar="S", help="in so many seconds, not in what each verb takes")
+    asked.add_argument("--verb", action="append", default=[], help="only this one; may be repeated")
+    asked.set_defaults(
+        do=lambda: kills.run(asked_for.count, asked_for.seed, asked_for.lanes, asked_for.verb, told_s=asked_for.within)
+    )
+
+    asked = verbs.add_parser("hostile", help="have every client that is built crawl servers that misbehave")
+    asked.add_argument("clients", nargs="*", metavar="CLIENT", help="which (default: all that can be built here)")
+    asked.set_defaults(do=lambda: hostile.run(asked_for.clients))
+
+    asked = verbs.add_parser(
+        "soak", help="run load and origin at half of their ceiling, and look whether they stay flat"
+    )
+    asked.add_argument("--hours", type=float, default=2.0, help="how long (default: 2)")
+    asked.add_argument("--minutes", type=float, help="the same in minutes")
+    asked.set_defaults(do=lambda: soak.run(asked_for.minutes or 60 * asked_for.hours))
+
+    asked_for = parser.parse_args(given)
+    return int(asked_for.do())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,77 @@
+"""The real internet is asked politely, and what it answers is measured without a judgement."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import httpdyno as package
+from doubles.command_line import Command
+from doubles.loopback_site import Site
+
+pytestmark = pytest.mark.beside
+
+NothingLeft = Callable[..., None]
+
+
+def test_a_bench_of_the_real_internet(
+    httpdyno: Command, clients: tuple[str, ...], listed: str, site: Site, tmp_path: Path, nothing_left: NothingLeft
+) -> None:
+    ended = httpdyno(
+        "bench", *clients, "--urls", listed, "--repeat", "2", "--concurrency", "9", "--yes", "--format", "json"
+    )
+    assert ended.code == 0, ended.err
+    for row in ended.rows:
+        assert (row["totalUrls"], row["2xx"], row["avgBodyLen"], row["okReqsPct"]) == (30, 30, 5, 1)
+        assert (row["wrong"], row["verdict"], row["rank"], row["rightPerSec"]) == (None, "UNVERIFIED", None, None)
+        assert row["wireBytes"] is row["connections"] is None
+        assert row["time"] > 0
+        assert row["cpuUser"] + row["cpuSys"] > 0
+        assert row["peakMemory"] > 1_000_000
+    assert "this will send 120 requests to 3 hosts of the real internet: 30 URLs in each of 4 trials" in ended.err
+    assert sum(site.paths.values()) == 120
+    assert set(site.most_in_flight.values()) == {1}, "one at a time to a host, whatever the client's concurrency"
+    assert set(site.user_agents) == {f"httpdyno/{package.__version__} (HTTP client benchmark)"}
+    (run,) = (tmp_path / "runs").iterdir()
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "UNVERIFIED: made on the real internet, where nobody knows which answers are right" in page
+    settings = json.loads((run / "manifest.json").read_text(encoding="utf-8"))["settings"]
+    assert (settings["per_host"], settings["user_agent"]) == (1, next(iter(site.user_agents)))
+    nothing_left()
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        (("--contact", "me@example.org"), f"httpdyno/{package.__version__} (HTTP client benchmark; +me@example.org)"),
+        (("--user-agent", "mine/1.0"), "mine/1.0"),
+    ],
+)
+def test_a_try_says_who_asks(
+    httpdyno: Command, clients: tuple[str, ...], listed: str, site: Site, given: tuple[str, ...], sent: str
+) -> None:
+    ended = httpdyno(
+        "try", "one", *clients[2:], "--urls", listed, "--per-host", "3", "--concurrency", "9", "--yes", *given
+    )
+    assert ended.code == 0, ended.err
+    assert len(re.findall(r"\[200\] http://127.0.0.\d:\d+/page/\d : \d+ms", ended.out)) == 30
+    assert "UNVERIFIED" in ended.out
+    assert set(site.user_agents) == {sent}
+    assert 1 < max(site.most_in_flight.values()) <= 3
+
+
+def test_the_deadline_ends_a_stalled_crawl(
+    httpdyno: Command, clients: tuple[str, ...], site: Site, tmp_path: Path, nothing_left: NothingLeft
+) -> None:
+    (tmp_path / "stalls.txt").write_text("\n".join(site.urls(2, "stall")), encoding="utf-8")
+    # The command would be waited for in vain if their timeout had to end it.
+    ended = httpdyno(
+        "bench", "one", *clients[2:], "--urls", "stalls.txt", "--repeat", "1", "--yes", "--duration", "12",
+        "--timeout", "500", "--format", "json",
+    )  # fmt: skip
+    assert sum(site.paths.values()) == 3, "the others wait for hosts that never answer"
+    assert re.search(r"one: hung: printed nothing in 1\d\.\d s", ended.err)
+    assert [row["verdict"] for row in json.loads(ended.out)] == ["hung"]
+    nothing_left()

@@ -1,0 +1,113 @@
+"""A crawl of the real internet that is stopped leaves nothing, and goes on when it may."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import MakeSubject
+from doubles.command_line import Command, Ended
+from doubles.fetching_client import FETCHES
+from doubles.loopback_site import Site
+
+pytestmark = pytest.mark.beside
+
+HANGS = """
+import subprocess, sys, time
+subprocess.Popen(["sleep", "1000"], start_new_session=True)
+open("asleep", "w").close()
+time.sleep(1000)
+"""
+
+Start = Callable[..., "subprocess.Popen[str]"]
+NothingLeft = Callable[..., None]
+
+
+@pytest.fixture
+def hanging(
+    make_subject: MakeSubject, subject_folders: Path, start: Start, listed: str, tmp_path: Path
+) -> "subprocess.Popen[str]":
+    """Start a run whose first trial does not end, and give it back when that has begun."""
+    make_subject("hangs", HANGS)
+    process = start(
+        "bench",
+        "hangs",
+        "--subjects",
+        str(subject_folders),
+        "--web",
+        "live",
+        "--urls",
+        listed,
+        "--repeat",
+        "2",
+        "--yes",
+    )
+    builds = tmp_path / "cache" / "httpdyno" / "builds"
+    deadline = time.monotonic() + 60
+    while not any(builds.glob("hangs-*/folder/asleep")):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return process
+
+
+@pytest.mark.parametrize("signals", [(signal.SIGINT,), (signal.SIGTERM,), (signal.SIGINT, signal.SIGINT)])
+def test_a_signal_leaves_nothing(
+    hanging: "subprocess.Popen[str]",
+    wait_for_end: Callable[[object], Ended],
+    nothing_left: NothingLeft,
+    signals: tuple[signal.Signals, ...],
+) -> None:
+    for number in signals:
+        hanging.send_signal(number)
+    ended = wait_for_end(hanging)
+    assert ended.code == 130
+    assert "Traceback" not in ended.err
+    assert "(partial)" in ended.err
+    nothing_left()
+
+
+def test_sigkill_leaves_nothing(
+    hanging: "subprocess.Popen[str]", wait_for_end: Callable[[object], Ended], nothing_left: NothingLeft
+) -> None:
+    hanging.kill()
+    assert wait_for_end(hanging).code == -signal.SIGKILL
+    nothing_left()
+
+
+def test_a_run_goes_on_when_it_may(
+    httpdyno: Command, start: Start, wait_for_end: Callable[[object], Ended], make_subject: MakeSubject,
+    subject_folders: Path, listed: str, site: Site, tmp_path: Path,
+) -> None:  # fmt: skip
+    # The first trial ends by itself; the second waits until it is interrupted, unless it is told not to.
+    make_subject("twice", f"""
+import os, pathlib, time
+marks = pathlib.Path("marks")
+with marks.open("a") as file:
+    file.write("x")
+while len(marks.read_text()) == 2:
+    time.sleep(0.05)
+{FETCHES}""")  # fmt: skip
+    begun = start(
+        "bench", "twice", "--subjects", str(subject_folders), "--web", "live", "--urls", listed, "--repeat", "2",
+        "--yes", "--concurrency", "2",
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    marks = tmp_path / "cache" / "httpdyno" / "builds"
+    while not any(len(path.read_text()) == 2 for path in marks.glob("twice-*/folder/marks")):
+        assert begun.poll() is None, begun.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    begun.send_signal(signal.SIGINT)
+    assert wait_for_end(begun).code == 130
+    refused = httpdyno("bench", "--resume", "latest")
+    assert refused.code == 2
+    assert "give --yes to agree" in refused.err
+    resumed = httpdyno("bench", "--resume", "latest", "--yes", "--format", "json")
+    assert resumed.code == 0, resumed.err
+    assert "this will send 30 requests to 3 hosts of the real internet: 30 URLs in 1 trial" in resumed.err
+    assert sum(site.paths.values()) == 60
+    assert [row["verdict"] for row in resumed.rows] == ["UNVERIFIED"]

@@ -1,0 +1,39 @@
+"""The frontier of a real client over real links: where the link ends it, the answer is known beforehand."""
+
+from pathlib import Path
+
+from doubles.command_line import Command
+from httpdyno.experiments.capacity.reach import reached
+from httpdyno.model import Validity
+from httpdyno.store import open_run
+
+KIB = 1024
+MBIT = 10**6
+CARRIES = {5 * MBIT: 10 * KIB, 10 * MBIT: 20 * KIB, 20 * MBIT: 40 * KIB}
+"""Of 0, 10, ... 50 KiB the largest that each rate carries fifty times a second."""
+
+
+def test_a_client_reaches_as_far_as_its_link(httpdyno: Command, tmp_path: Path) -> None:
+    rates = ",".join(f"{rate // MBIT}mbit" for rate in CARRIES)
+    grid = ("--rps", "50", "--size", "0,10KiB,...,50KiB", "--link-rate", rates, "--concurrency", "20", "--quick")
+
+    ended = httpdyno("capacity", "native", *grid, "--frontier")
+
+    # 3: on a machine so busy that no link could be had, nothing was measured.
+    assert ended.code in {0, 3}, ended.err
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = open_run(folder)
+    trials = run.records()
+    assert run.manifest.settings["frontier"] is True
+    assert all(
+        trial.capacity_point is not None and trial.capacity_point.size_bytes % (10 * KIB) == 0 for trial in trials
+    )
+    (found,) = reached(trials, run.manifest.settings)
+    assert [point.x for point in found.points] == list(CARRIES)
+    for point in found.points:
+        assert (point.size_bytes or 0) <= CARRIES[point.x], "nobody gets more through a link than it carries"
+        assert point.fails_from_bytes is not None, "what no link carries needs no trial"
+        if all(trial.validity is Validity.VALID for trial in trials):
+            assert (point.size_bytes, point.doubtful) == (CARRIES[point.x], False)
+    assert found.trials == len(trials)
+    assert "largest size at which 50 requests a second are held" in ended.out

@@ -1,0 +1,131 @@
+"""Load tools as subjects: as shipped, in a room, with what the origin counted beside what they claim."""
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from httpdyno.errors import InvalidValue
+from httpdyno.experiments.capacity.duration import closed_deadline_s, closed_urls, tool_send_s
+from httpdyno.lab.engine import Engine
+from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.room import Pinning
+from httpdyno.lab.tool_trial import run_tool_trial, tool_command
+from httpdyno.model import (
+    CapacityPoint,
+    Condition,
+    Loop,
+    Outcome,
+    SubjectKind,
+    Trial,
+    TrialPlan,
+    UrlSeries,
+    Workload,
+)
+from httpdyno.subjects.build import Build
+from httpdyno.subjects.builder import build_subjects
+from httpdyno.subjects.catalogue import read_catalogue
+
+SIZE = 20_000
+POINT = CapacityPoint(
+    size_bytes=SIZE,
+    delay_ns=50_000_000,
+    round_trip_ns=0,
+    rate_bits_per_s=None,
+    queue_ns=None,
+    concurrency=8,
+    loop=Loop.CLOSED,
+    target_per_s=None,
+)
+TOOLS = [
+    pytest.param(name, marks=pytest.mark.skipif(shutil.which(name) is None, reason=f"{name} is not installed"))
+    for name in ("hey", "ab", "wrk", "h2load")
+]
+
+
+def build_of(name: str, cache: Path) -> Build:
+    (tool,) = read_catalogue(()).select_of_kind([name], SubjectKind.TOOL)
+    build = build_subjects([tool], cache)[name].build
+    assert build is not None
+    return build
+
+
+def plan_of(build: Build, point: CapacityPoint = POINT, size: int = SIZE) -> TrialPlan:
+    prefix = f"http://capacity.example/bytes/{size}?delay_ms={point.delay_ns // 10**6}&n="
+    condition = Condition(
+        "capacity",
+        "plain",
+        Workload(UrlSeries(prefix, closed_urls(point)), timeout_s=20),
+        concurrency=point.concurrency,
+        deadline_s=closed_deadline_s(point),
+        send_s=tool_send_s(point),
+        capacity_point=point,
+        objective="p99 < 20s",
+    )
+    return TrialPlan(0, 0, 0, build.subject, condition)
+
+
+def trial_of(engine: Engine, build: Build, plan: TrialPlan) -> Trial:
+    return run_tool_trial(engine, plan, build, Pinning(), Interruption()).trial
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_what_the_origin_counts_is_what_a_correct_tool_claims(name: str, engine: Engine, tmp_path: Path) -> None:
+    build = build_of(name, tmp_path)
+    trial = trial_of(engine, build, plan_of(build))
+    assert (trial.outcome, trial.reason) == (Outcome.OK, None)
+    assert trial.capacity is not None
+    assert trial.tally is not None
+    assert trial.counters.requests is not None
+    assert trial.tally.wrong == 0
+    assert trial.tally.right == trial.capacity.claimed_answers
+    # Those that were under way when the tool ended were sent, and not counted by everyone.
+    assert 0 <= trial.counters.requests - trial.tally.right <= POINT.concurrency
+    # Little's law: eight in flight for 50 ms each are 160 a second at most, however busy the machine is.
+    assert trial.capacity.per_s is not None
+    assert 0 < trial.capacity.per_s <= 8 / 0.05
+    assert trial.capacity.service_mean_ns is not None
+    assert trial.capacity.service_mean_ns >= POINT.delay_ns
+    # wrk asks for the first time on a connection of its own.
+    assert trial.counters.connections in {POINT.concurrency, POINT.concurrency + 1}
+
+
+@pytest.mark.parametrize("name", TOOLS[:1])
+def test_the_version_of_a_tool_that_says_none_is_that_of_its_user_agent(
+    name: str, engine: Engine, tmp_path: Path
+) -> None:
+    build = build_of(name, tmp_path)
+    assert build.version is None
+    assert trial_of(engine, build, plan_of(build)).version == "0.0.1"
+
+
+@pytest.mark.parametrize("name", TOOLS[:1])
+def test_answers_that_are_shorter_than_asked_for_count_as_wrong(name: str, engine: Engine, tmp_path: Path) -> None:
+    build = build_of(name, tmp_path)
+    trial = trial_of(engine, build, plan_of(build, size=SIZE // 2))
+    assert trial.tally is not None
+    assert trial.tally.wrong_length == pytest.approx((trial.tally.right + trial.tally.wrong_length) / 2, abs=1)
+    assert trial.validity is not None
+    assert trial.validity.value != "VALID"
+
+
+def test_a_tool_without_a_schedule_is_refused_an_open_loop(tmp_path: Path) -> None:
+    if shutil.which("ab") is None:
+        pytest.skip("ab is not installed")
+    build = build_of("ab", tmp_path)
+    with pytest.raises(InvalidValue, match="ab: cannot run an open loop"):
+        tool_command(plan_of(build, replace(POINT, loop=Loop.OPEN, target_per_s=100)), build)
+
+
+def test_a_tool_gets_what_the_point_says(tmp_path: Path) -> None:
+    if shutil.which("hey") is None:
+        pytest.skip("hey is not installed")
+    build = build_of("hey", tmp_path)
+    command = tool_command(plan_of(build), build)
+    assert command.argv == (
+        *("hey", "-c", "8", "-z", "1s", "-t", "20", "-m", "GET"),
+        f"http://capacity.example/bytes/{SIZE}?delay_ms=50&n=0",
+    )
+    assert command.environment["PATH"].split(os.pathsep)

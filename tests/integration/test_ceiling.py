@@ -1,0 +1,59 @@
+"""The ceiling of a web in a real run: found once, kept apart, and told of in table, report and query."""
+
+from collections.abc import Iterable
+from html import unescape
+from pathlib import Path
+
+from doubles.command_line import Command
+from httpdyno.judge.ceiling import ceiling_words
+from httpdyno.model import CEILING_TRIAL, CeilingLimit, Purpose, Trial
+from httpdyno.store import open_run
+
+
+def limit_of(trials: Iterable[Trial]) -> CeilingLimit:
+    """Give what set the ceiling of trials, which is the same for all of them."""
+    (limit,) = {trial.ceiling_limit for trial in trials}
+    assert limit is not None
+    return limit
+
+
+def test_a_ceiling_that_was_not_found_is_said_to_be_unknown(httpdyno: Command, tmp_path: Path) -> None:
+    # Over in a moment: too short to tell what held the fetcher up.
+    (tmp_path / "urls").write_text("".join(f"https://host{n}.test/plain\n" for n in range(20)), encoding="utf-8")
+    ended = httpdyno("bench", "native", "--web", "plain", "--urls", "urls", "--quick", "--format", "json")
+    assert ended.code == 0, ended.err
+    (row,) = ended.rows
+    assert (row["ceilingPerSec"], row["ceilingLimit"]) == (None, None)
+    (folder,) = (tmp_path / "runs").iterdir()
+    page = unescape((folder / "report.html").read_text(encoding="utf-8"))
+    assert "the web's ceiling is not known: " in page
+
+
+def test_the_ceiling_is_found_once_and_ranked_with_nobody(httpdyno: Command, tmp_path: Path) -> None:
+    # As many URLs and delays as it takes to be long enough to tell what held the fetcher up.
+    urls = "".join(f"https://host{number}.test/delay/500\n" for number in range(2400))
+    (tmp_path / "urls").write_text(urls, encoding="utf-8")
+    ended = httpdyno("bench", "native", "--web", "plain", "--urls", "urls", "--repeat", "2", "--format", "plain")
+    assert ended.code == 0, ended.err
+    assert ended.err.count("the web's ceiling: native: 2,400 URLs") == 1
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = open_run(folder)
+    ceiling = run.ceiling()
+    assert ceiling is not None
+    assert (ceiling.trial, ceiling.purpose, ceiling.concurrency) == (CEILING_TRIAL, Purpose.CEILING, 600)
+    assert [(trial.trial, trial.concurrency) for trial in run.records()] == [(0, 200), (1, 200)]
+    assert set(run.samples().collect()["trial"]) == {0, 1}
+    assert ceiling.summary is not None
+    assert {trial.ceiling_per_s for trial in run.records()} == {ceiling.summary.right_per_s}
+    assert ceiling.ceiling_per_s is None, "it stands under none itself"
+    told = ceiling_words(ceiling.summary.right_per_s or 0.0, limit_of(run.records()))
+    assert f"\n{told}; the fastest trial reached " in ended.out
+    page = unescape((folder / "report.html").read_text(encoding="utf-8"))
+    assert "native, for the web's ceiling" in page
+    assert f"{told}; the fastest trial reached " in page
+    (row,) = httpdyno("report", folder.name, "--format", "json").rows
+    assert row["ceilingPerSec"] == round(ceiling.summary.right_per_s or 0.0, 1)
+    assert row["ceilingLimit"] == limit_of(run.records())
+    for table, rows in (("ceilings", "1"), ("trials", "2")):
+        counted = httpdyno("query", f"select count(*) as rows from {table}", "--format", "csv")
+        assert counted.out.split() == ["rows", rows], counted.err

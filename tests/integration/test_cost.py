@@ -1,0 +1,138 @@
+"""What verified documents cost: real clients and a real tool in real rooms, by what must add up."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from conftest import MakeSubject
+from doubles.command_line import Command
+from httpdyno.model import RequestClock
+from httpdyno.store import open_run
+from httpdyno.subjects.environment import program_path
+
+DOCUMENTS = 2_000
+CACHE = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")}
+"""The user's own: its claims were proved there before."""
+
+
+def test_every_wrong_document_is_caught_and_every_other_one_paid_for(httpdyno: Command, tmp_path: Path) -> None:
+    ended = httpdyno(
+        *("cost", "native", "--web", "wrong-documents", "--documents", str(DOCUMENTS), "--repeat", "1"),
+        *("--format", "json"),
+        **CACHE,
+    )
+    assert ended.code == 0, ended.err
+    (row,) = ended.rows
+    assert row["wrong"] == 0
+    assert 0 < row["caught"] < 10
+    assert row["verified"] + row["caught"] == DOCUMENTS
+    assert row["jsonParser"] == "serde_json"
+    assert row["connections"] == 1
+    assert row["user"] + row["system"] == pytest.approx(row["total"], abs=0.002)
+    assert row["total"] / row["verified"] * 1000 == pytest.approx(row["cpuPerDocument"], rel=0.01)
+    (folder,) = (tmp_path / "runs").iterdir()
+    (trial,) = open_run(folder).records()
+    assert trial.cost is not None
+    assert trial.cost.start_cpu_ns is not None
+    assert trial.cost.cpu_ns is not None
+    assert 0 < trial.cost.start_cpu_ns < trial.cost.cpu_ns
+    assert trial.receive_steering
+    assert trial.cost.receive_steering or trial.cost.receive_steering_reason
+
+
+@pytest.mark.skipif(shutil.which("ab") is None, reason="ab is not installed")
+def test_connections_are_kept_or_not_as_it_is_asked_and_a_tool_stands_beside(httpdyno: Command) -> None:
+    ended = httpdyno(
+        *("cost", "native", "ab", "--keepalive", "both", "--documents", "60", "--repeat", "1", "--format", "json"),
+        **CACHE,
+    )
+    assert ended.code == 0, ended.err
+    rows = {(row["subject"], row["keepalive"]): row for row in ended.rows}
+    assert {who: row["connections"] for who, row in rows.items()} == {
+        ("native", True): 1,
+        ("ab", True): 1,
+        ("native", False): 60,
+        ("ab", False): 60,
+    }
+    for (subject, _), row in rows.items():
+        assert (row["verified"] == 60) is (subject == "native"), row
+        assert (row["verdict"] == "UNVERIFIED") is (subject == "ab"), row
+
+
+def test_compressed_documents_are_fewer_bytes_on_the_wire_and_the_same_content(httpdyno: Command) -> None:
+    ended = httpdyno(
+        *("cost", "native", "--gzip", "both", "--documents", "200", "--repeat", "1", "--format", "json"),
+        **CACHE,
+    )
+    assert ended.code == 0, ended.err
+    plain, zipped = sorted(ended.rows, key=lambda row: bool(row["gzip"]))
+    assert plain["verified"] == zipped["verified"] == 200
+    assert zipped["wireBytes"] < plain["wireBytes"] / 2
+    assert zipped["mbPerSec"] / zipped["reqPerSec"] == pytest.approx(0.016384, rel=0.01)
+    assert plain["mbPerSec"] / plain["reqPerSec"] == pytest.approx(0.016384, rel=0.01)
+
+
+@pytest.mark.skipif(shutil.which("apache2", path=program_path(os.environ)) is None, reason="apache2 is not installed")
+def test_apache_can_have_the_documents(httpdyno: Command, tmp_path: Path) -> None:
+    ended = httpdyno(
+        *("cost", "native", "--peer", "apache", "--documents", "200", "--repeat", "1", "--format", "json"),
+        **CACHE,
+    )
+    assert ended.code == 0, ended.err
+    (row,) = ended.rows
+    assert row["peer"] == "apache"
+    assert (row["verified"], row["wrong"]) == (200, 0)
+    assert row["cpuPerDocument"] > 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    (trial,) = open_run(folder).records()
+    assert trial.cost is not None
+    # Nobody stamps what Apache gets.
+    assert trial.cost.requests_timed_by is RequestClock.CLIENT
+    assert (trial.counters.peer_cpu_user_ns or 0) + (trial.counters.peer_cpu_system_ns or 0) > 0
+
+
+def test_who_cannot_take_part_is_told_so_in_one_line(httpdyno: Command) -> None:
+    for arguments, message in (
+        (("wrk",), "wrk: cannot send a number of requests one after another"),
+        (("node-puppeteer", "--keepalive", "off"), "node-puppeteer: cannot do that with --keepalive off"),
+        (("native", "--scale", "1/10"), "--scale: there is nothing to take a share of"),
+        (("native", "--gzip", "perhaps"), "--gzip: 'perhaps' is not known"),
+        (("nginx",), "nginx: is a server"),
+    ):
+        ended = httpdyno("cost", *arguments)
+        assert ended.code == 2, ended.err
+        assert message in ended.err
+        assert len(ended.err.strip().splitlines()) == 1
+
+
+# Parses what it gets, and never looks at the value: what the published test came down to.
+PARSES_ONLY = """
+import datetime, http.client, json, sys, time, urllib.parse
+connection = http.client.HTTPConnection("cost.example")
+for line in sys.stdin:
+    url = line.strip()
+    parts = urllib.parse.urlsplit(url)
+    started, began = datetime.datetime.now(datetime.timezone.utc), time.perf_counter()
+    connection.request("GET", parts.path + "?" + parts.query)
+    answer = connection.getresponse()
+    content = answer.read()
+    try:
+        code = json.loads(content) and answer.status
+    except ValueError:
+        code = "CheckFailed"
+    took_ms = (time.perf_counter() - began) * 1000
+    print(f"{url},{code},{started.isoformat()},{took_ms:.3f},{len(content)}", flush=True)
+"""
+
+
+def test_a_check_that_cannot_fail_is_found_out(
+    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path
+) -> None:
+    make_subject("parses-only", PARSES_ONLY, '[capabilities]\ncheck = ["json"]')
+    asked = ("--web", "wrong-documents", "--documents", str(DOCUMENTS), "--repeat", "1", "--format", "json")
+    ended = httpdyno("cost", "parses-only", "--subjects", str(subject_folders), *asked)
+    (row,) = ended.rows
+    assert row["verdict"] == "INCORRECT", ended.err
+    assert row["wrong"] > 0

@@ -1,0 +1,183 @@
+"""`httpdyno fetch`, from its command line to its rows, its signals and its exit status."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from httpdyno.lab.engine import Engine
+
+pytestmark = pytest.mark.beside
+
+PYTHON = [sys.executable, "-m", "httpdyno"]
+PATIENCE_S = 120.0
+AT = re.compile(r"plain at http://127\.0\.0\.1:(?P<port>\d+)")
+
+Fetch = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def port(engine: Engine) -> Iterator[int]:
+    """Serve the web `plain` on a free port."""
+    argv = [str(engine.path), "origin", "--web", "plain", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        said = AT.match(process.stderr.readline())
+        assert said
+        yield int(said["port"])
+        process.kill()
+
+
+@pytest.fixture
+def fetch(engine: Engine, port: int, tmp_path: Path) -> Iterator[Fetch]:
+    """Start `httpdyno fetch`, with every host at the origin."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*arguments: str, **more: str) -> "subprocess.Popen[str]":
+        environment = os.environ | {"HTTPDYNO_ENGINE": str(engine.path)} | more
+        argv = [*PYTHON, "fetch", "--connect-to", f":80:127.0.0.1:{port}", *arguments]
+        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        process = subprocess.Popen(argv, cwd=tmp_path, env=environment, text=True, **streams)  # type: ignore[call-overload]
+        started.append(process)
+        return process  # type: ignore[no-any-return]
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            with suppress(BrokenPipeError):
+                stream.close()  # type: ignore[union-attr]
+
+
+def lines(count: int, path: str = "plain") -> str:
+    """Give a list of so many URLs."""
+    return "".join(f"http://host{number % 7}.test/{path}?{number}\n" for number in range(count))
+
+
+def urls_of(rows: str) -> list[str]:
+    """Give the URLs of rows, which must all be right."""
+    columns = [row.rsplit(",", 4) for row in rows.splitlines()]
+    assert {(code, length) for _, code, _, _, length in columns} <= {("200", "13")}, rows
+    return [url for url, *_ in columns]
+
+
+def test_every_url_has_its_row(fetch: Fetch, tmp_path: Path) -> None:
+    process = fetch("--concurrency", "50", "--report", "report.json")
+    out, err = process.communicate(lines(500), PATIENCE_S)
+    assert (process.returncode, err) == (0, "")
+    assert sorted(urls_of(out)) == sorted(lines(500).split())
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert (report["statuses"], report["errors"], report["urls"]) == ({"200": 500}, {}, 500)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("CONCURRENCY", "0"),
+        ("REQUEST_TIMEOUT", "-1"),
+        ("KEEPALIVE", "yes"),
+        ("CHECK", "xml"),
+        ("HTTP_VERSION", "3"),
+    ],
+)
+def test_a_variable_that_cannot_be_honoured_is_named(fetch: Fetch, name: str, value: str) -> None:
+    process = fetch(**{name: value})
+    out, err = process.communicate("", PATIENCE_S)
+    assert (process.returncode, out, err.count("\n")) == (127, "", 1)
+    assert name in err
+
+
+@pytest.mark.parametrize("option", ["--save", "--resume", "--report", "--cacert"])
+def test_a_file_that_cannot_be_used_is_named_once_and_before_the_first_row(
+    fetch: Fetch, option: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    process = fetch(option, "file/within")
+    out, err = process.communicate(lines(3), PATIENCE_S)
+    assert (process.returncode, out, err.count("\n"), err.count(f"{option} file/within")) == (125, "", 1, 1), err
+
+
+def test_an_empty_variable_counts_as_missing(fetch: Fetch) -> None:
+    process = fetch(CONCURRENCY="", REQUEST_TIMEOUT="", USER_AGENT="", KEEPALIVE="", CHECK="", HTTP_VERSION="")
+    out, _ = process.communicate(lines(3), PATIENCE_S)
+    assert (process.returncode, len(urls_of(out))) == (0, 3)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_with_what_is_done(fetch: Fetch, number: signal.Signals) -> None:
+    process = fetch("--timeout", "600")
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write("http://a.test/plain\nhttp://a.test/delay/500000\n")
+    process.stdin.flush()
+    assert urls_of(process.stdout.readline()) == ["http://a.test/plain"]
+    process.send_signal(number)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, out, err) == (128 + number, "", "")
+
+
+def test_a_reader_that_leaves_is_no_error(fetch: Fetch) -> None:
+    process = fetch()
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(lines(1))
+    process.stdin.flush()
+    process.stdout.readline()
+    process.stdout.close()
+    with suppress(BrokenPipeError):
+        process.stdin.write(lines(100))
+        process.stdin.close()
+    assert process.stderr
+    assert (process.wait(PATIENCE_S), process.stderr.read()) == (0, "")
+
+
+def test_a_list_goes_on_after_a_kill(fetch: Fetch) -> None:
+    begun = fetch("--resume", "done")
+    assert begun.stdin
+    assert begun.stdout
+    begun.stdin.write(lines(200))
+    begun.stdin.flush()
+    rows = begun.stdout.readline()
+    begun.kill()
+    # Not communicate(), which does not know what is left of the line that was read.
+    rows += begun.stdout.read()
+    again = fetch("--resume", "done")
+    rest, err = again.communicate(lines(1_000), PATIENCE_S)
+    assert (again.returncode, err) == (0, "")
+    # None is missing; the batch of rows that was being written may come twice.
+    assert set(urls_of(rows) + urls_of(rest)) == set(lines(1_000).split())
+    once_more = fetch("--resume", "done")
+    assert once_more.communicate(lines(1_000), PATIENCE_S) == ("", "")
+    other = fetch("--resume", "done")
+    _, err = other.communicate(lines(1_000, "json"), PATIENCE_S)
+    assert other.returncode != 0
+    assert "line 1 of the list" in err
+
+
+def test_contents_are_kept(fetch: Fetch, tmp_path: Path) -> None:
+    process = fetch("--save", "pages")
+    process.communicate(lines(5), PATIENCE_S)
+    entries = [json.loads(line) for line in (tmp_path / "pages" / "index.jsonl").read_text().splitlines()]
+    assert len(entries) == 5
+    for entry in entries:
+        assert (tmp_path / "pages" / entry["file"]).read_text() == "Hello, World!"
+
+
+def test_progress_is_told(fetch: Fetch) -> None:
+    process = fetch("--progress", "2")
+    _, err = process.communicate(lines(20), PATIENCE_S)
+    said = [json.loads(line) for line in err.splitlines()]
+    assert (said[-1]["phase"], said[-1]["done"], said[-1]["in_flight"]) == ("fetch", 20, 0)
+
+
+def test_help_teaches(fetch: Fetch) -> None:
+    out, _ = fetch("--help").communicate(timeout=PATIENCE_S)
+    assert "httpdyno fetch --concurrency 200 < urls.txt" in out

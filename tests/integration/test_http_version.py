@@ -1,0 +1,30 @@
+"""`--http-version` in real rooms: one version alone is spoken, and a host without it is an error that is due."""
+
+from pathlib import Path
+
+from doubles.command_line import Command
+
+URLS = "".join(f"https://host{number % 5}.test/bytes/{number}\n" for number in range(40))
+
+
+def test_all_requests_are_of_the_version_that_was_asked_for(httpdyno: Command, tmp_path: Path) -> None:
+    (tmp_path / "urls").write_text(URLS, encoding="utf-8")
+    given = ("--web", "plain", "--urls", "urls", "--format", "json")
+    both = httpdyno("bench", "native", "python-urllib3", "--http-version", "2", "--quick", *given)
+    assert both.code == 0, both.err
+    rows = {row["subject"]: row for row in both.rows}
+    # Nothing was built of it: that would have taken a package index.
+    assert rows["python-urllib3"]["verdict"] == "unavailable"
+    assert "python-urllib3: not measured, for it cannot be told to speak HTTP/2: it claims HTTP/1.1 alone" in both.err
+    older = httpdyno("try", "native", "--http-version", "1.1", *given)
+    assert older.code == 0, older.err
+    for row, share, version in ((rows["native"], 1.0, "2"), (older.rows[0], 0.0, "1.1")):
+        assert (row["http2"], row["wrong"], row["2xx"], row["http_version"]) == (share, 0, 40, version)
+
+
+def test_a_host_without_http_2_is_an_error_that_is_due(httpdyno: Command) -> None:
+    ended = httpdyno("try", "native", "--http-version", "2", "--limit", "150", "--format", "json")
+    assert ended.code == 0, ended.err
+    (row,) = ended.rows
+    # 15 of these have a fault, whatever is spoken; 30 more do not offer HTTP/2.
+    assert (row["Exception"], row["wrong"], row["http2"]) == (45, 0, 1.0)

@@ -1,0 +1,134 @@
+"""What a call costs: real clients in real rooms, by what must add up; and servers that play the peer."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from doubles.command_line import Command
+from httpdyno.store import open_run
+
+CACHE = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")}
+"""The user's own: its claims were proved there before."""
+SERVER = """
+import http.server, os, sys
+
+CONTENT = {"/plain": b"Hello, World!", "/json": b"x" * 16384}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_GET(self):
+        content = CONTENT[self.path.partition("?")[0]]
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+http.server.ThreadingHTTPServer((os.environ["HOST"], int(os.environ["PORT"])), Handler).serve_forever()
+"""
+SUBJECT = """
+kind = "server"
+language = "Python"
+method = "http.server"
+[run]
+argv = ["python3", "{folder}/main.py"]
+[capabilities]
+endpoints = ["plain", "json"]
+"""
+
+
+def server(root: Path, name: str, program: str) -> Path:
+    folder = root / "servers" / name
+    folder.mkdir(parents=True)
+    (folder / "main.py").write_text(program)
+    (folder / "subject.toml").write_text(SUBJECT)
+    return root / "servers"
+
+
+def test_a_call_is_the_clients_the_wires_and_the_servers(httpdyno: Command, tmp_path: Path) -> None:
+    ended = httpdyno(
+        *("latency", "native", "--workload", "plain", "--parallel", "1,4", "--keepalive", "both", "--mode", "lines"),
+        *("--duration", "2s", "--repeat", "1", "--format", "json"),
+        **CACHE,
+    )
+    assert ended.code == 0, ended.err
+    assert {(row["parallel"], row["keepalive"]) for row in ended.rows} == {(1, True), (1, False), (4, True), (4, False)}
+    for row in ended.rows:
+        # Two readings of clocks may lie far apart where something else has the CPU in between.
+        assert row["wrong"] <= 0.005 * row["calls"]
+        assert row["runs"] == 7
+        assert str(row["loops"]).rstrip("0") in {"1", "2", "5"}
+        assert f"7 runs, {row['loops']:,} loop" in row["perLoop"]
+        assert 0 < row["p50"] <= row["p99"] <= row["max"]
+        assert 97 <= row["clientShare"] + row["wireShare"] + row["serverShare"] <= 103
+    (folder,) = (tmp_path / "runs").iterdir()
+    for trial in open_run(folder).records():
+        assert trial.latency_point is not None
+        assert trial.batch == trial.concurrency == trial.latency_point.parallel
+        assert (trial.counters.peak_concurrency or 0) <= trial.latency_point.parallel
+        assert trial.tally is not None
+        assert trial.keepalive is ((trial.counters.connections or 0) < trial.tally.right / 10)
+
+
+def test_a_client_is_timed_from_outside_and_times_itself(httpdyno: Command, tmp_path: Path) -> None:
+    ended = httpdyno(
+        *("latency", "python-urllib-executor", "--workload", "plain", "--parallel", "1", "--keepalive", "off"),
+        *("--mode", "both", "--duration", "3s", "--repeat", "1", "--format", "json"),
+        **CACHE,
+    )
+    assert ended.code == 0, ended.err
+    (row,) = ended.rows
+    assert row["mode"] == "lines"
+    assert " per loop (mean ± std. dev. of 7 runs, " in row["inProcess"]
+    assert row["inProcessMean"] > 0
+    assert row["inProcessCpuPerCall"] > 0
+    if row["agree"] is None:
+        # What else had the CPU spoilt one of the two, and it is said which.
+        assert row["notes"]
+    else:
+        assert " per loop (mean ± std. dev. of 7 runs, " in row["perLoop"]
+        assert re.fullmatch(r"(yes|no|unknown), [\d.]+x \([\d.]+ to [\d.]+\)", row["agree"])
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert {trial.harness for trial in open_run(folder).records()} == {"", "timeit"}
+
+
+def test_a_server_of_somebody_elses_can_answer(httpdyno: Command, tmp_path: Path) -> None:
+    servers = server(tmp_path, "fixture-server", SERVER)
+    ended = httpdyno(
+        *("latency", "native", "--workload", "plain,json", "--parallel", "1", "--keepalive", "on", "--mode", "lines"),
+        *("--peer", "fixture-server", "--subjects", str(servers), "--duration", "2s", "--repeat", "1"),
+        *("--format", "json"),
+        **CACHE,
+    )
+    assert ended.code == 0, ended.err
+    assert [row["peer"] for row in ended.rows] == ["fixture-server"] * 2
+    assert [row["serverShare"] for row in ended.rows] == [None, None]
+    plain = next(row for row in ended.rows if row["workload"] == "plain")
+    assert plain["wrong"] <= 0.005 * plain["calls"]
+    assert plain["mean"] > 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert all((trial.counters.peer_cpu_user_ns or 0) > 0 for trial in open_run(folder).records())
+    # Its document is none: who parses it finds that out, where the contract has one.
+    json = next(row for row in ended.rows if row["workload"] == "json")
+    assert json["wrong"] > 0
+    assert json["mean"] is None
+
+
+@pytest.mark.parametrize(("program", "said"), [("raise SystemExit('no such module: flask')", "no such module: flask")])
+def test_a_server_that_does_not_come_up_is_named(httpdyno: Command, tmp_path: Path, program: str, said: str) -> None:
+    servers = server(tmp_path, "fixture-server", program)
+    ended = httpdyno(
+        *("latency", "native", "--workload", "plain", "--parallel", "1", "--keepalive", "on", "--mode", "lines"),
+        *("--peer", "fixture-server", "--subjects", str(servers), "--duration", "2s", "--repeat", "1"),
+        **CACHE,
+    )
+    assert ended.code == 3
+    assert said in ended.out + ended.err

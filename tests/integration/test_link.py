@@ -1,0 +1,78 @@
+"""Crawls over a link: what it is goes with the run, what it was is recorded, and one that cannot be had is refused."""
+
+from html import unescape
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from doubles.command_line import Command
+from httpdyno.model import Outcome, Validity
+from httpdyno.store import open_run
+
+RTT_NS = 40_000_000
+pytestmark = pytest.mark.skipif(not Path("/dev/net/tun").exists(), reason="links need /dev/net/tun: modprobe tun")
+
+
+@pytest.fixture
+def urls(tmp_path: Path) -> Path:
+    path = tmp_path / "urls"
+    path.write_text("".join(f"http://host{number}.test/plain\n" for number in range(40)), encoding="utf-8")
+    return path
+
+
+def test_no_answer_is_faster_than_its_link(httpdyno: Command, urls: Path, tmp_path: Path) -> None:
+    arguments = [
+        "--web",
+        "plain",
+        "--urls",
+        str(urls),
+        "--quick",
+        "--link",
+        "rtt=40ms,down.rate=20mbit",
+        "--link-seed",
+        "3",
+    ]
+    ended = httpdyno("bench", "native", *arguments, "--format", "json")
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = open_run(folder)
+    assert run.manifest.settings["link"] == "rtt=40ms,down.rate=20mbit,queue=100ms"
+    (trial,) = run.records()
+    link = trial.counters.link
+    assert link is not None, ended.err
+    assert link.rtt_p50_ns is not None
+    assert (link.seed, link.up.goodput_bits_per_s) == (3, None)
+    assert link.rtt_p50_ns >= RTT_NS
+    page = unescape((folder / "report.html").read_text(encoding="utf-8"))
+    assert "What the link was" in page
+    assert "rtt=40ms,down.rate=20mbit,queue=100ms" in page
+    if trial.outcome is Outcome.REFUSED:
+        # A machine that is too busy for this link, which is then said and not measured.
+        assert link.verdict == "missed"
+        assert (ended.code, trial.validity) == (3, Validity.LINK_LIMITED)
+        return
+    assert (ended.code, link.verdict, trial.outcome) == (0, "held", Outcome.OK)
+    # Name, connection, request: three round trips at least.
+    shortest = run.samples().select(pl.col("duration_ns").min()).collect().item()
+    assert shortest >= 3 * RTT_NS
+    assert link.down.packets is not None
+    assert link.down.packets >= 40
+    assert link.up.lateness_p99_ns is not None
+
+
+def test_a_link_that_cannot_be_had_is_refused_and_nothing_is_measured(
+    httpdyno: Command, urls: Path, tmp_path: Path
+) -> None:
+    ended = httpdyno("bench", "native", "--web", "plain", "--urls", str(urls), "--quick", "--link", "rate=1tbit")
+    assert ended.code == 3
+    assert "LINK_LIMITED" in ended.out
+    assert "Traceback" not in ended.err
+    (folder,) = (tmp_path / "runs").iterdir()
+    (trial,) = open_run(folder).records()
+    assert (trial.outcome, trial.validity) == (Outcome.REFUSED, Validity.LINK_LIMITED)
+    assert trial.validity_reason
+    assert trial.reason == trial.validity_reason
+    assert len(trial.reason.splitlines()) == 1
+    assert trial.counters.wall_ns is None, "the subject was not started"
+    again = httpdyno("try", "native", "--web", "plain", "--urls", str(urls), "--link", "rate=1tbit")
+    assert (again.code, again.out.count("[200]")) == (3, 0)

@@ -1,0 +1,338 @@
+"""`httpdyno load` with the real engine, against a real origin and against servers that are none."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import polars as pl
+import pytest
+from jsonschema import Draft202012Validator
+
+from doubles.command_line import Command
+from httpdyno.lab.engine import Engine
+from httpdyno.store import open_run
+
+from .conftest import NothingLeft, Start
+
+pytestmark = pytest.mark.beside
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+ESTABLISHED = "01"
+BELIEVABLE = {"VALID", "GENERATOR_LIMITED", "UNSTEADY"}
+"""What a load may be on a machine that has other work."""
+
+
+@pytest.fixture(scope="module")
+def origin(engine: Engine) -> Iterator[str]:
+    """A web of ours on a port of its own; give its address."""
+    argv = [engine.path, "origin", "--web", "plain", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr
+            yield process.stderr.readline().split()[-1]
+        finally:
+            process.terminate()
+
+
+def report_of(folder: Path) -> dict[str, Any]:
+    (file,) = folder.glob("load-*.json")
+    return dict(json.loads(file.read_text(encoding="utf-8")))
+
+
+def only_run(tmp_path: Path) -> Path:
+    (folder,) = (tmp_path / "runs").iterdir()
+    return folder
+
+
+def test_a_closed_loop_is_measured_and_kept(
+    httpdyno: Command, origin: str, tmp_path: Path, nothing_left: NothingLeft
+) -> None:
+    ended = httpdyno("load", f"{origin}/plain", "-c", "4", "-n", "500", "--check", "length=13", "--format", "json")
+    assert ended.code == 0, ended.err
+    (row,) = ended.rows
+    Draft202012Validator(json.loads((REFERENCE / "load.schema.json").read_text(encoding="utf-8"))).validate(ended.rows)
+    assert (row["requests"], row["errors"], row["checks"], row["2xx"], row["loop"]) == (500, 0, 0, 500, "closed")
+    assert row["rps"] > 0
+    assert row["cpu_s"] > 0
+    assert row["p50"] <= row["p99"] <= row["max"]
+    assert row["verdict"] in BELIEVABLE
+    folder = only_run(tmp_path)
+    run = open_run(folder)
+    assert (run.manifest.experiment, run.manifest.state) == ("load", "complete")
+    assert [trial.load.requests for trial in run.records() if trial.load] == [500]
+    assert run.samples().collect().is_empty()
+    schema = json.loads((REFERENCE / "load-report.schema.json").read_text(encoding="utf-8"))
+    Draft202012Validator(schema).validate(report_of(folder))
+    assert "Response time and service time by percentile" in (folder / "report.html").read_text(encoding="utf-8")
+    nothing_left()
+
+
+def test_an_open_loop_holds_its_rate_and_tells_its_lag(httpdyno: Command, origin: str) -> None:
+    ended = httpdyno("load", f"{origin}/plain", "--rate", "200", "-d", "2s", "--format", "json", "--no-store")
+    assert ended.code == 0, ended.err
+    (row,) = ended.rows
+    assert row["sent"] + row["unsent"] == 400
+    assert row["requests"] + row["errors"] + row["censored"] == row["sent"]
+    assert row["send_lag_p99"] is not None
+    assert row["p50"] >= row["service_p50"]
+
+
+def test_a_table_for_people_has_everything_below_each_other(httpdyno: Command, origin: str, tmp_path: Path) -> None:
+    ended = httpdyno("load", f"{origin}/plain", f"{origin}/status/404", "-n", "100", "-c", "2", "--no-store")
+    assert ended.code == 0, ended.err
+    for words in ("closed loop", "response time", "service time", "first byte", "status 404", "verdict"):
+        assert words in ended.out
+    assert not (tmp_path / "runs").exists()
+
+
+def test_http2_with_several_streams(httpdyno: Command, origin: str) -> None:
+    asked = ("load", f"{origin}/plain", "--http2", "--streams", "5", "-c", "2", "-n", "300", "--format", "json")
+    ended = httpdyno(*asked, "--no-store")
+    assert ended.code == 0, ended.err
+    (row,) = ended.rows
+    assert (row["requests"], row["http_version"], row["concurrency"]) == (300, "2", 10)
+
+
+def test_a_list_from_standard_input_serves_every_trial(
+    environment: dict[str, str], origin: str, tmp_path: Path
+) -> None:
+    from .conftest import START
+
+    done = subprocess.run(
+        [*START, "load", "--urls", "-", "-n", "40", "-c", "2", "--repeat", "2", "--format", "json", "--no-store"],
+        input=f"{origin}/plain\n{origin}/bytes/100\n",
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert [row["content_bytes"] for row in json.loads(done.stdout)] == [20 * 13 + 20 * 100] * 2
+
+
+def test_samples_are_streamed_and_kept(httpdyno: Command, origin: str, tmp_path: Path) -> None:
+    ended = httpdyno("load", f"{origin}/plain", "-n", "50", "-c", "2", "--samples", "s.csv", "--hdr-log", "h.log")
+    assert ended.code == 0, ended.err
+    assert len((tmp_path / "s.csv").read_text().splitlines()) == 51
+    assert (tmp_path / "h.log").stat().st_size > 0
+    samples = open_run(only_run(tmp_path)).samples().collect()
+    assert samples["status"].to_list() == [200] * 50
+    assert samples.select(pl.col("duration_ns").min()).item() > 0
+    asked = "select count(*) as n, min(status) as status from samples"
+    assert httpdyno("query", asked, "--format", "json").rows == [{"n": 50, "status": 200}]
+
+
+def test_a_load_is_a_run_like_any_other(httpdyno: Command, origin: str) -> None:
+    load = ("load", f"{origin}/plain", "-n", "200", "-c", "2", "--repeat", "3")
+    assert httpdyno(*load).code == 0
+    time.sleep(1.1)  # runs are told apart by the second in which they began
+    assert httpdyno(*load).code == 0
+    listed = httpdyno("runs", "--format", "json").rows
+    assert [(row["experiment"], row["state"], row["trials"]) for row in listed] == [("load", "complete", 3)] * 2
+    compared = httpdyno("compare", "previous", "latest", "--format", "json")
+    assert compared.code == 0, compared.err
+    assert [row["metric"] for row in compared.rows] == ["rps", "p50", "p99"]
+    (answered,) = httpdyno("query", "select sum(load_requests) as n from trials", "--format", "json").rows
+    assert answered == {"n": 1200}
+    assert len(httpdyno("report", "latest", "--format", "json").rows) == 3
+    assert "Medians of 3 trials" in httpdyno("report", "latest").out
+    resumed = httpdyno("bench", "--resume", "latest")
+    assert (resumed.code, "cannot be continued" in resumed.err) == (2, True), resumed.err
+
+
+@pytest.mark.parametrize(
+    ("limit", "code", "words"),
+    [
+        ("p99 > 1ns", 1, "FAILED --fail-if 'p99 > 1ns': p99 is "),
+        ("rps < 1000000000", 1, "FAILED --fail-if 'rps < 1000000000': rps is "),
+        ("not_2xx > 0", 1, "not_2xx is 100: 100 above 0"),
+        ("errors > 0.1%", 0, ""),
+        ("p99 > 1h", 0, ""),
+        ("tls_p99 > 1ms", 3, "nothing of the kind was measured"),
+        ("p99 > 50", 2, "needs its unit"),
+        ("send_lag_p99 > 1ms", 2, "give a --rate"),
+        ("pp > 1ms", 2, "there is no 'pp'"),
+    ],
+)
+def test_a_limit_decides_the_exit_code(httpdyno: Command, origin: str, limit: str, code: int, words: str) -> None:
+    ended = httpdyno("load", f"{origin}/status/503", "-n", "100", "-c", "2", "--no-store", "--fail-if", limit)
+    assert (ended.code, words in ended.err) == (code, True), ended.err
+
+
+def test_ctrl_c_reports_what_was_measured(start: Start, origin: str, tmp_path: Path, nothing_left: NothingLeft) -> None:
+    process = start("load", f"{origin}/plain", "-c", "2", "-d", "10m", "--format", "json")
+    wait_for_connection(origin)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    (row,) = json.loads(out)
+    assert row["requests"] > 0
+    assert row["verdict"] == "interrupted"
+    assert open_run(only_run(tmp_path)).manifest.state == "partial"
+    nothing_left()
+
+
+def test_killed_outright_it_leaves_no_engine(start: Start, origin: str, nothing_left: NothingLeft) -> None:
+    process = start("load", f"{origin}/plain", "-c", "2", "-d", "10m", "--no-store")
+    wait_for_connection(origin)
+    process.kill()
+    process.communicate(timeout=60)
+    nothing_left()
+
+
+def wait_for_connection(origin: str) -> None:
+    """Wait until somebody is connected to the origin."""
+    port = f":{urlsplit(origin).port:04X}"
+    deadline = time.monotonic() + 120
+    while not any(
+        remote.endswith(port) and state == ESTABLISHED
+        for _, _, remote, state, *_ in map(str.split, Path("/proc/net/tcp").read_text().splitlines()[1:])
+    ):
+        assert time.monotonic() < deadline, "nobody came"
+        time.sleep(0.02)
+
+
+def closed_port() -> int:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        return int(unused.getsockname()[1])
+
+
+def test_a_server_that_is_not_there_is_one_line_and_exit_3(httpdyno: Command, tmp_path: Path) -> None:
+    ended = httpdyno("load", f"http://127.0.0.1:{closed_port()}/", "-n", "5")
+    assert ended.code == 3
+    assert ended.out == ""
+    (line,) = ended.err.splitlines()
+    assert "no answer came" in line
+    assert "ConnectionRefused" in line
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_a_server_that_never_answers_ends_with_the_load(httpdyno: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        ended = httpdyno("load", f"http://127.0.0.1:{port}/", "-d", "1s", "-c", "3", "--timeout", "500ms")
+    assert ended.code == 3, ended.out
+    assert "no answer came" in ended.err
+
+
+def test_a_server_that_answers_garbage_is_counted_by_name(httpdyno: Command) -> None:
+    def answer(server: socket.socket) -> None:
+        for number in range(1000):
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            with connection:
+                connection.recv(4096)
+                good = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+                connection.sendall(good if number % 2 else b"\x00\xff garbage\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer, args=(server,))
+        thread.start()
+        port = server.getsockname()[1]
+        ended = httpdyno("load", f"http://127.0.0.1:{port}/", "-n", "20", "-c", "1", "--format", "json", "--no-store")
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join(timeout=60)
+    assert ended.code == 0, ended.err
+    (row,) = ended.rows
+    assert row["requests"] > 0
+    assert row["errors"] > 0
+    assert "MalformedHead" in row["failures"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["not a url"],
+        ["ftp://a.example/"],
+        ["http://"],
+        ["http://a.example/", "--rate", "0"],
+        ["http://a.example/", "--rate", "-5"],
+        ["http://a.example/", "--rate", "5..x"],
+        ["http://a.example/", "--rate", "nan"],
+        ["http://a.example/", "-c", "0"],
+        ["http://a.example/", "-c", "many"],
+        ["http://a.example/", "-d", "soon"],
+        ["http://a.example/", "-d", "-1s"],
+        ["http://a.example/", "-n", "0"],
+        ["http://a.example/", "--repeat", "0"],
+        ["http://a.example/", "-H", "no colon"],
+        ["http://a.example/", "-H", "A: b\r\nC: d"],
+        ["http://a.example/", "-X", "GET /evil"],
+        ["http://a.example/", "--check", "status=ok"],
+        ["http://a.example/", "--arrivals", "never"],
+        ["http://a.example/", "--arrivals", "poisson"],
+        ["http://a.example/", "--rate", "5", "--seed", "1"],
+        ["http://a.example/", "--rate", "5.."],
+        ["http://a.example/", "--streams", "2"],
+        ["http://a.example/", "--http2", "--streams", "1000000000"],
+        ["http://a.example/", "--http2", "--no-keepalive"],
+        ["http://a.example/", "-c", "1000000000"],
+        ["http://a.example/", "-d", "0"],
+        ["http://a.example/", "--samples", "missing/samples.csv"],
+        ["http://a.example/", "--hdr-log", "missing/times.hdr"],
+        ["http://a.example/", "--format", "xml"],
+        ["http://a.example/", "--cpus", "9999"],
+        ["http://a.example/", "--body-file", "missing"],
+        ["https://a.example/", "--cacert", "missing"],
+        ["http://a.example/", "--resolve", "nonsense"],
+        ["http://a.example/", "--connect-to", "nonsense"],
+        ["--urls", "missing"],
+        ["--requests-file", "missing"],
+        ["http://a.example/", "--unknown"],
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_is_refused_before_anything_is_sent(
+    httpdyno: Command, arguments: list[str], tmp_path: Path
+) -> None:
+    ended = httpdyno("load", *arguments)
+    assert (ended.code, ended.out) == (2, ""), ended.err
+    assert ended.err.strip()
+    assert "Traceback" not in ended.err
+    assert not list((tmp_path / "runs").glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--arrivals", "poisson"], "--rate"),
+        (["--arrivals", "never"], "poisson"),
+        (["--seed", "1"], "--arrivals poisson"),
+        (["--rate", "5.."], "100..5000"),
+        (["--samples", "missing/samples.csv"], "--samples missing/samples.csv: No such file"),
+    ],
+)
+def test_a_refusal_is_one_line_that_says_what_to_do(httpdyno: Command, arguments: list[str], named: str) -> None:
+    ended = httpdyno("load", "http://a.example/", *arguments)
+    assert ended.err.count("\n") == 1
+    assert ended.err.count(named) == 1
+
+
+def test_a_mistake_in_a_list_of_requests_is_named_with_its_line(httpdyno: Command, tmp_path: Path) -> None:
+    (tmp_path / "r.jsonl").write_text('{"url": "http://127.0.0.1:1/"}\n{"url": "http://127.0.0.1:1/", "verb": "GET"}\n')
+    ended = httpdyno("load", "--requests-file", "r.jsonl")
+    assert ended.code == 2
+    assert "2" in ended.err
+    assert "verb" in ended.err
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_sent(httpdyno: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ended = httpdyno("load", "http://127.0.0.1:1/", "--out", "file/runs")
+    assert ended.code == 3
+    assert "results cannot be written" in ended.err
+    assert os.fspath(tmp_path / "file") not in ended.out

@@ -1,0 +1,148 @@
+"""Servers in real rooms under a real load: good ones and bad ones, each named for what it is, and the others go on."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from doubles.command_line import Command
+from httpdyno.lab.engine import Engine
+from httpdyno.store import open_run
+from httpdyno.subjects.build import build_place, find_build
+from httpdyno.subjects.cache import cache_folder
+from httpdyno.subjects.catalogue import read_catalogue
+from httpdyno.subjects.definition import read_subject
+from httpdyno.subjects.proof import write_proof
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "bad-servers" / "main.py"
+DOCUMENT = Path(__file__).parents[2] / "subjects" / "servers" / "flask-dev" / "document.json"
+CACHE = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")}
+"""The user's own: what the contract test has built is there."""
+FLASK = ("flask-gunicorn", "--workloads-ms", "20,100", "--duration", "1s", "--repeat", "1")
+"""A server that works on as many requests as it has threads, ten unless it is told otherwise; each waits for 0.1 s."""
+WAIT_MS = 100
+DEFINITION = """\
+kind = "server"
+language = "Python"
+method = "{name}"
+[run]
+argv = ["python3", "main.py"]
+environment = {{ BAD = "{bad}" }}
+[capabilities]
+endpoints = ["plain", "json", "workloads"]
+"""
+ENDINGS = {
+    "good": ("ok", ""),
+    "deaf": ("never_listened", "ended before it listened: ended with 3: binds to nothing"),
+    "dies": ("died", "killed by SIGKILL: out of ideas"),
+    "lies": ("wrong_answers", "under load "),
+    "leaks": ("leaked", "used up its descriptors, "),
+}
+
+
+@pytest.fixture
+def servers(httpdyno: Command, tmp_path: Path, engine: Engine) -> Path:
+    """Make a server of each kind; its claims are taken for proved, which tests/contract does for real ones."""
+    digest = engine.identity().sha256
+    for bad in ENDINGS:
+        folder = tmp_path / "servers" / bad
+        folder.mkdir(parents=True)
+        (folder / "subject.toml").write_text(DEFINITION.format(name=bad, bad=bad), encoding="utf-8")
+        shutil.copy(FIXTURE, folder / "main.py")
+        shutil.copy(DOCUMENT, folder / "document.json")
+    built = httpdyno("subjects", "build", *ENDINGS, "--subjects", str(tmp_path / "servers"))
+    assert built.code == 0, built.err
+    for bad in ENDINGS:
+        place = build_place(read_subject(tmp_path / "servers" / bad), tmp_path / "cache" / "httpdyno")
+        write_proof(place, digest, ())
+    return tmp_path / "servers"
+
+
+def test_bad_servers_are_named_with_evidence_and_the_good_one_is_measured(
+    httpdyno: Command, servers: Path, tmp_path: Path, nothing_left: Callable[..., None]
+) -> None:
+    ended = httpdyno(
+        *("service", *ENDINGS, "--subjects", str(servers), "--repeat", "1", "--format", "json"),
+        *("--workloads-ms", f"20,{WAIT_MS}", "--connections", "20", "--duration", "1s", "--server-cpus", "all"),
+    )
+    assert ended.code == 0, ended.err
+    (folder,) = (tmp_path / "runs").iterdir()
+    trials = {trial.subject: trial for trial in open_run(folder).records()}
+    for name, (outcome, reason) in ENDINGS.items():
+        assert trials[name].outcome.value == outcome, (name, trials[name].reason, ended.err)
+        assert str(trials[name].reason or "").startswith(reason), (name, trials[name].reason)
+    (good,) = [row for row in ended.rows if row["subject"] == "good"]
+    assert good["errors"] == good["wrong"] == 0
+    assert good["overheadP50"] > 0
+    # 20 connections and a wait of 0.1 s make 200 a second at most.
+    assert 0 < good["requestsPerSec"] <= 201
+    assert good["open"] == pytest.approx(20, rel=0.2)
+    # The whole machine, but the generator's CPU.
+    available = sorted(os.sched_getaffinity(0))
+    of_server = [cpu.cpu for cpu in trials["good"].counters.cpus or () if cpu.role == "subject"]
+    assert of_server == (available[1:] or available)
+    assert good["cpus"] == len(of_server)
+    assert (folder / "report.html").exists()
+    nothing_left()
+
+
+def test_a_search_finds_how_many_connections_are_held(httpdyno: Command, tmp_path: Path) -> None:
+    ended = httpdyno(
+        *("service", *FLASK, "--search", "--quick", "--threads", "3"),
+        *("--connections", "2", "--most-connections", "4"),
+        **CACHE,
+    )
+    assert ended.code == 0, ended.err
+    (found,) = ended.table("up to how many connections each server holds")
+    # Three threads cannot answer four connections in one wait, on any machine; a busy one may not hold two either.
+    assert (found["holds"], found["breaks at"]) in {("2", "4"), ("", "2")}
+    assert found["how"]
+    (folder,) = (tmp_path / "runs").iterdir()
+    tried = [trial.service_point.connections for trial in open_run(folder).records() if trial.service_point]
+    # One that was disturbed is tried again.
+    assert list(dict.fromkeys(tried)) in ([2, 4], [2])
+    assert int(found["trials"]) == len(tried)
+
+
+def test_an_open_loop_sends_on_its_schedule(httpdyno: Command, tmp_path: Path) -> None:
+    ended = httpdyno("service", *FLASK, "--loop", "open", "--connections", "4", **CACHE)
+    assert ended.code == 0, ended.err
+    assert "open loop: response times count from when a request was due" in ended.out
+    (folder,) = (tmp_path / "runs").iterdir()
+    (trial,) = open_run(folder).records()
+    assert trial.service_point is not None
+    # As many as keep an ideal server at four in flight.
+    assert (trial.service_point.loop.value, trial.service_point.rate_per_s) == ("open", 4 * 1000 / WAIT_MS)
+    assert trial.service is not None
+    # At a machine that stood still, twice as many are answered when it goes on.
+    assert 0 < (trial.service.per_s or 0) <= 80
+
+
+def test_threads_are_an_axis(httpdyno: Command) -> None:
+    asked = ("--threads", "1,unlimited", "--connections", "4", "--format", "json")
+    ended = httpdyno("service", *FLASK, *asked, **CACHE)
+    assert ended.code == 0, ended.err
+    one, many = sorted(ended.rows, key=lambda row: row["threads"] is None)
+    assert (one["threads"], many["threads"]) == (1, None)
+    # Four connections of which one waits at a time, and four that all wait.
+    assert one["held"] is False
+    assert 0 < one["requestsPerSec"] <= 11
+    assert one["requestsPerSec"] < many["requestsPerSec"] <= 44
+    assert one["cpuPerRequest"] > 0
+
+
+def test_the_generator_of_the_publication_can_send(httpdyno: Command) -> None:
+    (rewrk,) = read_catalogue().select(["rewrk"])
+    if find_build(rewrk, cache_folder()) is None:
+        pytest.skip("rewrk is not built; build it with: httpdyno subjects install rewrk")
+    asked = ("--generator", "rewrk", "--connections", "4")
+    ended = httpdyno("service", *FLASK, *asked, "--format", "json", **CACHE)
+    assert ended.code == 0, ended.err
+    (row,) = ended.rows
+    assert row["generator"] == "rewrk"
+    # It prints no percentiles.
+    assert (row["rank"], row["overheadP99"]) == (None, None)
+    assert row["slowest5"] >= WAIT_MS
+    assert 0 < row["requestsPerSec"] <= 44

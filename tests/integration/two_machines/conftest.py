@@ -1,0 +1,83 @@
+"""Two machines with a cable between them: an origin on one, the command on the other."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from doubles.command_line import Command, Ended
+from doubles.two_machines import Machines, RunningOrigin, two_machines
+from httpdyno.lab.engine import Engine
+
+CPUS = sorted(os.sched_getaffinity(0))
+START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())"]
+PATIENCE_S = 120
+
+StartHere = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture(scope="module")
+def machines() -> Iterator[Machines]:
+    with two_machines() as made:
+        yield made
+
+
+@pytest.fixture
+def origin(machines: Machines, engine: Engine, tmp_path: Path) -> Iterator[Callable[..., RunningOrigin]]:
+    """Start an origin on the other machine; whatever still runs at the end of the test is killed."""
+    started: list[RunningOrigin] = []
+
+    def start(*options: str) -> RunningOrigin:
+        given = options or ("--web", "plain", "--listen", "0.0.0.0", "--listen", "::", "--cpus", str(CPUS[0]))
+        started.append(RunningOrigin(machines, engine.path, tmp_path / f"origin-{len(started)}", *given))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.kill()
+
+
+@pytest.fixture
+def start_here(machines: Machines, environment: dict[str, str], tmp_path: Path) -> Iterator[StartHere]:
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*arguments: str, program: list[str] | None = None) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(
+            [*machines.at_here, *(program or START), *arguments],
+            cwd=tmp_path,
+            env=environment | {"PATH": environment["PATH"] + ":/usr/sbin:/sbin"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            process_group=0,
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def here(start_here: StartHere) -> Command:
+    """Run `httpdyno` on the machine that measures."""
+
+    def run(*arguments: str) -> Ended:
+        process = start_here(*arguments)
+        out, err = process.communicate(timeout=PATIENCE_S)
+        return Ended(process.returncode, out, err)
+
+    return run
+
+
+@pytest.fixture
+def urls(tmp_path: Path) -> Path:
+    path = tmp_path / "urls"
+    path.write_text("".join(f"https://host{n}.test/bytes/100?n={n}\n" for n in range(40)), encoding="utf-8")
+    return path

@@ -1,0 +1,95 @@
+"""Every experiment that asks an origin can ask that of another machine."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from doubles.command_line import Command
+from doubles.two_machines import AGAINST, RunningOrigin
+from httpdyno.model import RequestClock
+from httpdyno.store import open_run
+
+
+def test_try_and_tune_measure_there_too(
+    origin: Callable[..., RunningOrigin], here: Command, urls: Path, tmp_path: Path
+) -> None:
+    origin()
+    tried = here("try", "native", "--against", AGAINST, "--urls", str(urls), "--format", "json")
+    assert (tried.code, tried.rows[0]["wrong"]) == (0, 0), tried.err
+    tuned = here(
+        "tune", "native", "--against", AGAINST, "--limit", "2000", "--duration", "0.5s", "--format", "json"
+    )  # fmt: skip
+    assert tuned.code in {0, 3}, tuned.err
+    (folder,) = (tmp_path / "runs").iterdir()
+    trials = open_run(folder).records()
+    assert len(trials) > 1
+    assert {trial.link for trial in trials} == {f"against {AGAINST}"}
+
+
+def test_capacity_asks_there_too_and_takes_no_link_of_ours(
+    origin: Callable[..., RunningOrigin], here: Command, tmp_path: Path
+) -> None:
+    origin()
+    asked = ["capacity", "native", "--against", AGAINST, "--rps", "100", "--size", "0,1KiB", "--quick"]
+    ended = here(*asked, "--format", "json")
+    assert ended.code == 0, ended.err
+    assert [row["size"] for row in ended.rows] == [0, 1024]
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = open_run(folder)
+    assert run.manifest.settings["against"] == AGAINST
+    for trial in run.records():
+        assert trial.link == f"against {AGAINST}"
+        assert trial.capacity is not None
+        assert (trial.tally.wrong if trial.tally else None, trial.capacity.errors) == (0, 0)
+    refused = here(*asked, "--rtt", "10ms")
+    assert refused.code == 2
+    assert "leave out --rtt, --link-rate, --queue and --loss" in refused.err
+
+
+def test_documents_come_from_there_and_their_start_is_told_by_its_stamps(
+    origin: Callable[..., RunningOrigin], here: Command, tmp_path: Path
+) -> None:
+    origin()
+    ended = here("cost", "native", "--against", AGAINST, "--documents", "600", "--quick", "--format", "json")
+    assert ended.code == 0, ended.err
+    (row,) = ended.rows
+    assert (row["verified"], row["wrong"], row["connections"], row["wireBytes"]) == (600, 0, 1, None)
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = open_run(folder)
+    assert run.manifest.settings["against"] == AGAINST
+    (trial,) = run.records()
+    assert trial.link == f"against {AGAINST}"
+    assert not trial.receive_steering
+    assert trial.cost is not None
+    # The clock of a machine at the end of a cable is known far better than the CPU clock is read.
+    assert trial.cost.requests_timed_by is RequestClock.ORIGIN
+    assert trial.cost.start_ns is not None
+    assert trial.cost.real_ns is not None
+    assert 0 < trial.cost.start_ns < trial.cost.real_ns
+
+
+def test_a_call_over_a_cable_is_the_servers_the_wires_and_the_clients(
+    origin: Callable[..., RunningOrigin], here: Command, tmp_path: Path
+) -> None:
+    origin()
+    ended = here(
+        "latency", "native", "--against", AGAINST, "--workload", "plain", "--parallel", "1", "--keepalive", "on",
+        "--mode", "lines", "--duration", "2s", "--repeat", "1", "--format", "json",
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    (row,) = ended.rows
+    assert row["wrong"] == 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    (trial,) = open_run(folder).records()
+    assert (trial.link, trial.peer) == (f"against {AGAINST}", "origin")
+    found, way = trial.latency, trial.counters.against
+    assert found is not None
+    assert way is not None
+    assert found.call_ns is not None
+    assert way.clock_bound_ns is not None
+    shares = (row["clientShare"], row["wireShare"], row["serverShare"])
+    if way.clock_bound_ns < found.call_ns:
+        assert None not in shares
+        assert found.wire_ns is not None
+        assert found.wire_ns > 0
+    else:
+        assert shares == (None, None, None)

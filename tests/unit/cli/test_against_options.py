@@ -1,0 +1,100 @@
+"""``--against`` of ``cost`` and ``latency``: which web is agreed on, and what cannot stand beside it."""
+
+from typing import Any, cast
+
+import pytest
+
+from httpdyno.cli.cost_options import CostOptions, Selected, make_cost
+from httpdyno.cli.latency_options import LatencyOptions, make_latency, peer_of
+from httpdyno.errors import UsageError
+from httpdyno.experiments.cost.cost import Cost
+from httpdyno.experiments.latency.latency import Latency
+from httpdyno.lab.engine import Engine, Reached, ServedWeb
+from httpdyno.subjects.catalogue import read_catalogue
+
+CATALOGUE = read_catalogue(())
+NATIVE, APACHE = CATALOGUE.subjects["native"], CATALOGUE.subjects["apache"]
+THERE = "http://other:8080"
+
+
+class _Machines:
+    """An engine that knows every web, and another machine whose origin plays one of them."""
+
+    def __init__(self, web: str = "plain", seed: int = 3) -> None:
+        self._there = Reached(THERE, web, seed, f"{web}/{seed}", 187_000)
+        self.asked = 0
+
+    def web(self, name: str, *, seed: int | None) -> ServedWeb:
+        seed = 1 if seed is None else seed
+        return ServedWeb(name, seed, f"{name}/{seed}")
+
+    def reach(self, against: str) -> Reached:
+        assert against == THERE
+        self.asked += 1
+        return self._there
+
+
+def cost(machines: _Machines, **changes: Any) -> Cost:
+    given: dict[str, Any] = {
+        **dict.fromkeys(("documents", "memory", "peer", "seed", "repeat", "preset", "scale")),
+        **{"keepalive": "on", "gzip": "off", "web": "plain", "link": "direct", "timeout": "5", "duration": "600"},
+        **{"quick": False, "against": THERE, "web_given": False},
+    }
+    return make_cost(CostOptions(**(given | changes)), Selected((NATIVE,)), cast(Engine, machines))
+
+
+def latency(machines: _Machines, **changes: Any) -> Latency:
+    given: dict[str, Any] = {
+        **dict.fromkeys(("workload", "parallel", "keepalive", "peer", "seed", "duration", "memory", "repeat")),
+        **{"mode": "lines", "link": "direct", "timeout": "5", "quick": False, "preset": None, "against": THERE},
+    }
+    return make_latency(LatencyOptions(**(given | changes)), (NATIVE,), cast(Engine, machines))
+
+
+def test_cost_takes_the_web_that_is_played_there_unless_one_is_named() -> None:
+    asked = cost(_Machines("wrong-documents", 7))
+    assert (asked.against, asked.web, asked.seed, asked.web_digest) == (
+        THERE,
+        "wrong-documents",
+        7,
+        "wrong-documents/7",
+    )
+    named = cost(_Machines("plain", 1), web_given=True)
+    assert (named.web, named.seed) == ("plain", 1)
+    with pytest.raises(UsageError, match="give --web wrong-documents --seed 7, or start it with --web plain --seed 1"):
+        cost(_Machines("wrong-documents", 7), web_given=True)
+    with pytest.raises(UsageError, match="plays mine, which is none of the webs here"):
+        cost(_Machines("mine"))
+
+
+def test_latency_takes_the_seed_that_is_played_there_and_no_other_web() -> None:
+    asked = latency(_Machines("plain", 7))
+    assert (asked.against, asked.web, asked.seed, asked.web_digest) == (THERE, "plain", 7, "plain/7")
+    # It has no --web that could be given.
+    with pytest.raises(UsageError, match="is expected here; start it with --web plain --seed 7"):
+        latency(_Machines("top-sites", 7))
+
+
+@pytest.mark.parametrize("make", [cost, latency])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"link": "rtt=1ms"}, "--link: beside --against the way is a real one"),
+        ({"peer": APACHE}, "--peer apache: beside --against the origin there answers; leave one of them out"),
+    ],
+)
+def test_what_cannot_stand_beside_it_is_refused_before_anybody_is_asked(
+    make: Any, changes: dict[str, Any], message: str
+) -> None:
+    machines = _Machines()
+    with pytest.raises(UsageError, match=message):
+        make(machines, **changes)
+    assert machines.asked == 0
+
+
+def test_another_machine_takes_the_place_of_the_presets_server_and_not_of_a_named_one() -> None:
+    assert peer_of(CATALOGUE, None, "published", against=THERE) is None
+    preset, named = peer_of(CATALOGUE, None, "published"), peer_of(CATALOGUE, "apache", "published", against=THERE)
+    assert preset is not None
+    assert named is not None
+    assert (preset.id, named.id) == ("flask-dev", "apache")

@@ -1,0 +1,78 @@
+"""How a run of a published grid is shown and kept."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from doubles.runs import make_run
+from doubles.trials import trial
+from httpdyno.cli.capacity_preset import write_published_form
+from httpdyno.cli.output import print_run
+from httpdyno.experiments.capacity.capacity import Capacity
+from httpdyno.experiments.capacity.presets import find_capacity_preset
+from httpdyno.model import CapacitySummary, Trial
+from httpdyno.store import open_run
+
+TENTH = Fraction(1, 10)
+BATCH_4 = "published-batch-4"
+
+
+def trials_of(subject: str = "go-net-http", count: int = 3) -> list[Trial]:
+    points = list(find_capacity_preset(BATCH_4).axes(TENTH).points())[:count]
+    summary = CapacitySummary(90, 0, 10**9, 59.0, 0.33e9, held=False)
+    return [trial(subject, 0, experiment="capacity", capacity_point=point, capacity=summary) for point in points]
+
+
+def run_of(root: Path, trials: list[Trial], preset: str | None = BATCH_4) -> Path:
+    axes = find_capacity_preset(BATCH_4).axes(TENTH)
+    settings = Capacity(axes, preset=preset, scale="1/10" if preset else None).settings()
+    return make_run(root, trials, experiment="capacity", settings=settings)
+
+
+def test_csv_has_the_published_columns_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    print_run(open_run(run_of(tmp_path, trials_of())), "csv")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Delay,Bandwidth,Concurrency,Average Latency (s),Requests/sec"
+    assert len(lines) == 4
+    assert lines[1].endswith(",0.33,59.0")
+
+
+def test_people_see_the_run_beside_the_publication(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    print_run(open_run(run_of(tmp_path, trials_of())), "table")
+    shown = capsys.readouterr().out
+    assert "measured and published: Go's client through hey, batch 4" in shown
+    assert "published Concurrency" in shown
+    assert "247 of 250 published points were not measured" in shown
+
+
+def test_of_a_large_grid_people_see_what_it_comes_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = run_of(tmp_path, trials_of(count=60))
+    print_run(open_run(folder), "table")
+    shown = capsys.readouterr().out
+    assert f"all 60 points beside it: httpdyno published capacity-batch-4 --beside {folder}" in shown
+    assert "190 of 250 published points were not measured" in shown
+    assert "published Concurrency" not in shown
+
+
+def test_without_a_preset_csv_is_that_of_any_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = run_of(tmp_path, trials_of(), None)
+    print_run(open_run(folder), "csv")
+    assert capsys.readouterr().out.startswith("subject,")
+    write_published_form(folder)
+    assert not list(folder.glob("*.csv"))
+
+
+def test_the_published_form_is_kept_beside_the_run_a_file_for_each_subject(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = run_of(tmp_path / "alone", trials_of())
+    write_published_form(alone)
+    assert [file.name for file in alone.glob("*.csv")] == ["published-batch-4.csv"]
+    assert "in the published form: " in capsys.readouterr().err
+    both = run_of(tmp_path / "both", [*trials_of(), *trials_of("hey")])
+    write_published_form(both)
+    names = sorted(file.name for file in both.glob("*.csv"))
+    assert names == ["published-batch-4-go-net-http.csv", "published-batch-4-hey.csv"]
+    header = (both / names[1]).read_text().splitlines()[0]
+    assert header == "Delay,Bandwidth,Concurrency,Average Latency (s),Requests/sec"

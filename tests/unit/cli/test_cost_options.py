@@ -1,0 +1,128 @@
+"""The options of ``cost``: who is asked, for how many documents, and what contradicts each other."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from httpdyno.cli.cost_options import CostOptions, Selected, choose_subjects, make_cost
+from httpdyno.errors import InvalidValue, UnknownName, UsageError
+from httpdyno.experiments.crawl import HEADLINE
+from httpdyno.lab.engine import Engine, ServedWeb
+from httpdyno.model import Subject, SubjectKind
+from httpdyno.subjects.catalogue import Catalogue, read_catalogue
+
+CATALOGUE = read_catalogue(())
+
+
+class _Webs:
+    """An engine that knows every web, with seed 7 unless told otherwise."""
+
+    def web(self, name: str, *, seed: int | None) -> ServedWeb:
+        return ServedWeb(name, 7 if seed is None else seed, "digest")
+
+
+ENGINE = cast(Engine, _Webs())
+
+
+def options(**changes: Any) -> CostOptions:
+    given: dict[str, Any] = {
+        **dict.fromkeys(("documents", "memory", "peer", "seed", "repeat", "preset", "scale")),
+        "keepalive": "on",
+        "gzip": "off",
+        "web": "plain",
+        "link": "direct",
+        "timeout": "5",
+        "duration": "600",
+        "quick": False,
+    }
+    return CostOptions(**(given | changes))
+
+
+def chosen(*names: str, preset: str | None = None) -> Selected:
+    return choose_subjects(CATALOGUE, names, preset)
+
+
+def test_without_a_name_the_usual_clients_are_asked_and_two_tools_beside_them() -> None:
+    assert {subject.id for subject in chosen().subjects} == {*HEADLINE, "ab", "httperf"}
+
+
+def test_a_preset_has_its_own_subjects_those_that_can_be_had_no_more_included() -> None:
+    ids = [subject.id for subject in chosen(preset="published").subjects]
+    assert len(ids) == len(set(ids)) == 13
+    assert {"ruby-patron", "curl-process", "java-apache-httpclient5", "httperf"} <= set(ids)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("nginx", "nginx: is a server"), ("wrk", "wrk: cannot send a number of requests one after another")],
+)
+def test_who_cannot_take_part_is_refused_by_name(name: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        chosen("go-net-http", name)
+
+
+def test_a_client_that_checks_nothing_is_refused_by_name_and_told_of_otherwise() -> None:
+    unchecked = Subject("mine", SubjectKind.CLIENT, "X", "mine", Path("/x"), ("x",))
+    catalogue = Catalogue({**CATALOGUE.subjects, "mine": unchecked}, {}, frozenset({"mine"}))
+    with pytest.raises(UsageError, match="mine: does not check documents"):
+        choose_subjects(catalogue, ["mine"], None)
+    selected = choose_subjects(catalogue, None, None)
+    assert "mine" not in {subject.id for subject in selected.subjects}
+    assert "does not check documents" in selected.left_out["mine"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "preset", "documents"),
+    [
+        ({}, None, 10_000),
+        ({"quick": True}, None, 2_000),
+        ({"documents": 17, "quick": True}, None, 17),
+        ({}, "published", 10_000),
+        ({"scale": "1/10"}, "published", 1_000),
+        ({"scale": "1/10", "quick": True}, "published", 1_000),
+        ({"quick": True}, "published", 2_000),
+        ({"documents": 17}, "published", 17),
+    ],
+)
+def test_how_many_documents_are_asked_for(changes: dict[str, Any], preset: str | None, documents: int) -> None:
+    cost = make_cost(options(preset=preset, **changes), chosen("go-net-http", preset=preset), ENGINE)
+    assert cost.documents == documents
+    assert (cost.seed, cost.web_digest) == (7, "digest")
+    assert cost.scale == changes.get("scale")
+
+
+@pytest.mark.parametrize(
+    ("changes", "names", "error", "message"),
+    [
+        ({"scale": "1/10"}, ["native"], UsageError, "--scale: there is nothing to take a share of"),
+        (
+            {"scale": "1/10", "documents": 3, "preset": "published"},
+            ["native"],
+            UsageError,
+            "--documents: --scale says how many documents, too",
+        ),
+        ({"gzip": "on"}, ["ab"], UsageError, "ab: cannot do that with --keepalive on --gzip on"),
+        ({"keepalive": "off"}, ["node-puppeteer"], UsageError, "node-puppeteer: cannot do that"),
+        ({"peer": CATALOGUE.subjects["apache"], "web": "top-sites"}, ["native"], UsageError, "--web top-sites: apache"),
+        ({"keepalive": "maybe"}, ["native"], InvalidValue, "--keepalive: 'maybe'"),
+        ({"memory": "lots"}, ["native"], InvalidValue, "--memory"),
+        ({"timeout": "soon"}, ["native"], InvalidValue, "--timeout"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(
+    changes: dict[str, Any], names: list[str], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        make_cost(options(**changes), chosen(*names, preset=changes.get("preset")), ENGINE)
+
+
+def test_a_server_that_plays_the_peer_is_kept_with_its_folder() -> None:
+    apache = CATALOGUE.subjects["apache"]
+    cost = make_cost(options(peer=apache), chosen("native"), ENGINE)
+    assert (cost.peer, cost.peer_folder) == ("apache", str(apache.folder))
+
+
+def test_an_unknown_preset_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UnknownName, match="cost has no preset 'nosuch'; known are: published"):
+        chosen(preset="nosuch")

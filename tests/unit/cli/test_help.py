@@ -1,0 +1,60 @@
+"""The help of a verb speaks of that verb, to people."""
+
+import re
+
+import pytest
+
+from doubles.command_line import Command, all_commands
+from httpdyno.published import preset_names
+
+
+def help_of(httpdyno: Command, verb: str) -> str:
+    """Give the help of a verb without its boxes, on one line."""
+    return " ".join(re.sub("[│─╭╮╰╯]", " ", httpdyno(*verb.split(), "--help").out).split())
+
+
+@pytest.mark.parametrize("verb", all_commands())
+def test_the_help_speaks_of_no_types_of_python(httpdyno: Command, verb: str) -> None:
+    shown = httpdyno(*verb.split(), "--help").out
+    for word in ("<bool>", "<str>", "list[", "x>=", "x<="):
+        assert word not in shown
+
+
+@pytest.mark.parametrize("verb", ["", "subjects"])
+def test_the_help_of_all_verbs_speaks_of_no_types_either(httpdyno: Command, verb: str) -> None:
+    assert "<bool>" not in httpdyno(*verb.split(), "--help").out
+
+
+def test_options_stand_in_groups(httpdyno: Command) -> None:
+    titles = [line.split("─")[1].strip() for line in httpdyno("bench", "--help").out.splitlines() if line[:1] == "╭"]
+    assert titles == [
+        "Arguments",
+        "What is measured",
+        "The web, and the way to it",
+        "The real internet",
+        "What others have published",
+        "Subjects, and the machine",
+        "The run",
+        "Results",
+    ]
+
+
+def test_paragraphs_are_broken_where_the_terminal_ends(httpdyno: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert "of those that are equally good the smallest is chosen." in httpdyno("tune", "--help").out
+
+
+@pytest.mark.parametrize("verb", ["bench", "capacity", "cost", "latency", "service"])
+def test_the_presets_of_a_verb_are_named(httpdyno: Command, verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    (named,) = re.findall("print both; takes: (.*?)[.] ", help_of(httpdyno, verb))
+    assert tuple(re.split(", | or ", named)) == preset_names(verb)
+
+
+def test_what_verbs_share_says_what_it_is_in_each(httpdyno: Command) -> None:
+    for verb in ("tune", "cost"):
+        assert "real internet" not in help_of(httpdyno, verb)
+    assert "the real internet, for the list of --urls" in help_of(httpdyno, "bench")
+    assert "Path between generator and server" in help_of(httpdyno, "service")
+    assert "of a preset's documents" in help_of(httpdyno, "cost")
+    assert "of a preset's rates and requests in flight" in help_of(httpdyno, "capacity")

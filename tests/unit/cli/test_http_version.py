@@ -1,0 +1,110 @@
+"""`--http-version`: clients are told it, who does not claim it keeps a row, and all that lasts knows of it."""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import MakeSubject
+from doubles.command_line import Command
+from httpdyno.lab.engine import Engine
+from httpdyno.model import Outcome, Subject
+from httpdyno.store import open_run
+from httpdyno.subjects.builder import BuildOutcome
+from httpdyno.subjects.probe import ProbeResult
+
+TELLS_ITS_VERSION = """
+import os
+import sys
+from datetime import datetime, timezone
+
+if os.environ["HTTP_VERSION"] != "2":
+    sys.exit("told to speak " + os.environ["HTTP_VERSION"])
+for line in sys.stdin:
+    started = datetime.now(timezone.utc).isoformat(timespec="microseconds")
+    print(f"{line.strip()},200,{started},1.5,13", flush=True)
+"""
+CLAIMS = '[capabilities]\nhttp = ["1.1", "2"]'
+
+
+@pytest.fixture
+def given(make_subject: MakeSubject, subject_folders: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A client that speaks both versions, and one that claims neither."""
+
+    def proven(_engine: Engine, _subject: Subject, _outcome: BuildOutcome, *_: object) -> tuple[ProbeResult, ...]:
+        return (ProbeResult("http 2", claimed=True, works=True),)
+
+    # The stand-in for the engine has no hosts before which a claim could be proven.
+    monkeypatch.setattr("httpdyno.lab.proof.probe_subject", proven)
+    make_subject("both", TELLS_ITS_VERSION, more=CLAIMS)
+    make_subject("neither", TELLS_ITS_VERSION)
+    return ["both", "neither", "--subjects", str(subject_folders), "--limit", "5"]
+
+
+def test_who_does_not_claim_it_has_a_row_with_the_reason(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
+    ended = httpdyno("bench", *given, "--http-version", "2", "--repeat", "2", "--format", "json")
+
+    assert ended.code == 0, ended.err
+    reason = "neither: not measured, for it cannot be told to speak HTTP/2: its subject.toml claims no version"
+    rows = {row["subject"]: row for row in ended.rows}
+    assert {row["http_version"] for row in ended.rows} == {"2"}
+    assert (rows["both"]["totalUrls"], rows["neither"]["totalUrls"]) == (5, None)
+    assert rows["neither"]["verdict"] == "unavailable"
+    assert reason in rows["neither"]["notes"][0]
+    assert ended.err.splitlines().count(f"httpdyno: {reason}") == 1
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = open_run(folder)
+    assert run.manifest.settings["http_version"] == "2"
+    assert {trial.http_version for trial in run.records()} == {"2"}
+    assert [subject.unavailable for subject in run.manifest.subjects] == [None, reason]
+    assert "\nHTTP/2 alone was asked for: " in httpdyno("report", folder.name, "--format", "plain").out
+
+
+def test_a_variable_says_the_same_and_nobody_who_can_is_an_error(
+    httpdyno: Command, given: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_VERSION", "2")
+    assert httpdyno("try", "both", *given[2:], "--format", "plain").out.count(",200,") == 5
+    ended = httpdyno("try", "neither", *given[2:])
+    assert ended.code == 3
+    assert "cannot be told to speak HTTP/2" in ended.err
+
+
+def test_a_run_goes_on_with_the_version_that_it_was_begun_with(
+    httpdyno: Command, given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rooms = tmp_path / "rooms"
+    rooms.mkdir()
+    (rooms / "0").touch()
+    monkeypatch.setenv("FAKE_ENGINE_ROOMS", str(rooms))
+    assert httpdyno("bench", *given, "--http-version", "2", "--repeat", "3").code == 3
+    monkeypatch.delenv("FAKE_ENGINE_ROOMS")
+    (folder,) = (tmp_path / "runs").iterdir()
+    beside = httpdyno("bench", "--resume", folder.name, "--http-version", "1.1")
+    assert (beside.code, "--http-version cannot be given beside it" in beside.err) == (2, True)
+
+    ended = httpdyno("bench", "--resume", folder.name)
+
+    assert ended.code == 0, ended.err
+    trials = open_run(folder).records()
+    assert len(trials) == 6
+    assert {(trial.subject, trial.outcome, trial.http_version) for trial in trials} == {
+        ("both", Outcome.OK, "2"),
+        ("neither", Outcome.UNAVAILABLE, "2"),
+    }
+
+
+def test_two_runs_that_differ_in_it_are_not_compared(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
+    for version in (["--http-version", "2"], []):
+        httpdyno("bench", *given, *version, "--repeat", "1")
+    first, second = sorted(folder.name for folder in (tmp_path / "runs").iterdir())
+    ended = httpdyno("compare", first, second)
+    assert ended.code == 2
+    assert "A and B are not alike: HTTP version: 2 in A, unset in B;" in ended.err
+
+
+@pytest.mark.parametrize("verb", ["bench", "try", "tune"])
+@pytest.mark.parametrize("value", ["3", "1", "HTTP/2", "2.0"])
+def test_another_version_is_one_clear_line(httpdyno: Command, given: list[str], verb: str, value: str) -> None:
+    ended = httpdyno(verb, "both", *given[2:], "--http-version", value)
+    assert ended.code == 2
+    assert ended.err == f"httpdyno: --http-version: '{value}' is not understood; give 1.1 or 2\n"

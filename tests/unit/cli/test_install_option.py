@@ -1,0 +1,37 @@
+"""`--install`: a verb has what its subjects need brought before it measures them, and only when it is told to."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from conftest import MakeSubject
+from doubles.command_line import Command
+from httpdyno.lab.interruption import Interruption
+from httpdyno.model import Subject
+
+VERBS = ("bench", "tune", "capacity", "cost", "latency")
+
+
+@pytest.fixture
+def brought(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Take note of who would get what it needs: a test installs nothing on the machine it runs on."""
+    names: list[str] = []
+
+    def bring(subjects: Iterable[Subject], _: Interruption) -> None:
+        names.extend(subject.id for subject in subjects)
+
+    monkeypatch.setattr("httpdyno.cli.running.install_needs", bring)
+    return names
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_a_subject_needs_is_brought_when_it_is_asked_for(
+    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path, brought: list[str], verb: str
+) -> None:
+    make_subject("needy", more='[capabilities]\ncheck = ["json"]', needs='no-such-program = "*"')
+    typed = (verb, "needy", "--subjects", str(subject_folders))
+    assert httpdyno(*typed).code == 3
+    assert brought == []
+    assert httpdyno(*typed, "--install").code == 3
+    assert brought == ["needy"]

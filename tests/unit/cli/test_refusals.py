@@ -1,0 +1,156 @@
+"""Whatever a command cannot do it says in one line, and ends with the exit status of its kind."""
+
+from pathlib import Path
+
+import pytest
+
+from doubles.command_line import Command
+from httpdyno.store import open_run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["bench", "god"], "there is no client 'god'; did you mean 'good'?"),
+        (
+            ["bench", "good", "--format", "xml"],
+            "--format: 'xml' is not known; known are: csv, json, markdown, plain, table",
+        ),
+        (["bench", "good", "--timeout", "soon"], "--timeout: 'soon' is not understood"),
+        (["bench", "good", "--timeout", "0"], "--timeout: 0 is no time to give a URL; write it like 5s or 800ms"),
+        (["bench", "good", "--duration", "-1"], "--duration: '-1' is not understood"),
+        (["bench", "good", "--duration", "0"], "--duration: 0 is no time to measure in; write it like 10m or 30s"),
+        (["bench", "good", "--cpus", "99999"], "--cpus: CPU 99999 is not available here; choose from"),
+        (["bench", "good", "--cpus", "some"], "--cpus: 'some' is not understood; write numbers and ranges"),
+        (["bench", "good", "--user-agent", "two\nlines"], "'two\\nlines': no header can carry it"),
+        (["bench", "good", "--user-agent", "\udcff"], "no header can carry it"),
+        (["bench", "good", "--memory", "lots"], "--memory: 'lots' is not understood"),
+        (["bench", "good", "--link", "rate=0"], "link 'rate=0': rate: '0' is no rate; write 1gbit"),
+        (["try", "good", "--link", "loss=100%"], "is no loss; write 0.1%, below 100 %"),
+        (["tune", "good", "--link", "rtt=-1ms"], "is no time; write 40ms"),
+        (
+            ["bench", "good", "--link-seed", "-1"],
+            "httpdyno: --link-seed: '-1' is no whole number from 0 to 18446744073709551615; see: httpdyno bench -h",
+        ),
+        (["bench", "good", "--cpus", ":0"], "--cpus: ':0' is not understood; write it like 1:0"),
+        (["bench", "good", "--web", "nowhere"], "there is no web 'nowhere'"),
+        (
+            ["bench", "good", "--urls", "absent"],
+            "--urls absent: cannot be read: No such file or directory; name another file",
+        ),
+        (
+            ["bench", "good", "--limit", "0"],
+            "httpdyno: --limit: '0' is no whole number of 1 or more; see: httpdyno bench -h",
+        ),
+        (["bench", "good", "--repeat", "two"], "httpdyno: --repeat: 'two' is no whole number of 1 or more; see:"),
+        (["capacity", "good", "--rps", "many"], "httpdyno: --rps: 'many' is no number of 0.01 or more; see:"),
+        (["bench", "good", "--quick=yes"], "httpdyno: --quick: takes no value; see: httpdyno bench -h"),
+        (["bench", "--limit"], "httpdyno: --limit: its value is missing; see: httpdyno bench -h"),
+        (["bench", "good", "--seed", str(2**64)], "is no whole number from 0 to 18446744073709551615"),
+        (
+            ["bench", "good", "--no-such-option"],
+            "httpdyno: --no-such-option: there is no such option; see: httpdyno bench -h",
+        ),
+        (
+            ["bench", "good", "--limt", "1"],
+            "--limt: there is no such option; did you mean --limit? See: httpdyno bench -h",
+        ),
+        (["try"], "httpdyno: SUBJECT is missing; see: httpdyno try -h"),
+        (["try", "good", "fine"], "httpdyno: fine: more than it takes; see: httpdyno try -h"),
+        (
+            ["load"],
+            "load: there is no URL to send requests to; write: httpdyno load http://localhost:8080/, or give --urls",
+        ),
+        (["load", "localhost:8080"], "load: 'localhost:8080' is no URL; did you mean http://localhost:8080/?"),
+        (["load", "a.example/b"], "load: 'a.example/b' is no URL; did you mean http://a.example/b?"),
+        (["load", "http://a/", "--cacert", "no"], "--cacert no: cannot be read: No such file or directory"),
+        (["load", "http://a/", "--body-file", "no"], "--body-file no: cannot be read: No such file or directory"),
+        (["load", "--requests-file", "no"], "--requests-file no: cannot be read: No such file or directory"),
+        (["no-such-verb"], "httpdyno: there is no verb 'no-such-verb'; see: httpdyno -h"),
+        (["benhc"], "httpdyno: there is no verb 'benhc'; did you mean 'bench'? See: httpdyno -h"),
+        (["subjects", "lst"], "there is no verb 'lst'; did you mean 'list'? See: httpdyno subjects -h"),
+        (
+            ["load", "--connections", "0", "http://a/"],
+            "--connections: '0' is no whole number of 1 or more; see: httpdyno load",
+        ),
+        (
+            ["urls", "nowhere"],
+            "httpdyno: urls: 'nowhere' is no file, and no web (top-sites, plain, contract, wrong-documents)",
+        ),
+        (["urls", "absent.csv"], "httpdyno: urls: 'absent.csv' is no file, and no web"),
+        (["bench", "zzzzzz"], "httpdyno: there is no client 'zzzzzz'; there are"),
+        (["doctor", "--format", "csv"], "--format: 'csv' is not known to doctor; known are: plain, json"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, given: list[str], arguments: list[str], said: str) -> None:
+    more = given[1:] if arguments[0] in {"bench", "try", "tune"} and arguments[-1] != "--limit" else []
+    ended = httpdyno(*arguments, *more)
+    assert ended.code == 2
+    (line,) = ended.err.splitlines()
+    assert said in line
+    assert line.startswith("httpdyno: ")
+    assert ended.out == ""
+    assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "arguments", "said"),
+    [
+        ("LIMIT", "some", ["bench", "good"], "LIMIT (environment): 'some' is no whole number of 1 or more; see:"),
+        ("CONCURRENCY", "abc", ["bench", "good"], "CONCURRENCY (environment): 'abc'"),
+        ("FORMAT", "xml", ["runs"], "FORMAT (environment): 'xml' is not known"),
+        ("REQUEST_TIMEOUT", "soon", ["bench", "good"], "REQUEST_TIMEOUT (environment): 'soon' is not understood"),
+        (
+            "LIMIT",
+            "100",
+            ["bench", "good", "--preset", "published", "--scale", "1/10"],
+            "LIMIT (environment): --scale says how many URLs, too; leave one of the two out",
+        ),
+        ("USER_AGENT", "two\nlines", ["bench", "good"], "USER_AGENT (environment): 'two\\nlines': no header can"),
+    ],
+)
+def test_a_variable_of_the_environment_is_named_and_no_option_that_nobody_typed(
+    httpdyno: Command,
+    given: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
+    arguments: list[str],
+    said: str,
+) -> None:
+    monkeypatch.setenv(variable, value)
+    ended = httpdyno(*arguments, *(given[1:] if arguments[0] == "bench" else []))
+    assert (ended.code, ended.err.startswith(f"httpdyno: {said}")) == (2, True), ended.err
+
+
+def test_an_engine_that_is_missing_is_one_line_and_exit_3(
+    httpdyno: Command, given: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPDYNO_ENGINE", "/no/engine")
+    for arguments in (["bench", *given], ["try", *given], ["room", "--", "true"], ["origin"]):
+        ended = httpdyno(*arguments)
+        assert (ended.code, ended.out) == (3, "")
+        assert ended.err == (
+            "httpdyno: HTTPDYNO_ENGINE=/no/engine is no program that can be run; unset it to use the usual one\n"
+        )
+
+
+def test_an_engine_that_refuses_is_one_line_and_exit_3(
+    httpdyno: Command, given: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FAKE_ENGINE", "refuse")
+    ended = httpdyno("bench", *given, "--limit", "2")
+    assert ended.code == 3
+    assert ended.err.splitlines()[-1] == "httpdyno: the engine failed: no user namespaces here; run as root"
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert open_run(folder).manifest.state == "partial"
+
+
+def test_a_folder_that_cannot_be_written_is_one_line_and_exit_3(
+    httpdyno: Command, given: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "runs").write_text("a file", encoding="utf-8")
+    ended = httpdyno("bench", *given, "--limit", "2")
+    assert ended.code == 3
+    assert "results cannot be written" in ended.err
+    assert len(ended.err.splitlines()) == 1

@@ -1,0 +1,83 @@
+"""With what reservations a result is printed: at each row, below the table, or on stderr where there is no place."""
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+
+from doubles.runs import make_run
+from doubles.trials import trial
+from httpdyno.cli.load_result import finish_load
+from httpdyno.cli.output import print_run
+from httpdyno.cli.published import published
+from httpdyno.errors import Interrupted, StorageFailed
+from httpdyno.experiments.load_run import LoadRun
+from httpdyno.judge import judge_load
+from httpdyno.store import open_run
+
+LOAD = Path(__file__).parents[2] / "fixtures" / "load-reports" / "closed.json"
+LOOKED = "a first look (--quick): each subject ran once; differences may be chance"
+NOT_WHOLE = "not whole: 1 of 5 trials"
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Path:
+    """A first look that was stopped behind its first trial."""
+    return make_run(tmp_path, [trial("go-net-http", 0)], trials_planned=5, settings={"quick": True, "repeat": 1})
+
+
+def test_programs_are_told_on_stderr_where_there_is_no_row(tmp_path: Path, capsys: Captured) -> None:
+    run = open_run(make_run(tmp_path, [], trials_planned=5))
+    for name in ("json", "csv"):
+        print_run(run, name)
+        assert capsys.readouterr().err == "httpdyno: not whole: 0 of 5 trials\n", name
+    print_run(run, "table")
+    shown = capsys.readouterr()
+    assert ("not whole: 0 of 5 trials" in shown.out, shown.err) == (True, "")
+
+
+def test_where_there_are_rows_only_csv_has_no_place(stopped: Path, capsys: Captured) -> None:
+    print_run(open_run(stopped), "json")
+    assert capsys.readouterr().err == ""
+    print_run(open_run(stopped), "csv")
+    assert capsys.readouterr().err == f"httpdyno: {LOOKED}\nhttpdyno: {NOT_WHOLE}\n"
+
+
+def test_beside_a_publication_a_run_has_the_reservations_of_its_report(stopped: Path, capsys: Captured) -> None:
+    published("crawl", str(stopped), "json")
+    shown = capsys.readouterr()
+    assert all([row["notes"].count(text) for text in (LOOKED, NOT_WHOLE)] == [1, 1] for row in json.loads(shown.out))
+    assert shown.err == ""
+    published("crawl", str(stopped), "csv")
+    assert capsys.readouterr().err == f"httpdyno: {LOOKED}\nhttpdyno: {NOT_WHOLE}\n"
+    published("crawl", str(stopped), "table")
+    shown = capsys.readouterr()
+    assert [shown.out.count(text) for text in (LOOKED, NOT_WHOLE)] == [1, 1]
+    assert shown.err == ""
+
+
+@pytest.mark.parametrize("not_kept", [None, StorageFailed("no space left")])
+def test_a_load_that_was_stopped_and_is_not_kept_says_so(not_kept: StorageFailed | None, capsys: Captured) -> None:
+    report = json.loads(LOAD.read_text(encoding="utf-8"))
+    ended = LoadRun((judge_load(0, report, target="http://a/"),), 5, whole=False, folder=None, not_kept=not_kept)
+    expected = typer.Exit if not_kept is None else StorageFailed
+
+    def printed(format_name: str) -> tuple[str, str]:
+        with pytest.raises(expected) as raised:
+            finish_load(ended, format_name, [])
+        assert not_kept is not None or getattr(raised.value, "exit_code", None) == Interrupted.exit_code
+        return capsys.readouterr()
+
+    assert NOT_WHOLE in printed("table")[0]
+    out, err = printed("json")
+    assert ([NOT_WHOLE in row["notes"] for row in json.loads(out)], err) == ([True], "")
+    out, err = printed("csv")
+    assert (NOT_WHOLE in out, err) == (False, f"httpdyno: {NOT_WHOLE}\n")
+
+
+def test_a_load_that_is_whole_says_nothing(capsys: Captured) -> None:
+    report = json.loads(LOAD.read_text(encoding="utf-8"))
+    finish_load(LoadRun((judge_load(0, report, target="http://a/"),), 1, whole=True, folder=None), "table", [])
+    assert "not whole" not in capsys.readouterr().out

@@ -1,0 +1,131 @@
+"""What is typed after ``httpdyno service``: the experiment that it describes, and what is refused in one line."""
+
+import pytest
+
+from httpdyno.cli.service_options import Selected, ServiceOptions, choose_servers, make_service
+from httpdyno.errors import HttpdynoError
+from httpdyno.experiments.service.axes import Axes
+from httpdyno.experiments.service.service import Service
+from httpdyno.model import Endpoint, Loop
+from httpdyno.subjects.catalogue import Catalogue, read_catalogue
+
+CATALOGUE = read_catalogue()
+
+
+def made(**options: object) -> Service:
+    typed = ServiceOptions(**options)  # type: ignore[arg-type]
+    return make_service(typed, choose_servers(CATALOGUE, None, typed))
+
+
+def test_nothing_typed_asks_all_servers_that_wait() -> None:
+    names = [one.id for one in choose_servers(CATALOGUE, None, ServiceOptions()).servers]
+    assert {"flask-gunicorn", "rust-axum", "go-net-http-server", "node-http"} <= set(names)
+    assert not {"nginx", "apache"} & set(names)
+    assert made() == Service(Axes(), repeat=3)
+    assert {"nginx", "apache"} <= {
+        one.id for one in choose_servers(CATALOGUE, None, ServiceOptions(endpoint="plain")).servers
+    }
+
+
+def test_axes_are_read() -> None:
+    assert made(connections="20,100,...,260", loop="closed,open", threads="1,unlimited").axes == Axes(
+        (20, 100, 180, 260),
+        (Loop.CLOSED, Loop.OPEN),
+        (1, None),
+    )
+    assert made(rate=40.0).axes == Axes(loops=(Loop.OPEN,), rate_per_s=40.0)
+    assert made(endpoint="/json", threads="4", workers=2, timeout_ms=900).axes == Axes(
+        endpoint=Endpoint.JSON, threads=(4,), workers=2, timeout_ms=900
+    )
+    assert made(workloads_ms="10,20").axes.workloads_ms == "10,20"
+    assert made(quick=True).repeat == 1
+    assert made(quick=True, repeat=4).repeat == 4
+
+
+@pytest.mark.parametrize(
+    ("typed", "available", "cpus"),
+    [
+        ("1,all", 4, (1, 3)),
+        ("all", 64, (63,)),
+        ("3,all", 4, (3,)),
+        ("1, 2", 4, (1, 2)),
+        ("all", 1, (1,)),
+        ("1", 1, (1,)),
+    ],
+)
+def test_cpus_of_the_server_are_read(typed: str, available: int, cpus: tuple[int, ...]) -> None:
+    assert made(server_cpus=typed, available=available).axes == Axes(cpus=cpus)
+    assert made(cpus="1:0").axes == Axes()
+
+
+def test_a_search_begins_with_twenty_and_goes_far() -> None:
+    search = made(search=True)
+    assert (search.search, search.axes.connections, search.most_connections) == (True, (20,), 10_000)
+    assert made(search=True, most=700, connections="50").bounds.search.high == 700
+
+
+def test_the_preset_has_its_servers_points_and_time() -> None:
+    options = ServiceOptions(preset="published")
+    selected = choose_servers(CATALOGUE, None, options)
+    assert [one.id for one in selected.servers] == [
+        "flask-gunicorn", "rust-axum", "rust-tide", "go-net-http-server", "rust-actix-web", "rust-warp",
+    ]  # fmt: skip
+    preset = make_service(options, selected)
+    assert (preset.send_s, preset.threads_of) == (30.0, {"flask-gunicorn": 10})
+    assert preset.axes == Axes(threads=(1,))
+    # A first look is short.
+    assert make_service(ServiceOptions(preset="published", quick=True), selected).send_s is None
+
+
+def test_another_generator_is_remembered_with_its_folder() -> None:
+    options = ServiceOptions(generator="rewrk")
+    selected = choose_servers(CATALOGUE, ["node-http"], options)
+    assert selected.generator is not None
+    service = make_service(options, selected)
+    assert (service.axes.generator, service.generator_folder) == ("rewrk", str(selected.generator.folder))
+    assert choose_servers(CATALOGUE, None, ServiceOptions(generator="httpdyno-load")).generator is None
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "message"),
+    [
+        (["go-net-http"], {}, "go-net-http is a client: service asks servers"),
+        (["nginx"], {}, "nginx has no workloads, only plain or json; choose another --endpoint"),
+        (["nosuch"], {}, "nosuch"),
+        ([], {"generator": "wrk"}, "--generator wrk: it cannot send content"),
+        ([], {"generator": "node-http"}, "--generator node-http: it is a server; name a load tool"),
+        ([], {"loop": "ajar"}, "--loop: 'ajar' is not known; known are: closed, open"),
+        ([], {"threads": "many"}, "--threads: 'many' is not understood"),
+        ([], {"threads": "0"}, "--threads: '0' is not understood"),
+        ([], {"server_cpus": "some"}, "--server-cpus: 'some' is not understood"),
+        ([], {"server_cpus": "1,"}, "--server-cpus: '' is not understood"),
+        ([], {"server_cpus": "0"}, "--server-cpus: '0' is not understood"),
+        ([], {"server_cpus": "4", "available": 4}, "4 are more than can be had: of the 4 here the generator has one"),
+        ([], {"server_cpus": "2", "available": 1}, "2 are more than can be had: there is one here; write 1 or all"),
+        ([], {"server_cpus": "all", "cpus": "1:0"}, "--cpus: --server-cpus chooses the CPUs of each point"),
+        ([], {"preset": "published", "server_cpus": "1,2", "available": 4}, "--server-cpus: the published form"),
+        ([], {"endpoint": "slow"}, "--endpoint: 'slow' is not known"),
+        ([], {"connections": "none"}, "--connections: 'none' is no number of connections"),
+        ([], {"connections": "20,100,...,300"}, "--connections: 20,100,...,300 never comes to 300"),
+        ([], {"workloads_ms": "1;2"}, "--workloads-ms"),
+        ([], {"preset": "nosuch"}, "--preset: service has no preset 'nosuch'; known are: published"),
+        ([], {"preset": "published", "search": True}, "--search: a preset has its own numbers"),
+        ([], {"most": 5}, "--most-connections: only a search"),
+        ([], {"duration": "soon"}, "--duration"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(names: list[str], options: dict[str, object], message: str) -> None:
+    typed = ServiceOptions(**options)  # type: ignore[arg-type]
+    with pytest.raises(HttpdynoError) as caught:
+        make_service(typed, choose_servers(CATALOGUE, names, typed))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_where_there_is_no_server_it_is_said_what_to_do() -> None:
+    with pytest.raises(HttpdynoError, match="there is no server with workloads here; name a folder"):
+        choose_servers(Catalogue({}), None, ServiceOptions())
+
+
+def test_nobody_selected_sends_with_our_own_generator() -> None:
+    assert make_service(ServiceOptions(), Selected(())).axes.generator == "httpdyno-load"

@@ -1,0 +1,149 @@
+"""The capacity question as an experiment: its conditions, its plan, how much it is."""
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from httpdyno.errors import InvalidValue, UnreadableRun, UsageError
+from httpdyno.experiments.capacity.axes import Axes
+from httpdyno.experiments.capacity.capacity import Capacity, restore_capacity
+from httpdyno.experiments.capacity.extent import Extent, extent_of
+from httpdyno.experiments.capacity.presets import find_capacity_preset
+from httpdyno.experiments.capacity.timing import timing_of
+from httpdyno.model import CapacityPoint, Loop, Subject, SubjectKind, UrlSeries, format_exact
+
+MS = 10**6
+KIB = 1024
+AXES = Axes(
+    sizes_bytes=(0, 100 * KIB),
+    delays_ns=(0, 20 * MS),
+    round_trips_ns=(40 * MS,),
+    rates_bits_per_s=(10**9,),
+    queues_ns=(50 * MS,),
+    concurrencies=(50, 100),
+    loss=0.001,
+    rps=200.0,
+)
+SUBJECTS = [Subject(name, SubjectKind.CLIENT, "C", name, Path(name), ("./main",)) for name in ("one", "two", "three")]
+
+
+def test_a_condition_is_the_link_the_list_and_the_schedule_of_its_point() -> None:
+    condition = list(Capacity(AXES).conditions())[-1]
+    assert condition.capacity_point == CapacityPoint(100 * KIB, 20 * MS, 40 * MS, 10**9, 50 * MS, 100, Loop.OPEN, 200.0)
+    assert str(condition.link) == "rtt=40ms,rate=1gbit,queue=50ms,loss=0.1%"
+    assert condition.name == "100 KiB, delay 20 ms, rtt 40 ms, 1 Gbit/s, queue 50 ms, 100 in flight"
+    assert (condition.concurrency, condition.rate_per_s, condition.web) == (100, 200.0, "plain")
+    urls = condition.workload.urls
+    assert isinstance(urls, UrlSeries)
+    assert urls.prefix == "http://capacity.example/bytes/102400?delay_ms=20&n="
+    assert condition.send_s is not None
+    assert urls.count == pytest.approx(200 * condition.send_s, abs=1)
+    assert condition.grace_s is not None
+    assert condition.send_s + condition.grace_s < condition.deadline_s
+
+
+def test_a_closed_loop_is_fed_at_once() -> None:
+    (condition,) = Capacity(Axes(loop=Loop.CLOSED, rps=None)).conditions()
+    assert (condition.rate_per_s, condition.grace_s) == (None, None)
+
+
+def test_subjects_are_interleaved_in_a_block_for_each_point() -> None:
+    plan = Capacity(AXES, repeat=2).plan(SUBJECTS, available=3)
+    trials = plan.left([])
+    assert plan.most == len(trials) == 8 * 3 * 2
+    for block in range(16):
+        of_block = [trial for trial in trials if trial.block == block]
+        assert {trial.subject.id for trial in of_block} == {"one", "two", "three"}
+        assert len({trial.condition.name for trial in of_block}) == 1
+    orders = {tuple(trial.subject.id for trial in trials if trial.block == block) for block in range(16)}
+    assert len(orders) > 1
+
+
+@given(st.sampled_from(["", "p99 < rtt + 5ms"]), st.floats(0.5, 60), st.integers(1, 9), st.booleans())
+def test_a_run_is_resumed_as_what_it_was(objective: str, duration_s: float, repeat: int, quick: bool) -> None:
+    experiment = Capacity(AXES, objective=objective, duration_s=duration_s, repeat=repeat, quick=quick, seed=7)
+    assert restore_capacity(experiment.settings(), experiment.webs()) == experiment
+
+
+def test_damaged_settings_are_said_in_one_line() -> None:
+    experiment = Capacity(AXES)
+    with pytest.raises(UnreadableRun, match="rtt is missing"):
+        restore_capacity({k: v for k, v in experiment.settings().items() if k != "rtt"}, experiment.webs())
+    with pytest.raises(UnreadableRun, match="--size: 'much' is not understood"):
+        restore_capacity({**experiment.settings(), "size": "much"}, experiment.webs())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"duration_s": 0.4}, "--duration: 0.4 s are too short"),
+        ({"objective": "p99 < soon"}, "--slo"),
+        ({"timeout_s": 0.0}, "is no time to give a URL"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidValue, match=said):
+        replace(Capacity(AXES), **changes)  # type: ignore[arg-type]  # wrong on purpose
+
+
+@given(
+    st.integers(0, 10**6),
+    st.integers(0, 3000),
+    st.integers(0, 10**9),
+    st.none() | st.integers(10**6, 10**11),
+    st.integers(1, 1000),
+    st.sampled_from(Loop),
+    st.floats(1, 10_000),
+)
+def test_a_trial_lasts_as_long_as_it_waits_for(
+    size: int, delay_ms: int, round_trip: int, rate: int | None, concurrency: int, loop: Loop, target: float
+) -> None:
+    point = CapacityPoint(size, delay_ms * MS, round_trip, rate, None, concurrency, loop, target)
+    timing = timing_of(point, 1.0)
+    assert timing.urls >= 1
+    assert 0 < timing.foreseen_s <= timing.deadline_s
+    # The engine reads milliseconds.
+    assert Fraction(format_exact(timing.deadline_s)) * 1000 % 1 == 0
+    if loop is Loop.OPEN:
+        assert timing.urls / target >= 1.0 + (delay_ms * MS + round_trip) / 1e9
+
+
+@settings(deadline=None)
+@given(st.integers(1, 5), st.integers(1, 3))
+def test_the_extent_of_a_small_grid_is_the_sum_of_its_trials(subjects: int, repeat: int) -> None:
+    extent = extent_of(AXES, subjects=subjects, repeat=repeat, duration_s=1.0)
+    assert extent.trials == 8 * subjects * repeat
+    sent_s = sum(timing_of(point, 1.0).foreseen_s for point in AXES.points()) * subjects * repeat
+    assert sent_s < extent.time_s < sent_s + 2 * extent.trials
+
+
+def test_a_grid_of_a_million_points_is_refused_with_its_estimate() -> None:
+    many = tuple(range(1, 101))
+    axes = Axes(sizes_bytes=many, round_trips_ns=many, concurrencies=many)
+    extent = extent_of(axes, subjects=1, repeat=1, duration_s=5.0)
+    with pytest.raises(UsageError, match=r"1,000,000 trials would take about \d+ days") as refused:
+        extent.check(agreed=False)
+    assert "make the grid smaller" in str(refused.value)
+    with pytest.raises(UsageError, match="at most 100,000"):
+        extent.check(agreed=True)
+
+
+@pytest.mark.parametrize(
+    ("extent", "asks"), [(Extent(3000, 3600.0), False), (Extent(3001, 60.0), True), (Extent(2, 3601.0), True)]
+)
+def test_what_takes_long_has_to_be_agreed_to(extent: Extent, asks: bool) -> None:
+    extent.check(agreed=True)
+    if asks:
+        with pytest.raises(UsageError, match="give --yes to start them"):
+            extent.check(agreed=False)
+    else:
+        extent.check(agreed=False)
+
+
+def test_the_published_batch_4_at_a_tenth_is_minutes() -> None:
+    axes = find_capacity_preset("published-batch-4").axes(Fraction(1, 10))
+    assert extent_of(axes, subjects=1, repeat=1, duration_s=5.0).time_s < 600

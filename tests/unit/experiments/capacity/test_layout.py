@@ -1,0 +1,88 @@
+"""How a grid is laid out: what runs across, what up, what makes panels, and how values are written."""
+
+import pytest
+
+from doubles.capacity import MS, point
+from httpdyno.experiments.capacity.grid_axis import (
+    AXES,
+    CONCURRENCY,
+    DELAY,
+    LINK_RATE,
+    QUEUE,
+    ROUND_TRIP,
+    SIZE,
+    GridAxis,
+)
+from httpdyno.experiments.capacity.layout import Layout
+from httpdyno.model import CapacityPoint
+
+SIZES = [point(size) for size in (0, 100, 200)]
+
+
+@pytest.mark.parametrize(
+    ("points", "across", "up", "panels"),
+    [
+        ([point()], SIZE, None, ()),
+        (SIZES, SIZE, None, ()),
+        ([point(0, rtt) for rtt in (0, 20)], ROUND_TRIP, None, ()),
+        ([point(size, rtt) for size in (0, 100) for rtt in (0, 20, 40)], ROUND_TRIP, SIZE, ()),
+        ([point(1, rtt, gbit) for rtt in (0, 20, 40) for gbit in (1, 2)], LINK_RATE, ROUND_TRIP, ()),
+        (
+            [
+                point(1, 0, gbit, queue_ns=queue * MS, concurrency=many)
+                for gbit in range(1, 11)
+                for queue in (1, 2, 3)
+                for many in (1, 2, 3)
+            ],
+            LINK_RATE,
+            QUEUE,
+            (CONCURRENCY,),
+        ),
+        (
+            [
+                point(size, 0, delay_ns=delay, concurrency=many)
+                for size in (1, 2)
+                for delay in (1, 2, 3)
+                for many in (1, 2, 3, 4)
+            ],
+            DELAY,
+            CONCURRENCY,
+            (SIZE,),
+        ),
+    ],
+)
+def test_the_two_axes_with_the_most_values_span_the_grid_and_the_size_runs_up(
+    points: list[CapacityPoint], across: GridAxis, up: GridAxis | None, panels: tuple[GridAxis, ...]
+) -> None:
+    layout = Layout.of(points, 1)
+    assert (layout.across, layout.up, layout.panels) == (across, up, panels)
+
+
+@pytest.mark.parametrize(
+    ("axis", "values", "unit", "labels"),
+    [
+        (SIZE, (0, 1024, 102400), "KiB", ["0", "1", "100"]),
+        (SIZE, (0, 2**20), "MiB", ["0", "1"]),
+        (SIZE, (0,), "KiB", ["0"]),
+        (SIZE, (1000, 102400), "B", ["1000", "102400"]),
+        (ROUND_TRIP, (0, 40 * MS, 100 * MS), "ms", ["0", "40", "100"]),
+        (LINK_RATE, (10**9, 2_500_000_000, None), "Gbit/s", ["1", "2.5", "no limit"]),
+        (CONCURRENCY, (200, 1000), "", ["200", "1000"]),
+    ],
+)
+def test_values_share_the_largest_unit_that_suits_all(
+    axis: GridAxis, values: tuple[int | None, ...], unit: str, labels: list[str]
+) -> None:
+    assert axis.unit(values)[0] == unit
+    assert axis.labels(values) == labels
+
+
+def test_what_all_points_share_is_told_without_what_is_nothing() -> None:
+    assert Layout.of(SIZES, 1).shared(SIZES) == "600 in flight"
+    far = [point(size, 40, 1, delay_ns=20 * MS) for size in (1, 2)]
+    assert Layout.of(far, 1).shared(far) == "1 Gbit/s, rtt 40 ms, delay 20 ms, 600 in flight"
+
+
+def test_no_limit_comes_last() -> None:
+    assert LINK_RATE.values([point(), point(0, 0, 10), point(0, 0, 1)]) == (10**9, 10**10, None)
+    assert {axis.name(None) for axis in AXES} == {"", "a link without a limit", "the usual queue"}

@@ -1,0 +1,106 @@
+"""A run of a published grid: its CSV, and the table that puts it beside the publication."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from doubles.trials import trial
+from httpdyno.experiments.capacity.presets import find_capacity_preset
+from httpdyno.experiments.capacity.published_form import beside_published, in_form, measurements
+from httpdyno.model import CapacitySummary, Outcome, Trial, Validity
+from httpdyno.report import render
+
+BATCH_4 = find_capacity_preset("published-batch-4")
+TENTH = Fraction(1, 10)
+
+
+def measured(
+    per_s: float | None = 59.0,
+    latency_s: float = 0.33,
+    *,
+    number: int = 0,
+    subject: str = "go-net-http",
+    held: bool = True,
+) -> Trial:
+    """Measure the first point of a tenth of batch 4, or the one of that number."""
+    point = list(BATCH_4.axes(TENTH).points())[number]
+    summary = CapacitySummary(90, 0, 10**9, per_s, latency_s * 1e9, held=held, limit="bandwidth")
+    return trial(subject, 0, experiment="capacity", capacity_point=point, capacity=summary)
+
+
+def test_one_subject_has_the_published_columns_and_no_other() -> None:
+    lines = render(in_form([measured(59.01234, 0.33106)], BATCH_4), "csv").splitlines()
+    assert lines == ["Delay,Bandwidth,Concurrency,Average Latency (s),Requests/sec", "100,0.1,20,0.3311,59.0123"]
+    small = find_capacity_preset("published-batch-2")
+    assert render(in_form([], small), "csv") == "Delay,Size,Concurrency,Average Latency (s),Requests/sec\n"
+
+
+def test_rows_come_in_the_published_order_and_a_failed_trial_has_no_figures() -> None:
+    trials = [measured(number=number) for number in range(250)]
+    table = in_form(reversed(trials), BATCH_4)
+    published = [BATCH_4.scaled(row.cells[:3], TENTH) for row in BATCH_4.table.rows]  # type: ignore[arg-type]
+    assert [row[:3] for row in table.rows] == published
+    failed = trial("go-net-http", 0, outcome=Outcome.CRASHED, validity=None, capacity_point=trials[0].capacity_point)
+    assert in_form([failed], BATCH_4).rows == ((100, 0.1, 20, None, None),)
+
+
+def test_repeats_are_their_median_and_several_subjects_are_named() -> None:
+    repeats = [measured(per_s, latency) for per_s, latency in ((58, 0.3), (59, 0.5), (70, 0.4))]
+    (one,) = measurements(repeats, BATCH_4)
+    assert (one.per_s, one.latency_s, one.verdict, one.limit) == (59, 0.4, "yes", "bandwidth")
+    two = in_form([*repeats, measured(subject="hey")], BATCH_4)
+    assert [column.name for column in two.columns][:2] == ["subject", "Delay"]
+    assert [row[0] for row in two.rows] == ["go-net-http", "hey"]
+
+
+def test_a_run_stands_beside_the_unscaled_publication() -> None:
+    table = beside_published([measured(59.6, 0.33)], BATCH_4, TENTH)
+    row = dict(zip([column.name for column in table.columns], table.rows[0], strict=True))
+    assert (row["Bandwidth"], row["published Bandwidth"], row["Concurrency"], row["published Concurrency"]) == (
+        0.1, 1, 20, 200,
+    )  # fmt: skip
+    assert (row["published Average Latency (s)"], row["published Requests/sec"]) == (0.3265, 596.0308)
+    assert row["latency ratio"] == pytest.approx(0.33 / 0.3265, abs=1e-3)
+    assert row["rate ratio"] == pytest.approx(1.0, abs=1e-3)
+    notes = [note.text for note in table.notes]
+    assert "249 of 250 published points were not measured" in notes
+    assert any(note.startswith("scale 1/10: ") for note in notes)
+    assert any("Delay is mislabelled" in note for note in notes)
+    assert not table.columns[0].shown
+
+
+def test_what_cannot_be_scaled_exactly_is_held_against_its_own_share() -> None:
+    preset = find_capacity_preset("published-batch-3")
+    point = next(iter(preset.axes(TENTH).points()))
+    one = trial(
+        "go-net-http",
+        0,
+        experiment="capacity",
+        capacity_point=point,
+        capacity=CapacitySummary(9, 0, 10**9, 9.9, 0.1005e9),
+    )
+    table = beside_published([one], preset, TENTH)
+    row = dict(zip([column.name for column in table.columns], table.rows[0], strict=True))
+    # One in flight stays one: it is the whole of the published row, not a tenth of it.
+    assert (row["Concurrency"], row["published Concurrency"]) == (1, 1)
+    assert row["rate ratio"] == pytest.approx(9.9 / 9.958, abs=1e-3)
+    assert "published Size" not in row
+
+
+def test_unscaled_the_published_places_are_not_repeated() -> None:
+    point = next(iter(BATCH_4.axes().points()))
+    summary = CapacitySummary(900, 0, 10**9, 598.0, 0.33e9, held=False, limit="bandwidth")
+    whole = trial("go-net-http", 0, experiment="capacity", capacity_point=point, capacity=summary)
+    table = beside_published([whole], BATCH_4, Fraction(1))
+    names = [column.name for column in table.columns]
+    assert "published Concurrency" not in names
+    assert table.rows[0][names.index("published Requests/sec")] == 596.0308
+    assert table.rows[0][names.index("held")] == "no"
+
+
+def test_what_is_not_valid_says_so() -> None:
+    limited = replace(measured(), validity=Validity.ORIGIN_LIMITED)
+    assert measurements([limited], BATCH_4)[0].verdict == "yes, ORIGIN_LIMITED"
+    refused = replace(limited, capacity=None, validity=Validity.LINK_LIMITED)
+    assert measurements([refused], BATCH_4)[0].verdict == "LINK_LIMITED"

@@ -1,0 +1,84 @@
+"""How far subjects reach, as people read it: no size is claimed that was not seen to hold."""
+
+import pytest
+
+from doubles.capacity import MS, Simulated, capacity_trials, point
+from httpdyno.experiments.capacity.axes import Axes
+from httpdyno.experiments.capacity.reach import reached, size_reached
+from httpdyno.experiments.capacity.reach_table import reach_legend, reach_tables
+from httpdyno.experiments.capacity.views import capacity_views
+from httpdyno.model import Frontier, FrontierAxis, FrontierPoint
+
+KIB = 1024
+AXES = Axes(
+    sizes_bytes=tuple(KIB * size for size in range(0, 501, 50)),
+    round_trips_ns=tuple(MS * rtt for rtt in (0, 20, 400)),
+    rates_bits_per_s=(2_000_000_000,),
+    concurrencies=(600,),
+)
+
+
+def boundary(size: int | None, surely: int | None, fails: int | None, *, doubtful: bool = False) -> FrontierPoint:
+    """Make a boundary from sizes in KiB."""
+    sizes = (None if one is None else KIB * one for one in (size, surely, fails))
+    return FrontierPoint(20 * MS, *sizes, level=0.95, trials=3, doubtful=doubtful)
+
+
+@pytest.mark.parametrize(
+    ("found", "cell", "size"),
+    [
+        (boundary(300, 300, 320), "300", 300),
+        (boundary(300, 200, 400, doubtful=True), "200 - 400", 300),
+        (boundary(300, None, 400, doubtful=True), "0 - 400", 300),
+        (boundary(None, None, 20), "none", None),
+        # The likeliest boundary lies beyond all that was tried.
+        (boundary(500, 200, None, doubtful=True), "\u2265 200", 200),
+        (boundary(500, None, None, doubtful=True), "?", None),
+    ],
+)
+def test_a_cell_says_what_is_sure(found: FrontierPoint, cell: str, size: int | None) -> None:
+    one = Frontier("go-net-http", FrontierAxis.ROUND_TRIP, "", (found,), 3, 50)
+    (table,) = reach_tables([one], "2,000 requests a second")
+    assert table.rows == (("go-net-http", cell),)
+    assert size_reached(found) == (None if size is None else KIB * size)
+    legend = reach_legend([one])
+    assert legend[-1] == "3 trials; the grid has 50 points"
+    assert len(legend) == (1 if cell == "300" else 2)
+
+
+def test_a_search_shows_how_far_subjects_reach_and_a_grid_both() -> None:
+    subjects = [Simulated(bytes_per_s=9e8), Simulated("rust-reqwest", "reqwest", 30_000)]
+    trials = list(capacity_trials(AXES.points(), subjects))
+    settings = {**AXES.settings(), "slo": "p99 < rtt + delay + 500ms"}
+    grids = capacity_views(trials, settings)
+    assert [table.columns[0].name for table in grids] == ["size", "size", "subject"]
+    (alone,) = capacity_views(trials, settings | {"frontier": True})
+    assert alone.rows == grids[-1].rows
+    assert alone.title == "largest size at which 2,000 requests a second are held, KiB; across: rtt, ms"
+    # 2 Gbit/s carry 122 KiB of each of 2,000 answers.
+    assert [row[1:] for row in alone.rows] == [("100", "100", "none"), ("100", "100", "none")]
+
+
+@pytest.mark.parametrize("lost", ["rtt", "size"])
+def test_where_the_settings_do_not_tell_the_grid_nothing_is_said(lost: str) -> None:
+    settings = {name: value for name, value in AXES.settings().items() if name != lost}
+    assert reached(list(capacity_trials(AXES.points())), settings) == ()
+
+
+def test_two_sizes_of_a_grid_make_no_frontier() -> None:
+    trials = list(capacity_trials([point(0, 0, 2), point(500, 0, 2)]))
+    assert reached(trials, AXES.settings()) == ()
+    assert reached([], AXES.settings()) == ()
+
+
+def test_a_search_that_its_budget_ended_says_what_is_open() -> None:
+    points = (boundary(300, 200, 400, doubtful=True), boundary(100, 100, 120))
+    against = ("300 KiB at 9 in flight held, but 200 KiB at 20 did not",)
+    one = Frontier("go-net-http", FrontierAxis.CONCURRENCY, "", points, 44, 110, against, exhausted=True)
+
+    legend = reach_legend([one])
+
+    assert legend[-2:] == [
+        "the budget ended the search (go-net-http): 1 boundary is open; --repeat 2 allows twice as much",
+        "go-net-http: 300 KiB at 9 in flight held, but 200 KiB at 20 did not",
+    ]

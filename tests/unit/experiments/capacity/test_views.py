@@ -1,0 +1,132 @@
+"""What people read of a capacity run: a grid that fits a terminal, however many points there are."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from doubles.capacity import MS, Simulated, capacity_trial, capacity_trials, point
+from httpdyno.experiments.capacity.views import capacity_views
+from httpdyno.model import CapacityPoint, CapacitySummary, Loop, Outcome, Trial, Validity
+from httpdyno.report import Surface, render
+
+TERMINAL = 80
+BATCH_4 = [
+    point(200, 0, gbit, queue_ns=queue * MS, concurrency=concurrency, loop=Loop.CLOSED)
+    for concurrency in (200, 400, 600, 800, 1000)
+    for queue in (100, 200, 300, 400, 500)
+    for gbit in range(1, 11)
+]
+
+
+def shown(trials: list[Trial]) -> str:
+    return "\n".join(render(view, "table", Surface(width=TERMINAL)) for view in capacity_views(trials, {}))
+
+
+def changed(at: CapacityPoint, **figures: Any) -> Trial:
+    """Make a trial that did not hold, with other figures than a simulated one has."""
+    made: Trial = capacity_trial(at)
+    assert made.capacity is not None
+    worse: Trial = replace(made, capacity=replace(made.capacity, held=False, **figures))
+    return worse
+
+
+def cells(trials: list[Trial]) -> list[str | None]:
+    (view,) = capacity_views(trials, {})
+    return [str(cell) if cell is not None else None for row in view.rows for cell in row[1:]]
+
+
+def test_a_grid_of_250_points_is_a_table_for_each_concurrency_on_80_columns() -> None:
+    text = shown(list(capacity_trials(BATCH_4)))
+    assert len(text.splitlines()) < 65
+    assert max(len(line) for line in text.splitlines() if line[:1] in tuple("┌│├└")) <= TERMINAL
+    titles = [line for line in text.splitlines() if "across" in line]
+    assert titles[0] == "200 in flight; 200 KiB; down: queue, ms; across: link, Gbit/s"
+    assert len(titles) == 5
+    assert "29 %" in text
+    *_, answer = lines = text.splitlines()
+    held = lines.index("held: 2,000 requests a second, and the objective")
+    assert lines[held + 1] == "a share: of the 2,000 requests a second"
+    assert answer == (
+        "go-net-http holds 2,000 requests a second at 175 of 250 points, with 4 Gbit/s or more, bandwidth limits 75 of"
+        " the others"
+    )
+
+
+def test_rows_are_subjects_where_one_axis_alone_varies() -> None:
+    grid = [point(size, 20, 1) for size in (0, 50, 100)]
+    subjects = [Simulated(), Simulated("python-aiohttp", "aiohttp", most_per_s=1500)]
+    (view,) = capacity_views(list(capacity_trials(grid, subjects)), {})
+    assert [column.name for column in view.columns] == ["subject", "0", "50", "100"]
+    assert view.title == "1 Gbit/s, rtt 20 ms, 600 in flight; across: size, KiB"
+    assert view.rows == (
+        ("go-net-http", "held", "held", "59 %"),
+        ("python-aiohttp", "75 %", "75 %", "59 %"),
+    )
+
+
+def test_sizes_run_down_and_several_subjects_have_a_table_each() -> None:
+    grid = [point(size, rtt, 10) for size in (0, 1024) for rtt in (0, 40)]
+    views = capacity_views(list(capacity_trials(grid, [Simulated(), Simulated("other", bytes_per_s=1e7)])), {})
+    shared = "10 Gbit/s, 600 in flight; down: size, MiB; across: rtt, ms"
+    assert [view.title for view in views] == [f"go-net-http; {shared}", f"other; {shared}"]
+    assert [view.columns[0].name for view in views] == ["size", "size"]
+    assert [column.name for column in views[0].columns[1:]] == ["0", "40"]
+    assert [note.text for note in views[0].notes] == []
+
+
+@pytest.mark.parametrize(
+    ("trial", "said"),
+    [
+        (capacity_trial(point(1)), "held"),
+        (changed(point(1), per_s=1998.0, why_not="p99 812 ms > 540 ms"), "slow"),
+        (changed(point(1), per_s=1998.0, why_not="errors 2 % >= 0.1 %"), "errors"),
+        (replace(changed(point(1), why_not="p99 was 2 s"), validity=Validity.ORIGIN_LIMITED), "(slow)"),
+        (changed(point(1), per_s=1979.0), "99 %"),
+        (changed(point(1), per_s=3.0), "0 %"),
+        # What disturbs a trial makes a subject look worse, never better.
+        (capacity_trial(point(1), validity=Validity.ORIGIN_LIMITED), "held"),
+        (capacity_trial(point(1), Simulated(most_per_s=600), validity=Validity.ORIGIN_LIMITED), "(30)"),
+        # Where the link has no room, nobody could have held.
+        (capacity_trial(point(200, 0, 1), validity=Validity.ORIGIN_LIMITED), "29 %"),
+        (capacity_trial(point(200, 0, 1), validity=Validity.UNVERIFIED), "(29)"),
+        (capacity_trial(point(1), validity=Validity.INCORRECT), "(100)"),
+        (capacity_trial(point(1), validity=Validity.LINK_LIMITED, capacity=None), "?"),
+        (capacity_trial(point(1), outcome=Outcome.CRASHED, validity=None, capacity=None), "failed"),
+        (capacity_trial(point(1), outcome=Outcome.UNAVAILABLE, validity=None, capacity=None), "?"),
+        (capacity_trial(point(1, loop=Loop.CLOSED, target_per_s=None)), "20,000"),
+        (capacity_trial(point(1, loop=Loop.CLOSED, target_per_s=10.0), Simulated(most_per_s=5.0)), "50 %"),
+    ],
+)
+def test_a_point_is_said_in_a_word(trial: Trial, said: str) -> None:
+    assert cells([trial]) == [said]
+
+
+def test_what_holds_in_some_trials_only_is_in_doubt() -> None:
+    held, not_held = capacity_trial(point(1)), changed(point(1), per_s=1900.0)
+    assert cells([held, not_held]) == ["held?"]
+    # One that nobody believes does not make it so.
+    assert cells([held, replace(not_held, validity=Validity.UNSTEADY)]) == ["held"]
+
+
+def test_a_point_that_was_not_tried_is_empty() -> None:
+    grid = [point(0, 0), point(0, 40), point(100, 0)]
+    assert cells(list(capacity_trials(grid))) == ["held", "held", "held", None]
+
+
+def test_a_run_without_trials_says_so() -> None:
+    assert "Nothing was measured" in shown([])
+    assert isinstance(capacity_trial(point(1)).capacity, CapacitySummary)
+
+
+def test_what_holds_is_green_where_there_are_colours() -> None:
+    (view,) = capacity_views([capacity_trial(point(1))], {})
+    assert "\x1b[1;32mheld" in render(view, "table", Surface(colour=True, width=TERMINAL))
+    assert "\x1b" not in render(view, "table", Surface(width=TERMINAL))
+
+
+def test_what_does_not_fit_goes_on_below_with_the_names_of_its_rows() -> None:
+    grid = [point(size, rtt, 10) for size in (0, 100) for rtt in range(0, 400, 20)]
+    lines = shown(list(capacity_trials(grid))).splitlines()
+    assert max(len(line) for line in lines if line[:1] in tuple("┌│├└")) <= TERMINAL
+    assert sum(line.startswith("│ size") for line in lines) == 2

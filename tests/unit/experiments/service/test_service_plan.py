@@ -1,0 +1,293 @@
+"""The service question as an experiment: its points, its trials, its settings, its search."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from httpdyno.errors import InvalidValue, UnreadableRun
+from httpdyno.experiments.plan import following
+from httpdyno.experiments.service.axes import Axes
+from httpdyno.experiments.service.reach import reaches
+from httpdyno.experiments.service.search_plan import Bounds
+from httpdyno.experiments.service.service import Service, restore_service
+from httpdyno.experiments.service.views import reach_table
+from httpdyno.judge import trial_not_run
+from httpdyno.model import (
+    Endpoint,
+    Loop,
+    Outcome,
+    ServicePoint,
+    ServiceSummary,
+    Subject,
+    SubjectKind,
+    Trial,
+    TrialPlan,
+    Validity,
+)
+
+MS = 10**6
+
+
+def server(name: str) -> Subject:
+    return Subject(name, SubjectKind.SERVER, "X", name, Path(), ("x",))
+
+
+SERVERS = (server("fast"), server("slow"), server("flask"))
+
+
+def measured(plan: TrialPlan, held: bool, **changes: object) -> Trial:
+    why = None if held else "p99 is 4 s, 2.00 times the ideal of 2 s"
+    summary = ServiceSummary(answers=9, errors=0, held=held, why_not=why, overhead_p99_ns=5.0 * MS)
+    trial = replace(trial_not_run(plan, Outcome.OK, None), service=summary, validity=Validity.VALID)
+    return replace(trial, **changes)  # type: ignore[arg-type]
+
+
+def search(breaks: Callable[[str], float], **changes: object) -> list[Trial]:
+    experiment = Service(Axes(connections=(20,)), search=True, **changes)  # type: ignore[arg-type]
+    plan = experiment.plan(SERVERS, available=len(SERVERS))
+    seen: list[Trial] = []
+    for step in following(plan, seen):
+        point = step.condition.service_point
+        assert point is not None
+        seen.append(measured(step, point.connections < breaks(step.subject.id)))
+    assert len(seen) <= plan.most
+    assert plan.unplanned(seen) is None
+    return seen
+
+
+def test_a_point_sends_as_long_as_its_steady_stretch_takes() -> None:
+    (condition,) = Service(Axes(connections=(20,))).conditions()
+    assert (condition.send_s, condition.concurrency, condition.name) == (15.0, 20, "20 connections")
+    (quick,) = Service(Axes(connections=(20,)), quick=True).conditions()
+    assert quick.send_s == 11.0
+    (asked,) = Service(Axes(connections=(20,)), duration_s=3.25).conditions()
+    assert asked.send_s == 10.25
+    # A tool knows whole seconds.
+    (of_tool,) = Service(Axes(connections=(20,), generator="rewrk"), duration_s=3.25).conditions()
+    assert of_tool.send_s == 11.0
+    assert condition.deadline_s > condition.send_s + 30
+
+
+def test_an_open_loop_keeps_an_ideal_server_at_the_number_of_connections() -> None:
+    axes = Axes(connections=(20,), loops=(Loop.CLOSED, Loop.OPEN), threads=(1, None))
+    points = list(axes.points())
+    assert [(point.loop, point.rate_per_s, point.threads) for point in points] == [
+        (Loop.CLOSED, None, 1),
+        (Loop.CLOSED, None, None),
+        (Loop.OPEN, 10.0, 1),
+        (Loop.OPEN, 10.0, None),
+    ]
+    names = [condition.name for condition in Service(axes).conditions()]
+    assert len(set(names)) == 4
+    assert names[2] == "20 connections, open loop, 10/s, 1 thread"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Axes(connections=()), "a grid needs"),
+        (lambda: Axes(connections=(0,)), "--connections: 1 to 50,000, not 0"),
+        (lambda: Axes(rate_per_s=5.0), "--rate: a closed loop has none"),
+        (lambda: Axes(loops=(Loop.OPEN,), endpoint=Endpoint.PLAIN), "--loop open: /plain has no ideal"),
+        (lambda: Axes(loops=(Loop.OPEN,), generator="rewrk"), "--loop open: rewrk sends when an answer came"),
+        (lambda: Axes(threads=(0,)), "--threads: 1 or more"),
+        (lambda: Axes(workers=0), "--workers: 1 or more"),
+        (lambda: Axes(cpus=(0,)), "--server-cpus: 1 or more"),
+        (lambda: Axes(timeout_ms=0), "--timeout-ms: 1 or more"),
+        (lambda: Service(Axes(), duration_s=0.5), "--duration: 0.5 s are too short"),
+        (lambda: Service(Axes(endpoint=Endpoint.JSON), search=True), "--search: only requests that wait"),
+        (
+            lambda: Service(Axes(loops=(Loop.OPEN,), rate_per_s=5.0), search=True),
+            "--search: the rate follows",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(InvalidValue, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+def test_trials_are_interleaved_and_servers_of_a_preset_keep_their_threads() -> None:
+    experiment = Service(Axes(threads=(1,)), repeat=2, threads_of={"flask": 10})
+    plan = experiment.plan(SERVERS, available=3)
+    assert plan.most == 2 * 3 * 3
+    threads = {
+        (one.subject.id, one.condition.service_point.threads) for one in plan.left([]) if one.condition.service_point
+    }
+    assert threads == {("fast", 1), ("slow", 1), ("flask", 10)}
+    # They are compared at the same point all the same.
+    assert len({one.condition.name for one in plan.left([])}) == 3
+
+
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        Service(Axes()),
+        Service(
+            Axes((5, 7), (Loop.CLOSED, Loop.OPEN), (1, None), (1, 3), 2, 8.0, timeout_ms=900),
+            duration_s=4.0,
+            memory_bytes=1 << 30,
+            link="rtt=4ms",
+            repeat=2,
+            quick=True,
+            seed=7,
+        ),
+        Service(
+            Axes(generator="rewrk"), send_s=30.0, preset="published", generator_folder="/x", threads_of={"flask": 10}
+        ),
+        Service(Axes(endpoint=Endpoint.PLAIN)),
+        Service(Axes(connections=(20,)), search=True, most_connections=500),
+    ],
+)
+def test_an_experiment_is_made_again_from_its_settings(experiment: Service) -> None:
+    again = restore_service(experiment.settings(), ())
+    assert again == experiment
+    assert again.conditions() == experiment.conditions()
+
+
+@pytest.mark.parametrize(
+    "change", [{"connections": "x"}, {"loop": "ajar"}, {"threads_of": "flask"}, {"workers": 0}, {"server_cpus": "all"}]
+)
+def test_damaged_settings_are_refused(change: dict[str, str]) -> None:
+    with pytest.raises(UnreadableRun, match="the settings of the run are damaged"):
+        restore_service({**Service(Axes()).settings(), **change}, ())
+
+
+def test_settings_that_lack_one_are_refused() -> None:
+    settings = {name: value for name, value in Service(Axes()).settings().items() if name != "generator"}
+    with pytest.raises(UnreadableRun, match="generator is missing"):
+        restore_service(settings, ())
+
+
+def test_the_settings_of_a_run_that_is_older_than_the_axis_of_cpus_are_read() -> None:
+    settings = {name: value for name, value in Service(Axes()).settings().items() if name != "server_cpus"}
+    assert restore_service(settings, ()) == Service(Axes())
+
+
+def test_cpus_are_an_axis_in_a_grid_and_in_a_search() -> None:
+    axes = Axes(connections=(20,), cpus=(1, 3))
+    assert [condition.name for condition in Service(axes).conditions()] == [
+        "20 connections, 1 CPU",
+        "20 connections, 3 CPUs",
+    ]
+    plan = Service(axes, search=True, most_connections=500).plan(SERVERS[:1], available=1)
+    seen: list[Trial] = []
+    for step in following(plan, seen):
+        point = step.condition.service_point
+        assert point is not None
+        assert point.cpus is not None
+        seen.append(measured(step, point.connections < 100 * point.cpus))
+    one, three = reaches(seen, Bounds(20, 500))
+    assert (one.variant.cpus, three.variant.cpus) == (1, 3)
+    assert (one.held, one.failed) < (100, 110) < (three.held, three.failed)
+    shown = [column.name for column in reach_table([one, three]).columns if column.shown]
+    assert shown == ["server", "CPUs", "holds", "breaks at", "how", "trials"]
+
+
+def test_each_server_is_searched_to_where_it_breaks() -> None:
+    trials = search({"fast": 1e9, "slow": 300, "flask": 1}.__getitem__, most_connections=1000)
+    found = {one.subject: one for one in reaches(trials)}
+    assert (found["fast"].held, found["fast"].failed) == (1000, None)
+    assert (found["slow"].held, found["slow"].failed) == (293, 320)
+    assert (found["flask"].held, found["flask"].failed) == (None, 20)
+    assert [one.words for one in found.values()].count("fewer than 20") == 1
+    assert found["slow"].how == "p99 is 4 s, 2.00 times the ideal of 2 s"
+    # Rounds: each block has every server that is still searched once.
+    assert {trial.subject for trial in trials if trial.block == 0} == {"fast", "slow", "flask"}
+
+
+def test_a_quick_search_is_coarser() -> None:
+    few = search({"fast": 1e9, "slow": 300, "flask": 1}.__getitem__, quick=True)
+    many = search({"fast": 1e9, "slow": 300, "flask": 1}.__getitem__)
+    assert len(few) < len(many)
+    found = {one.subject: one for one in reaches(few)}
+    assert (found["slow"].held, found["slow"].failed) == (160, 320)
+
+
+def test_a_disturbed_trial_is_made_again_and_believed_the_second_time() -> None:
+    experiment = Service(Axes(connections=(20,)), search=True)
+    plan = experiment.plan(SERVERS[:1], available=1)
+    seen: list[Trial] = []
+    first = plan.next(seen)
+    assert first is not None
+    seen.append(measured(first, held=False, validity=Validity.UNSTEADY))
+    again = plan.next(seen)
+    assert again is not None
+    assert (again.condition.name, again.why) == (first.condition.name, "again, as something else disturbed the trial")
+    seen.append(measured(again, held=False, validity=Validity.UNSTEADY))
+    assert plan.next(seen) is None
+    (reach,) = reaches(seen)
+    assert (reach.failed, reach.doubtful) == (20, True)
+    (how,) = reach_table([reach]).values("how")
+    assert str(how).endswith("(the machine may have been at fault)")
+
+
+def test_of_a_search_that_was_stopped_only_what_was_tried_is_said() -> None:
+    trials = search({"fast": 1e9, "slow": 70, "flask": 1}.__getitem__, most_connections=1000)
+    # The second round was the last: 20 and 40 connections were tried.
+    stopped = [trial for trial in trials if trial.block < 2]
+    bounds = Bounds(20, 1000)
+    told = reach_table(reaches(stopped, bounds), most=bounds.high)
+    assert dict(zip(told.values("server"), told.values("holds"), strict=True)) == {
+        "fast": 40,
+        "slow": 40,
+        "flask": None,
+    }
+    hows = dict(zip(told.values("server"), told.values("how"), strict=True))
+    assert hows["fast"] == hows["slow"] == "the search was not finished"
+    assert hows["flask"] == "p99 is 4 s, 2.00 times the ideal of 2 s"
+    notes = " ".join(note.text for note in told.notes)
+    assert "1,000" not in notes
+    assert "a search that was not finished" in notes
+    # Between which numbers it breaks is not known as finely as was asked.
+    coarse = [trial for trial in trials if trial.block < 3]
+    hows = dict(zip(told.values("server"), reach_table(reaches(coarse, bounds)).values("how"), strict=True))
+    assert "p99 is 4 s, 2.00 times the ideal of 2 s; the search was not finished" in hows.values()
+
+
+def test_of_a_search_that_was_finished_nothing_is_left_open() -> None:
+    trials = search({"fast": 1e9, "slow": 70, "flask": 1}.__getitem__, most_connections=1000)
+    found = reaches(trials, Bounds(20, 1000))
+    assert not any(one.unfinished for one in found)
+    notes = [note.text for note in reach_table(found, most=1000).notes]
+    assert "a server without a number under 'breaks at' holds 1,000 connections, the most that were tried" in notes
+
+
+def test_a_grid_says_where_a_server_breaks_though_the_machine_may_have_been_at_fault() -> None:
+    grid = Service(Axes(connections=(20, 100))).plan(SERVERS[:1], available=1).left([])
+    seen = [measured(one, held=one.concurrency < 50, validity=Validity.UNSTEADY) for one in grid]
+    (reach,) = reaches(seen)
+    assert (reach.held, reach.failed, reach.doubtful) == (20, 100, True)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.UNAVAILABLE, Outcome.NEVER_LISTENED, Outcome.CRASHED])
+def test_a_server_that_does_not_run_is_tried_once(outcome: Outcome) -> None:
+    plan = Service(Axes(connections=(20,)), search=True).plan(SERVERS[:1], available=1)
+    first = plan.next([])
+    assert first is not None
+    assert plan.next([trial_not_run(first, outcome, "x")]) is None
+
+
+def test_a_server_that_dies_breaks_there() -> None:
+    plan = Service(Axes(connections=(20,)), search=True).plan(SERVERS[:1], available=1)
+    seen: list[Trial] = []
+    for step in following(plan, seen):
+        point = step.condition.service_point
+        assert point is not None
+        alive = point.connections < 70
+        outcome, reason = (Outcome.OK, None) if alive else (Outcome.DIED, "killed by SIGKILL")
+        seen.append(measured(step, alive, outcome=outcome, reason=reason))
+    (reach,) = reaches(seen)
+    assert reach.held is not None
+    assert reach.failed is not None
+    assert reach.held < 70 <= reach.failed
+    assert reach.how == "died: killed by SIGKILL"
+
+
+def test_points_without_an_ideal_reach_nowhere() -> None:
+    (condition,) = Service(Axes(connections=(20,), endpoint=Endpoint.PLAIN)).conditions()
+    assert reaches([measured(TrialPlan(0, 0, 0, SERVERS[0], condition), held=True)]) == ()
+    assert isinstance(condition.service_point, ServicePoint)

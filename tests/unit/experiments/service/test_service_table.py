@@ -1,0 +1,195 @@
+"""The tables of the service question: what programs get, what people see, and the published form."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from httpdyno.errors import UnreadableRun
+from httpdyno.experiments.report.service_charts import service_charts
+from httpdyno.experiments.service.axes import Axes
+from httpdyno.experiments.service.presets import THREADS_OF, find_service_preset, preset_axes, published_figures
+from httpdyno.experiments.service.seed_form import seed_form
+from httpdyno.experiments.service.service import Service
+from httpdyno.experiments.service.service_table import service_table
+from httpdyno.experiments.service.views import service_views
+from httpdyno.judge import trial_not_run
+from httpdyno.model import Outcome, ServiceSummary, Subject, SubjectKind, Table, Trial, TrialPlan, Validity
+
+MS = 10**6
+
+
+def trial(subject: str, connections: int, overhead_ms: float, *, block: int = 0, **changes: object) -> Trial:
+    (condition,) = Service(Axes(connections=(connections,))).conditions()
+    server = Subject(subject, SubjectKind.SERVER, "Rust", subject, Path(), ("x",))
+    summary = ServiceSummary(
+        answers=100,
+        errors=0,
+        per_s=connections / 2,
+        p99_ns=(2000 + overhead_ms) * MS,
+        slowest_5_ns=(2000 + overhead_ms) * MS,
+        overhead_p99_ns=overhead_ms * MS,
+        overhead_p50_ns=overhead_ms * MS / 2,
+        cpu_per_request_ns=1.0 * MS,
+        memory_per_open_bytes=2048.0,
+        held=overhead_ms < 200,
+        at_least=overhead_ms > 1000,
+    )
+    made = trial_not_run(TrialPlan(block, block, 0, server, condition), Outcome.OK, None, version="1")
+    return replace(made, service=summary, validity=Validity.VALID, **changes)  # type: ignore[arg-type]
+
+
+def shown(table: Table) -> list[str]:
+    return [column.name for column in table.columns if column.shown]
+
+
+GRID = [
+    trial(subject, connections, overhead * connections / 20, block=block)
+    for block in range(3)
+    for connections in (20, 100)
+    for subject, overhead in (("quick", 4 + block / 10), ("slow", 60 + block))
+]
+
+
+def test_at_each_point_the_least_overhead_comes_first() -> None:
+    table = service_table(GRID)
+    assert list(zip(table.values("connections"), table.values("subject"), strict=True)) == [
+        (20, "quick"),
+        (20, "slow"),
+        (100, "quick"),
+        (100, "slow"),
+    ]
+    assert table.values("held") == (True, True, True, False)
+    assert table.values("breaksAt") == (None, 100, None, 100)
+    assert table.values("holdsUpTo") == (100, 20, 100, 20)
+    assert table.values("trials") == (3, 3, 3, 3)
+    assert table.values("rank") == ("1", "2", "1", "2")
+    assert {"loop", "threads"}.isdisjoint(shown(table))
+
+
+def test_a_server_that_failed_keeps_its_row_and_says_why() -> None:
+    failed = replace(
+        trial("broken", 20, 1), outcome=Outcome.LEAKED, reason="descriptors grew", service=None, validity=None
+    )
+    table = service_table([*GRID, failed])
+    place = table.values("subject").index("broken")
+    assert table.values("verdict")[place] == "leaked"
+    assert "broken: leaked: descriptors grew" in [note.text for note in table.notes]
+    assert table.values("held")[place] is None
+
+
+def test_nothing_makes_an_empty_table() -> None:
+    assert service_table([]).rows == ()
+    (only,) = service_views([], {})
+    assert only.rows == ()
+
+
+def test_a_search_says_first_how_far_each_server_reaches() -> None:
+    searched = Service(Axes(connections=(20,)), search=True, most_connections=100).settings()
+    reach, by_point = service_views(GRID, searched)
+    assert reach.values("server") == ("quick", "slow")
+    assert reach.values("holds") == (100, 20)
+    assert reach.values("breaks at") == (None, 100)
+    assert len(by_point.rows) == 4
+    assert len(service_views(GRID, {"search": False})) == 1
+    with pytest.raises(UnreadableRun, match="the settings of the run are damaged: quick is missing"):
+        service_views(GRID, {name: value for name, value in searched.items() if name != "quick"})
+
+
+def test_lower_bounds_are_said_to_be_some() -> None:
+    notes = [note.text for note in service_table([trial("late", 20, 5000)]).notes]
+    assert any("atLeast" in note for note in notes)
+    assert any("beyond the longest wait of a request, 2 s" in note for note in notes)
+
+
+def test_a_server_that_answers_too_early_is_told_of() -> None:
+    hasty = trial("hasty", 20, 1)
+    assert hasty.service is not None
+    hasty = replace(hasty, service=replace(hasty.service, early=40, early_by_ns=3.9 * MS))
+    notes = [note.text for note in service_table([hasty, trial("patient", 20, 2)]).notes]
+    (told,) = [note for note in notes if "came before" in note]
+    assert told.startswith("hasty: 40 of 100 answers came before the longest wait was over, by up to 3.9 ms")
+
+
+def test_figures_of_a_generator_without_percentiles_rank_nobody_and_stand_in_their_order() -> None:
+    def claimed(subject: str, connections: int, slowest_ms: float) -> Trial:
+        summary = ServiceSummary(answers=100, errors=0, per_s=9.0, slowest_5_ns=slowest_ms * MS, claimed_answers=100)
+        return replace(trial(subject, connections, 1), service=summary)
+
+    trials = [
+        claimed(subject, connections, slowest + connections)
+        for connections in (20, 100)
+        for subject, slowest in (("a", 2100), ("b", 2001), ("c", 2050))
+    ]
+    (table,) = service_views(trials, {})
+    assert table.values("subject") == ("b", "c", "a") * 2
+    assert set(table.values("rank")) == {None}
+    assert shown(table)[:4] == ["subject", "connections", "requestsPerSec", "slowest5"]
+    (why,) = [note.text for note in table.notes if note.text.startswith("nobody is ranked")]
+    assert "still open at the end" in why
+
+
+def test_points_that_differ_in_their_cpus_have_a_column_of_them() -> None:
+    experiment = Service(Axes(connections=(20,), cpus=(1, 3)))
+    both = [
+        replace(made, condition=condition.name, service_point=condition.service_point)
+        for condition in experiment.conditions()
+        for made in [trial("quick", 20, 5)]
+    ]
+    table = service_table(both)
+    assert "cpus" in shown(table)
+    assert table.values("cpus") == (1, 3)
+    assert {series.panel for chart in service_charts(both, {"quick": "Quick"}) for series in chart.series} == {
+        "closed loop, 1 CPU",
+        "closed loop, 3 CPUs",
+    }
+
+
+def test_the_preset_is_the_published_measurement() -> None:
+    preset = find_service_preset("published")
+    assert preset.subjects == ("flask-gunicorn", "rust-axum", "rust-tide", "go-net-http-server")
+    assert preset_axes(preset) == Axes(connections=(20, 100, 250), threads=(1,))
+    assert THREADS_OF == {"flask-gunicorn": 10}
+    figures = published_figures(preset)
+    assert figures["go-net-http-server", 250] == (2058.82, 116.67)
+    assert figures["flask-gunicorn", 250] == (None, None)
+    assert [one.subject for one in preset.table.unpublished] == ["rust-actix-web", "rust-warp"]
+
+
+def test_the_published_form_has_both_lines_side_by_side() -> None:
+    published = {("rust-axum", 20): (2002.24, 9.33), ("rust-axum", 100): (2029.32, 46.67)}
+    names = {"rust-axum": ("axum", "rust"), "rust-warp": ("warp", "rust")}
+    trials = [trial("rust-axum", 20, 3.5), trial("rust-axum", 100, 9), trial("rust-warp", 20, 2.25)]
+    table = seed_form(trials, published, names)
+    assert shown(table) == ["framework", "lang", "figures", "20 conns (95%, req/s)", "100 conns (95%, req/s)"]
+    assert table.rows == (
+        ("axum", "rust", "measured", "2003.50ms, 10.00", "2009.00ms, 50.00", "rust-axum"),
+        ("axum", "rust", "published", "2002.24ms, 9.33", "2029.32ms, 46.67", "rust-axum"),
+        ("warp", "rust", "measured", "2002.25ms, 10.00", "---", "rust-warp"),
+    )
+
+
+def test_the_published_form_tells_a_lower_bound_from_a_figure() -> None:
+    table = seed_form([trial("flask", 100, 4990)], {}, {"flask": ("Flask", "python")})
+    assert table.rows[0][3] == "≥ 6990.00ms, 50.00"
+    assert table.notes[0].text.startswith("≥: requests were still open")
+
+
+def test_the_published_form_says_why_a_server_has_no_figures() -> None:
+    failed = replace(trial("rust-axum", 20, 1), outcome=Outcome.DIED, reason="killed by SIGKILL", service=None)
+    table = seed_form([failed], {}, {"rust-axum": ("axum", "rust")})
+    assert table.rows == (("axum", "rust", "measured", "---", "rust-axum"),)
+    assert table.notes[0].text == "died: killed by SIGKILL"
+
+
+def test_charts_have_a_line_for_each_server_and_the_limit() -> None:
+    names = {"quick": "Quick", "slow": "Slow"}
+    charts = {chart.name: chart for chart in service_charts(GRID, names)}
+    assert set(charts) == {"overhead-p99", "overhead-p50", "cpu-per-request", "memory-per-open-request"}
+    overhead = charts["overhead-p99"]
+    assert [series.name for series in overhead.series] == ["Quick", "Slow"]
+    assert overhead.series[0].x == (20.0, 100.0)
+    assert overhead.series[0].y == pytest.approx((4.1, 20.5))
+    assert round(overhead.reference or 0) == 200
+    assert charts["memory-per-open-request"].series[0].y == (2.0, 2.0)
+    assert list(service_charts([], names)) == []

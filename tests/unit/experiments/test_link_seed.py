@@ -1,0 +1,33 @@
+"""The seed of a link: all conditions of an experiment have it, and a run that goes on has the one that it had."""
+
+from dataclasses import replace
+
+import pytest
+
+from httpdyno.experiments.capacity.axes import Axes as CapacityAxes
+from httpdyno.experiments.capacity.capacity import Capacity
+from httpdyno.experiments.cost.cost import Cost
+from httpdyno.experiments.latency.latency import Latency
+from httpdyno.experiments.registry import restore_experiment
+from httpdyno.experiments.service.axes import Axes as ServiceAxes
+from httpdyno.experiments.service.service import Service
+
+EXPERIMENTS = [
+    Capacity(CapacityAxes(sizes_bytes=(0, 1024), loss=0.01), link_seed=5),
+    Cost(keepalive="both", link="loss=1%", link_seed=5),
+    Latency("plain:1,json:20", link="loss=1%", link_seed=5),
+    Service(ServiceAxes(connections=(20, 100)), link="loss=1%", link_seed=5),
+]
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one: one.name)
+def test_every_condition_has_the_seed_and_so_has_a_run_that_goes_on(
+    experiment: Capacity | Cost | Latency | Service,
+) -> None:
+    conditions = experiment.conditions()
+    assert len(conditions) > 1
+    assert {condition.link_seed for condition in conditions} == {5}
+    settings, webs = experiment.settings(), experiment.webs()
+    assert restore_experiment(experiment.name, settings, webs, None) == experiment
+    older = {name: value for name, value in settings.items() if name != "link_seed"}
+    assert restore_experiment(experiment.name, older, webs, None) == replace(experiment, link_seed=1)

@@ -1,0 +1,39 @@
+"""A server subject as the peer of a trial: the command line that starts it, and what it must answer."""
+
+from pathlib import Path
+
+import pytest
+
+from httpdyno.errors import InvalidValue
+from httpdyno.lab.peer import PEER_URL, peer_expectations
+from httpdyno.lab.room import Command, Pinning, RoomFiles, room_argv
+from httpdyno.model import Condition, UrlSeries, Workload
+
+FILES = RoomFiles(Path("/in"), Path("/out"), Path("/err"), Path("/report"), Path("/arrivals"), 9)
+CONDITION = Condition("latency", "plain", Workload(UrlSeries(f"{PEER_URL}/plain?n=", 3)), peer="flask-dev")
+
+
+def test_the_room_starts_the_server_in_place_of_a_web() -> None:
+    peer = Command(("python", "-m", "serve it"), Path("/peer"), {"B": "2", "A": "1 2"})
+    argv = room_argv(Path("/engine"), CONDITION, Pinning(), FILES, Command(("./client",), Path("/build")), peer)
+    assert "--web" not in argv
+    assert "--seed" not in argv
+    assert " ".join(argv[2:12]) == (
+        "--peer python -m 'serve it' --peer-port 8080 --peer-directory /peer --peer-env A=1 2 --peer-env B=2"
+    )
+
+
+@pytest.mark.parametrize(("path", "length"), [("/plain", 13), ("/json", 16_384)])
+def test_what_a_server_answers_is_what_its_contract_says(path: str, length: int) -> None:
+    known = peer_expectations(UrlSeries(f"{PEER_URL}{path}?n=", 3))
+    assert len(known) == 3
+    assert known.distinct["url"].to_list() == [f"{PEER_URL}{path}?n={number}" for number in range(3)]
+    assert set(known.distinct["status"]) == {200}
+    assert set(known.distinct["length"]) == {length}
+    assert (known.request == -1).all(), "no arrival is asked for: nobody stamps it"
+
+
+@pytest.mark.parametrize("prefix", [f"{PEER_URL}/bytes/10?n=", "http://other.example:8080/plain?n="])
+def test_what_nobody_knows_the_answer_to_is_refused(prefix: str) -> None:
+    with pytest.raises(InvalidValue, match="nobody knows"):
+        peer_expectations(UrlSeries(prefix, 2))

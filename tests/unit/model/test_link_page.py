@@ -1,0 +1,12 @@
+"""The page about links has the presets that there are."""
+
+from pathlib import Path
+
+from httpdyno.model.link_documentation import with_link_presets
+
+PAGE = Path(__file__).parents[3] / "docs" / "concepts" / "link.md"
+
+
+def test_the_page_is_current() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert with_link_presets(page) == page, "write it anew with: make docs"
