@@ -4,7 +4,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # Tests measure times: two sets of them would disturb each other.
 .NOTPARALLEL:
-.PHONY: help setup build bench test test-rust test-python test-subjects check ratios fuzz endure format docs docs-subjects docs-accuracy wheel wheel-check clean
+.PHONY: help setup build bench test test-rust test-python test-subjects measure check ratios fuzz endure format docs docs-subjects docs-accuracy wheel wheel-check clean
 
 # One target folder and profile everywhere (scripts/setup says why).
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -27,27 +27,27 @@ bench: setup ## Crawl 1,000 URLs with each of eleven clients, three times, and p
 	@$(BIN)/httpdyno bench --install $(if $(ARGS),$(ARGS),--repeat 3 --limit 1000)
 
 # Only the tests look for a .NET SDK's layout beside the checkout: `make bench` and `make build` run what DOTNET_LAYOUT names, or nothing.
-test-python test-subjects: export DOTNET_LAYOUT ?= $(wildcard ../shared/tools/dotnet-root)
+test test-python test-subjects measure: export DOTNET_LAYOUT ?= $(wildcard ../shared/tools/dotnet-root)
+# What is random in a test that decides is the same every time.
+test-rust: export PROPTEST_RNG_SEED = 1
 
-test: test-rust test-python ## Run every test
+test: ## Run every test that decides, and say at the end what failed
+	@scripts/test
 
 test-rust: setup ## Run the tests of the crates
-	@PYTHONPATH=tests $(BIN)/python -m undisturbed_command cargo test --release --locked --workspace
-	@scripts/fuzz --together 60
+	@python3 tests/gate.py rust
+	@scripts/crates-cache save
 
 test-python: setup ## Run the Python tests; select some with ARGS='-k room'
-	@scripts/setup-chromium
-	@scripts/setup-dotnet
-	@$(BIN)/httpdyno subjects install $$(grep -hv '^#' tests/contract/subjects.txt tests/contract/servers.txt) || \
-	{ [ $$? = 3 ] && echo 'setup: what misses its toolchain is not tested' >&2; }
-	@scripts/setup-h2spec
-	@scripts/setup-link-witnesses
-	@scripts/setup-shells
-	@$(BIN)/httpdyno subjects install ab h2load hey rewrk wrk || echo 'setup: some tools cannot be had: the tests that need them will be skipped' >&2
-	@scripts/run-tests $(ARGS)
+	@scripts/setup-tests
+	@$(BIN)/python tests/gate.py python $(ARGS)
 
 test-subjects: build ## Hold every client and server against the contract
-	@scripts/run-tests tests/contract --subject all $(ARGS)
+	@$(BIN)/python tests/gate.py python tests/contract --subject all $(ARGS)
+
+measure: setup ## Measure what needs a quiet machine, a clock or luck; ARGS='--since COMMIT' says what crept since then
+	@scripts/setup-tests
+	@$(BIN)/python tests/measure.py $(ARGS)
 
 check: setup ## Check format, lint, types and import rules
 	cargo fmt --all --check

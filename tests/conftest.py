@@ -1,5 +1,6 @@
 """Fixtures of all tests: subjects written on the spot, a stand-in for the engine, and the engine itself."""
 
+import json
 import os
 import shutil
 import signal
@@ -10,14 +11,15 @@ from pathlib import Path
 
 import pytest
 from _pytest.runner import runtestprotocol
+from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
+from disturbance import measured, skip_inconclusive
 from httpdyno.lab.engine import Engine, engine_refusal
 from httpdyno.lab.location import find_engine
 from httpdyno.model import Fitness
 from httpdyno.subjects.catalogue import read_catalogue
-from side_by_side import ALONE_BY_DEFAULT, FIRST_IN_A_LANE, cpus_of, unit_of
-from undisturbed import skip_unmeasured, until_undisturbed
+from side_by_side import cpu_of, unit_of
 
 TESTS = Path(__file__).parent
 
@@ -105,28 +107,29 @@ def require_room(engine: Engine) -> None:
 
 
 def require_chromium() -> Path:
-    """Find the browser; skip where it can only be installed by hand, fail where `make test` would have installed it."""
+    """Find the browser; skip where there is none."""
     found = shutil.which("chromium")
-    if found:
-        return Path(found)
-    cure = "install it with: apt-get install -y --no-install-recommends chromium"
-    if (os.geteuid() == 0 and shutil.which("apt-get")) or os.environ.get("CI"):
-        pytest.fail(f"no chromium, though this machine can have it: run scripts/setup-chromium, or {cure}")
-    pytest.skip(f"no chromium on this machine; {cure}")
+    if found is None:
+        pytest.skip("no chromium; install it with: apt-get install -y --no-install-recommends chromium")
+    return Path(found)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let signals do what they do in a terminal: whoever starts the tests in the background has them ignored.
 
-    One of several workers keeps to its own CPUs, and so does all that it starts.
+    One of several workers keeps to a CPU of its own, and so does all that it starts.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     start_python_itself()
+    settings.register_profile("gate", derandomize=True, deadline=None, database=None)
+    settings.register_profile("measured", deadline=None, database=None)
+    settings.load_profile("measured" if config.getoption("fresh_seeds") else "gate")
     if hasattr(config, "workerinput"):
         worker = int(config.workerinput["workerid"].removeprefix("gw"))
-        cpus = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, cpus_of(worker, cpus, lanes=config.getoption("lanes")))
+        os.sched_setaffinity(0, {cpu_of(worker, sorted(os.sched_getaffinity(0)))})
+    elif config.getoption("outcome"):
+        config.pluginmanager.register(OutcomeRecord(Path(config.getoption("outcome"))))
 
 
 def start_python_itself() -> None:
@@ -141,12 +144,9 @@ def start_python_itself() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling | None:
-    """Hand the workers what stays together, in the order of the folders: the longest are not the last.
-
-    A lane takes the next test when it is free (`--dist load`).
-    """
-    return None if config.getoption("lanes") else Units(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling:
+    """Hand the workers what stays together, in the order of the folders: the longest are not the last."""
+    return Units(config, log)
 
 
 class Units(LoadScopeScheduling):
@@ -158,39 +158,81 @@ class Units(LoadScopeScheduling):
         return unit_of(nodeid, self.subjects)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what has its CPUs for itself; in lanes the longest come first."""
-    for item in items:
-        if folder_of(item) in ALONE_BY_DEFAULT and not item.get_closest_marker("beside"):
-            item.add_marker("alone")
-    if config.getoption("lanes"):
-        items.sort(key=lambda item: folder_of(item) != FIRST_IN_A_LANE)
+class OutcomeRecord:
+    """Keeps what came of each test, and writes it as JSON when all have run (tests/gate.py, tests/measure.py)."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._passed = 0
+        self._failed: dict[str, None] = {}
+        self._skipped: list[str] = []
+        self._figures: list[dict[str, object]] = []
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self._failed[report.nodeid] = None
+        elif report.skipped:
+            self._skipped.append(reason_of(report))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._failed[report.nodeid] = None
+        elif report.skipped:
+            self._skipped.append(reason_of(report))
+        elif report.when == "call":
+            self._passed += 1
+        if report.when == "teardown":
+            self._figures += [
+                {"test": report.nodeid, **value} for name, value in report.user_properties if name == "figure"
+            ]
+
+    def pytest_sessionfinish(self) -> None:
+        record = {
+            "passed": self._passed,
+            "failed": list(self._failed),
+            "skipped": self._skipped,
+            "figures": self._figures,
+        }
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.write_text(json.dumps(record), encoding="utf-8")
+
+
+def reason_of(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """Return why a test was skipped."""
+    where = report.longrepr
+    return (where[2] if isinstance(where, tuple) else str(where)).removeprefix("Skipped: ")
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-    """Run a test again that failed while the machine's host held its CPUs up."""
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Measure again what failed on a disturbed machine; what decides by logic runs once, as pytest has it."""
+    if not item.get_closest_marker("measured"):
+        return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    reports, stolen = until_undisturbed(lambda: runtestprotocol(item, log=False, nextitem=nextitem))
-    if item.get_closest_marker("alone"):
-        skip_unmeasured(reports, stolen)
-    for report in reports:
+    reports, disturbed = measured(lambda: runtestprotocol(item, log=False, nextitem=nextitem))
+    for report in skip_inconclusive(reports, disturbed):
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
 
 
-def folder_of(item: pytest.Item) -> str:
-    """Name the folder of `tests` that a test lies in."""
-    return item.path.relative_to(TESTS).parts[0]
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let the contract test be run for other subjects: `pytest tests/contract --subject ID`; let workers be lanes."""
+    """Let the contract test be run for other subjects: `pytest tests/contract --subject ID`."""
     parser.addoption(
         "--subject",
         action="append",
         default=[],
         help="client to hold against the contract, or all; default: contract/subjects.txt",
     )
-    parser.addoption("--lanes", action="store_true", help="each worker has two CPUs for itself (scripts/run-tests)")
+    parser.addoption("--outcome", help="file to write what came of each test to, as JSON")
+    parser.addoption("--fresh-seeds", action="store_true", help="properties with other examples each time")
+
+
+@pytest.fixture
+def figure(request: pytest.FixtureRequest) -> Callable[[str, float, str], None]:
+    """Keep what a test has measured: `figure(name, value, unit)`; `make measure` appends it to its file."""
+
+    def keep(name: str, value: float, unit: str) -> None:
+        request.node.user_properties.append(("figure", {"figure": name, "value": value, "unit": unit}))
+
+    return keep

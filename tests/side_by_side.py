@@ -1,26 +1,14 @@
-"""Which tests run side by side, what stays together when they do, and on which CPUs each worker or lane runs."""
+"""Which tests stay together when tests run side by side, and on which CPU each worker runs."""
 
 from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
-from typing import Final
 
-__all__ = ["ALONE_BY_DEFAULT", "FIRST_IN_A_LANE", "cpus_of", "unit_of"]
-
-ALONE_BY_DEFAULT: Final = frozenset({"benchmarks", "calibration", "integration"})
-"""Folders whose tests have their CPUs for themselves unless they are marked `beside`: most of them measure those."""
-FIRST_IN_A_LANE: Final = "integration"
-"""The folder with the longest of those tests: lanes that end with short ones wait little for each other."""
+__all__ = ["cpu_of", "unit_of"]
 
 
-def cpus_of(worker: int, cpus: Sequence[int], *, lanes: bool = False) -> frozenset[int]:
-    """Give a worker its CPUs: two, of which the next worker has one, too, unless it is a lane.
-
-    A room's engine runs on the first CPU that it may use, its subject on the last: without this, the engines of all
-    workers would share one CPU, and their subjects another. Two that follow each other are often those of one core,
-    which have more to do with each other than with the next. Workers beyond the number of CPUs go round by twos.
-    """
-    first = worker * (2 if lanes or worker >= len(cpus) else 1)
-    return frozenset(cpus[(first + step) % len(cpus)] for step in range(2))
+def cpu_of(worker: int, cpus: Sequence[int]) -> int:
+    """Return the CPU of a worker and of all that it starts: two rooms never share one."""
+    return cpus[worker % len(cpus)]
 
 
 def unit_of(test: str, subjects: Collection[str]) -> str:

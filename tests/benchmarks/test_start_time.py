@@ -1,7 +1,7 @@
 """How soon `httpdyno room`, `httpdyno origin`, `httpdyno load` and `httpdyno fetch` have started.
 
-The bound is the promise: 0.1 s. The lowest of the readings stands for it, since other programs run beside; the median
-is printed.
+The yardstick is a bare interpreter that says what time it is, started in turn with them: a machine that is slow today
+is slow for both. The lowest of the readings stands for each, since other programs run beside; the median is printed.
 """
 
 import os
@@ -18,8 +18,12 @@ import pytest
 
 from httpdyno.lab.engine import Engine
 
+pytestmark = pytest.mark.measured
+
 READINGS = 11
-PROMISED_MS = 100.0
+PROMISED = 14.0
+"""Times as long as a bare interpreter takes: 0.1 s where that takes 7 ms."""
+PATIENCE_S = 300
 COMMAND = Path(sys.executable).parent / "httpdyno"
 # The clock of a command that does next to nothing before it looks: `date` tells when it was started, to about 1 ms.
 TELL_THE_TIME = ["date", "+%s%N"]
@@ -31,6 +35,14 @@ def environment(engine: Engine) -> dict[str, str]:
     if not COMMAND.exists():
         pytest.skip(f"{COMMAND} is missing; make it with: make setup")
     return os.environ | {"HTTPDYNO_ENGINE": str(engine.path)}
+
+
+def interpreter_ms() -> float:
+    """Measure from the spawn of a bare interpreter to its first statement, which says what time it is."""
+    argv = [sys.executable, "-I", "-S", "-c", "import time; print(time.time_ns())"]
+    spawned = time.time_ns()
+    said = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    return (int(said.stdout) - spawned) / 1e6
 
 
 def room_ms(environment: dict[str, str], web: str) -> float:
@@ -51,7 +63,7 @@ def origin_ms(environment: dict[str, str], web: str) -> float:
             line = process.stderr.readline().decode()
             elapsed = time.monotonic_ns() - spawned
             # It must not say so before it is true.
-            socket.create_connection(("127.0.0.1", urlsplit(line.split()[-1]).port or 0), timeout=5).close()
+            socket.create_connection(("127.0.0.1", urlsplit(line.split()[-1]).port or 0), timeout=PATIENCE_S).close()
         finally:
             process.terminate()
     return elapsed / 1e6
@@ -61,7 +73,7 @@ def load_ms(environment: dict[str, str], web: str) -> float:
     """Measure from the spawn of the command to its first connection."""
     del web
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(60)
+        server.settimeout(PATIENCE_S)
         url = f"http://127.0.0.1:{server.getsockname()[1]}/"
         argv = [COMMAND, "load", url, "-n", "1", "-c", "1", "--no-store"]
         spawned = time.monotonic_ns()
@@ -79,7 +91,7 @@ def fetch_ms(environment: dict[str, str], web: str) -> float:
     """Measure from the spawn of the command to its first connection; its list waits for it."""
     del web
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(60)
+        server.settimeout(PATIENCE_S)
         url = f"http://127.0.0.1:{server.getsockname()[1]}/"
         spawned = time.monotonic_ns()
         with subprocess.Popen(
@@ -101,10 +113,18 @@ def fetch_ms(environment: dict[str, str], web: str) -> float:
 
 @pytest.mark.parametrize("web", ["plain", "top-sites"])
 @pytest.mark.parametrize("start", [room_ms, origin_ms, load_ms, fetch_ms], ids=["room", "origin", "load", "fetch"])
-def test_it_starts_within_a_tenth_of_a_second(
-    start: Callable[[dict[str, str], str], float], web: str, environment: dict[str, str]
+def test_it_starts_nearly_as_soon_as_an_interpreter(
+    start: Callable[[dict[str, str], str], float],
+    web: str,
+    environment: dict[str, str],
+    figure: Callable[[str, float, str], None],
 ) -> None:
-    readings = [start(environment, web) for _ in range(READINGS)]
-    shown = f"min {min(readings):.0f} ms, median {statistics.median(readings):.0f} ms, max {max(readings):.0f} ms"
+    readings, bare = [], []
+    for _ in range(READINGS):
+        bare.append(interpreter_ms())
+        readings.append(start(environment, web))
+    ratio = min(readings) / min(bare)
+    shown = f"{ratio:.1f} interpreters; min {min(readings):.0f} ms, median {statistics.median(readings):.0f} ms"
     print(f"{start.__name__} {web}: {shown}")
-    assert min(readings) < PROMISED_MS, shown
+    figure(f"start of {start.__name__.removesuffix('_ms')}, {web}", ratio, "starts of a bare interpreter")
+    assert ratio < PROMISED, shown

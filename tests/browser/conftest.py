@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from conftest import TESTS, require_chromium
 from doubles.capacity import Simulated, capacity_trials
@@ -40,6 +40,10 @@ LONG = "L" * 200
 PHONE = 390
 PAPER = 680
 """Width of what is printed on A4, in pixels."""
+PATIENCE_MS = 300_000
+"""Against hangs only."""
+FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Resolves when everything that a page was told to do has been drawn, and its scroll events have been heard."""
 
 
 def counters(subject: int) -> Counters:
@@ -209,7 +213,7 @@ def browser() -> Iterator[Browser]:
     program = require_chromium()
     with sync_playwright() as playwright:
         # The sandbox of the browser needs what a container may not give; the pages are our own.
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"], timeout=PATIENCE_MS)
         yield browser
         browser.close()
 
@@ -223,6 +227,22 @@ class Opened:
     complaints: list[str] = field(default_factory=list)
     """Errors and warnings of the console, errors of scripts, dialogs."""
 
+    def settle(self) -> None:
+        """Let what moves arrive, and what was begun be drawn."""
+        self.page.evaluate("document.getAnimations().forEach(one => one.finish())")
+        self.page.evaluate(FRAMES)
+
+    def show(self, drawing: Locator) -> None:
+        """Scroll to a drawing; a page that is scrolled hides what the pointer has called up."""
+        drawing.scroll_into_view_if_needed()
+        self.settle()
+
+    def tip(self, text: str) -> Locator:
+        """Wait for what the pointer calls up to say this."""
+        tip = self.page.locator(".tip", has_text=text)
+        tip.wait_for(state="visible")
+        return tip
+
 
 Open = Callable[..., Opened]
 
@@ -235,6 +255,7 @@ def open_page(browser: Browser) -> Iterator[Open]:
     def begin(path: Path, width: int = 1280, **settings: Any) -> Opened:
         context = browser.new_context(viewport={"width": width, "height": 900}, offline=True, **settings)
         contexts.append(context)
+        context.set_default_timeout(PATIENCE_MS)
         opened = Opened(context.new_page())
         page = opened.page
         page.on("request", lambda request: opened.requests.append(request.url))

@@ -42,18 +42,21 @@ def test_the_page_answers_first_and_says_what_the_rate_takes(capacity_page: Path
 
 
 def test_a_point_says_what_it_is_when_it_is_pointed_at(capacity_page: Path, open_page: Open) -> None:
-    page = open_page(capacity_page).page
-    drawing = page.locator("#chart-grid .drawing.wide")
-    drawing.scroll_into_view_if_needed()
+    opened = open_page(capacity_page)
+    drawing = opened.page.locator("#chart-grid .drawing.wide")
+    opened.show(drawing)
     drawing.locator("path[fill='var(--tone-part)'][aria-label]").first.hover(force=True)
-    words = page.locator(".tip").inner_text()
+    words = opened.tip(" a second, p99 ").inner_text()
     assert " a second, p99 " in words
     assert ", rtt " in words
 
 
 def test_a_client_is_singled_out_in_the_frontier(capacity_page: Path, open_page: Open) -> None:
-    page = open_page(capacity_page).page
+    opened = open_page(capacity_page)
+    page = opened.page
     page.locator("nav.subjects button").nth(1).click()
+    page.wait_for_selector(":root[data-only]", state="attached")
+    opened.settle()
     opacity = "element => getComputedStyle(element).opacity"
     lines = page.locator("#chart-frontier .drawing.wide path[stroke-width='2']")
     faded = {line.get_attribute("stroke"): line.evaluate(opacity) for line in lines.all()}

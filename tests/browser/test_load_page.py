@@ -60,11 +60,11 @@ def test_the_percentile_chart_names_its_lines_and_has_room_for_its_tail(
 
 
 def test_a_percentile_is_read_off_with_the_pointer(load_page: Path, open_page: Open) -> None:
-    page = open_page(load_page).page
-    drawing = page.locator("#chart-percentiles .drawing.wide")
-    drawing.scroll_into_view_if_needed()
+    opened = open_page(load_page)
+    drawing = opened.page.locator("#chart-percentiles .drawing.wide")
+    opened.show(drawing)
     drawing.locator("[aria-roledescription=point]").nth(20).hover(force=True)
-    assert page.locator(".tip").inner_text().startswith("response time, percentile of answers ")
+    assert opened.tip("percentile of answers").inner_text().startswith("response time, percentile of answers ")
 
 
 def test_a_rule_that_could_not_be_judged_says_why(load_page: Path, open_page: Open) -> None:

@@ -17,8 +17,6 @@ from httpdyno.stats import FloatArray, holm, median_interval, paired_effect, unp
 from httpdyno.stats.power import relative_power
 from httpdyno.stats.ratio import ratio_p, unpaired_ratio_p
 
-pytestmark = pytest.mark.beside
-
 RUNS = 2000
 NOISE = 0.03
 """Spread of one subject's values within a block: 3 %."""

@@ -15,6 +15,8 @@ import pytest
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.location import find_engine
 
+pytestmark = pytest.mark.measured
+
 RATE = 1000
 STALL_S = 1.0
 LASTS_S = 6
@@ -49,7 +51,7 @@ def loaded_during_a_stall(origin: tuple[int, str], folder: Path, *options: str) 
         os.kill(process, signal.SIGSTOP)
         time.sleep(STALL_S)
         os.kill(process, signal.SIGCONT)
-        out, err = load.communicate(timeout=120)
+        out, err = load.communicate(timeout=300)
     return load.returncode, json.loads(out)[0], err
 
 

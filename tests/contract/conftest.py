@@ -1,26 +1,18 @@
 """What the contract test needs: each client built, and a way to run it in a room."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Final
 
-import polars as pl
 import pytest
 
 from conftest import TESTS
-from httpdyno.judge import JudgedTrial
-from httpdyno.judge.saturation import TIMED_OUT_SATURATED
-from httpdyno.judge.validity.machine import foreign_cpu
-from httpdyno.judge.validity.origin import waiting
+from contract.crawling import Crawled, crawl_in_room
+from contract.downloads import is_no_download
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.executor import RoomExecutor
-from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.progress import Progress
-from httpdyno.lab.room import Pinning
-from httpdyno.lab.scratch import ScratchFile
-from httpdyno.model import Condition, SubjectKind, TrialPlan, Workload
+from httpdyno.model import SubjectKind
 from httpdyno.subjects.build import Build
-from httpdyno.subjects.builder import BuildOutcome, build_subjects
+from httpdyno.subjects.builder import build_subjects, log_tail
 from httpdyno.subjects.cache import cache_folder
 from httpdyno.subjects.catalogue import read_catalogue
 
@@ -33,8 +25,7 @@ TESTED = {
     for fixture, name in (("build", "subjects"), ("server", "servers"))
 }
 """The clients and servers that every run of the tests holds against the contract, by the fixture that builds one."""
-DISTURBED_PERCENT = 10
-"""As the rules of validity have it."""
+LOG_LINES: Final = 200
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -59,7 +50,7 @@ def _of_kind(asked: list[str], kind: SubjectKind) -> list[str]:
 
 @pytest.fixture(scope="session")
 def build(request: pytest.FixtureRequest) -> Build:
-    """Build the client, in the cache that `make bench` uses; skip when its toolchain is not there."""
+    """Build the client, in the cache that `make bench` uses; skip when it cannot be had on this machine."""
     return _built(request.param)
 
 
@@ -72,67 +63,12 @@ def server(request: pytest.FixtureRequest) -> Build:
 def _built(name: str) -> Build:
     (subject,) = read_catalogue([TESTS / "fixtures"]).select([name])
     outcome = build_subjects([subject], cache_folder())[subject.id]
-    if outcome.build is None and outcome.log is None:
-        pytest.skip(str(outcome.error))
+    if outcome.build is None:
+        log = log_tail(outcome.log, LOG_LINES) if outcome.log else []
+        if outcome.log is None or is_no_download(log):
+            pytest.skip(str(outcome.error))
     assert outcome.build is not None, outcome.error
     return outcome.build
-
-
-@dataclass
-class Listener:
-    """Keeps what a client prints."""
-
-    printed: bytearray = field(default_factory=bytearray)
-    wants_output: bool = True
-
-    def progress(self, progress: Progress) -> None:
-        """Take no interest."""
-
-    def output(self, piece: bytes) -> None:
-        """Keep it."""
-        self.printed += piece
-
-
-@dataclass(frozen=True)
-class Crawled:
-    """One crawl of a client: what it printed, and what was seen of it."""
-
-    output: str
-    judged: JudgedTrial
-
-    @property
-    def lines(self) -> list[str]:
-        """The lines as printed."""
-        return self.output.splitlines()
-
-    @property
-    def codes(self) -> dict[str, str]:
-        """The code of each URL."""
-        rows = (line.rsplit(",", 4) for line in self.lines)
-        return {row[0]: row[1] for row in rows}
-
-    @property
-    def disturbed(self) -> bool:
-        """Whether others used so much of the client's CPU, or of the origin's, that a timeout of 1 s says nothing."""
-        readings = (foreign_cpu(self.judged.trial), waiting(self.judged.trial))
-        return any(reading.number is not None and reading.number > DISTURBED_PERCENT for reading in readings)
-
-    @property
-    def saturated(self) -> bool:
-        """Whether all that is wrong is timeouts of its own, while it used all of its CPU itself."""
-        return bool(self.wrong) and all(cause == TIMED_OUT_SATURATED for _, _, _, cause, _ in self.wrong)
-
-    @property
-    def starved(self) -> bool:
-        """Whether it was out of processor time: others had it, or its own start took it."""
-        return self.disturbed or self.saturated
-
-    @property
-    def wrong(self) -> list[tuple[Any, ...]]:
-        """The samples at fault that no known failure explains."""
-        samples = self.judged.samples
-        fault = (samples["verdict"].cast(pl.String) != "right") & ~samples["explained"]
-        return samples.filter(fault).select("url", "code", "body_length", "cause", "verdict").rows()
 
 
 Crawl = Callable[..., Crawled]
@@ -140,34 +76,5 @@ Crawl = Callable[..., Crawled]
 
 @pytest.fixture
 def crawl(engine: Engine, build: Build) -> Crawl:
-    """Run the client in a room: `crawl(lines, web="plain", concurrency=10, timeout_s=5, keepalive=True, ...)`.
-
-    With a `batch` it gets so many lines, and as many again whenever it has answered those. `environment` has variables
-    as nobody sets them who measures.
-    """
-
-    def run(
-        lines: list[str],
-        *,
-        web: str = "plain",
-        concurrency: int = 10,
-        deadline_s: float = 180,
-        batch: int | None = None,
-        environment: Mapping[str, str] | None = None,
-        **settings: Any,
-    ) -> Crawled:
-        listener = Listener()
-        with ScratchFile() as urls:
-            urls.file.write("".join(f"{line}\n" for line in lines).encode())
-            urls.file.flush()
-            workload = Workload(urls.path, **settings)
-            condition = Condition(
-                "contract", web, workload, concurrency=concurrency, deadline_s=deadline_s, batch=batch
-            )
-            plan = TrialPlan(0, 0, 0, build.subject, condition)
-            subject = replace(build.subject, environment={**build.subject.environment, **(environment or {})})
-            builds = {build.subject.id: BuildOutcome(subject, replace(build, subject=subject))}
-            judged = RoomExecutor(engine, builds, urls, Pinning(), Interruption(), listener).run(plan)
-        return Crawled(listener.printed.decode(), judged)
-
-    return run
+    """Run the client in a room: `crawl(lines, web="plain", concurrency=10, timeout_s=60, keepalive=True, ...)`."""
+    return partial(crawl_in_room, engine, build)

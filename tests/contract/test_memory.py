@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from contract.crawling import urls_of
 from contract.memory import ALLOWED_BYTES_PER_URL, LONG, LONGEST, SHORT, Growth, memory_growth
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Counters, MemoryPoint, Outcome, ThroughputPoint
 
 BIN_NS, READING_NS = 200 * 10**6, 100 * 10**6
@@ -93,12 +93,12 @@ def test_a_crawl_too_quick_to_be_read_proves_nothing() -> None:
     assert memory_growth(Counters(memory=(MemoryPoint(0, MIB),), throughput=throughput), few=few, many=many) is None
 
 
+# How memory grows beside garbage is read from a clock's samples of it.
+@pytest.mark.measured
 @pytest.mark.parametrize("build", ["leaking-client"], indirect=True, scope="session")
 def test_a_client_that_leaks_is_caught(crawl: Callable[..., Any], engine: Engine) -> None:
     few, many = 1_000, 6_000
-    with ScratchFile() as file:
-        engine.urls(web="plain", seed=1, limit=many, into=file.file)
-        urls = [url.replace("https://", "http://") for url in file.read_text().split()]
+    urls = [url.replace("https://", "http://") for url in urls_of(engine, "plain", many)]
     crawled = crawl(urls, concurrency=20)
     assert crawled.judged.trial.outcome is Outcome.OK, crawled.judged.trial.reason
     # Whether it was seen when it says is no matter of memory.

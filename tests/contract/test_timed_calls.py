@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from contract.conftest import Listener
+from contract.crawling import HANG_S, HONEST_S, Listener
+from contract.escalation import first_right
 from httpdyno.judge.harness_line import read_harness_line
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import RoomExecutor
@@ -19,8 +20,8 @@ from httpdyno.subjects.builder import BuildOutcome
 Timed = Callable[..., tuple[str, Counters]]
 
 URL = "http://timed.test/bytes/111"
-SLOW = "http://timed.test/delay/100"
-"""Slow enough that calls that are made together are in flight together."""
+DELAYS_MS = (100, 1_000, 5_000)
+"""How long answers are held back: in the end so long that calls which are made together are in flight together."""
 AT_ONCE = 5
 
 
@@ -37,8 +38,10 @@ def timed(engine: Engine, build: Build) -> Timed:
         with ScratchFile() as urls:
             urls.file.write(f"\n{url}\n".encode())
             urls.file.flush()
-            workload = Workload(urls.path, **settings)
-            condition = Condition("contract", web, workload, concurrency=concurrency, deadline_s=60, harness=harness)
+            workload = Workload(urls.path, **{"timeout_s": HONEST_S, **settings})
+            condition = Condition(
+                "contract", web, workload, concurrency=concurrency, deadline_s=HANG_S, harness=harness
+            )
             plan = TrialPlan(0, 0, 0, build.subject, condition)
             builds = {build.subject.id: BuildOutcome(build.subject, build)}
             judged = RoomExecutor(engine, builds, urls, Pinning(), Interruption(), listener).run(plan)
@@ -47,19 +50,30 @@ def timed(engine: Engine, build: Build) -> Timed:
     return run
 
 
-@pytest.mark.parametrize(("url", "at_once"), [(URL, 1), (SLOW, AT_ONCE)])
-def test_every_call_is_a_request_that_was_seen(timed: Timed, build: Build, url: str, at_once: int) -> None:
-    # Connections are kept in one of the two, where there is a choice.
-    choice = build.subject.capabilities.keepalive
-    keepalive = (at_once > 1) if len(choice) > 1 else choice[0]
-    printed, counters = timed(url, concurrency=at_once, keepalive=keepalive)
+def check_calls(printed: str, counters: Counters, *, length: int, at_once: int, keepalive: bool) -> None:
     calls = read_harness_line(printed)
     assert (calls.outcome, counters.exit_code) == ("ok", 0)
     assert calls.calls == counters.requests
-    assert [(answer.code, answer.body_length) for answer in calls.answers] == [("200", 111 if url == URL else 13)]
+    assert [(answer.code, answer.body_length) for answer in calls.answers] == [("200", length)]
     assert (calls.calls_per_loop, counters.peak_concurrency) == (at_once, at_once)
     assert bool(counters.reused) is keepalive
     assert min(calls.runs_ns) > 0 < sum(calls.cpu_per_call_ns)
+
+
+def test_every_call_is_a_request_that_was_seen(timed: Timed, build: Build) -> None:
+    # Connections are kept in the next test, and not in this one, where there is a choice.
+    keepalive = min(build.subject.capabilities.keepalive)
+    check_calls(*timed(URL, keepalive=keepalive), length=111, at_once=1, keepalive=keepalive)
+
+
+def test_calls_of_a_loop_are_in_flight_together(timed: Timed, build: Build) -> None:
+    keepalive = max(build.subject.capabilities.keepalive)
+
+    def of_loops(delay_ms: int) -> tuple[str, Counters]:
+        return timed(f"http://timed.test/delay/{delay_ms}", concurrency=AT_ONCE, keepalive=keepalive)
+
+    printed, counters = first_right(DELAYS_MS, of_loops, lambda found: found[1].peak_concurrency == AT_ONCE)
+    check_calls(printed, counters, length=13, at_once=AT_ONCE, keepalive=keepalive)
 
 
 def test_content_that_is_not_what_was_asked_for_ends_it(timed: Timed) -> None:
@@ -70,6 +84,7 @@ def test_content_that_is_not_what_was_asked_for_ends_it(timed: Timed) -> None:
 
 
 def test_a_stall_ends_it_by_the_timeout(timed: Timed) -> None:
+    # Nothing but the stall is asked for: what is slow is no more right than what is quick.
     printed, counters = timed("https://stall-headers.test/", web="contract", timeout_s=1.0)
     calls = read_harness_line(printed)
     assert not calls.is_ok

@@ -3,15 +3,22 @@
 import subprocess
 from pathlib import Path
 
-_SCRIPTS = Path(__file__).parents[2] / "scripts"
+SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 
-def set_up(script: str, folder: Path, user: int, **programs: str) -> "subprocess.CompletedProcess[str]":
+def set_up(
+    script: str, folder: Path, user: int, *arguments: str, scripts: Path = SCRIPTS, **programs: str
+) -> "subprocess.CompletedProcess[str]":
     """Run a script of set-up with these programs only, each a line of shell, and bash; user 0 is root."""
-    for name, line in {"id": f"echo {user}", **programs}.items():
+    for name, line in {"bash": 'exec /bin/bash "$@"', "id": f"echo {user}", **programs}.items():
         program = folder / name
         program.write_text(f"#!/bin/bash\n{line}\n", encoding="utf-8")
         program.chmod(0o755)
     return subprocess.run(
-        ["/bin/bash", _SCRIPTS / script], env={"PATH": str(folder)}, capture_output=True, text=True, check=False
+        ["/bin/bash", scripts / script, *arguments],
+        env={"PATH": str(folder)},
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
     )

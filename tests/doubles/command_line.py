@@ -1,9 +1,12 @@
 """The verbs of the command line, and what a command left: for tests that run them."""
 
+import functools
 import json
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
+from types import MappingProxyType
 from typing import Any, Final
 
 from typer.core import TyperGroup
@@ -14,6 +17,18 @@ from httpdyno.cli.reference import ENGINE_VERBS
 
 CORRECT: Final = frozenset({"VALID", "ORIGIN_LIMITED", "UNSTEADY"})
 """What the trial of a correct client may be: nobody keeps the machine of the tests from having other work."""
+
+START: Final = (sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())")
+"""The command as a process of its own."""
+
+START_TO_MEASURE: Final = (
+    sys.executable,
+    "-c",
+    "import sys; from httpdyno.cli import main, page; from httpdyno.lab import cool_down; "
+    "cool_down.WINDOW_S = cool_down.LONGEST_S = cool_down.SHORTEST_WINDOW_S = 0.0; "
+    "page.write_page = lambda told, path: path; sys.exit(main())",
+)
+"""The same for small runs, without what takes longer than they do: it waits for no quiet machine, and draws no page."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +56,12 @@ Command = Callable[..., Ended]
 """Runs `httpdyno` with the given arguments; `stdin=` pipes bytes in."""
 
 
-def all_commands() -> dict[str, Any]:
+@functools.cache
+def all_commands() -> Mapping[str, Any]:
     """Give Typer's command for each verb but the engine's, by its name: `subjects list`."""
     group = get_command(app)
     assert isinstance(group, TyperGroup)
-    return dict(_commands(group))
+    return MappingProxyType(dict(_commands(group)))
 
 
 def _commands(group: TyperGroup, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -2,27 +2,80 @@
 
 `FAKE_ENGINE` names what goes wrong: `refuse`, `no-namespaces` (as `refuse`, and the doctor says why), `no-report`,
 `garbage-report`, `hang`, `deaf` (as `hang`, but without heeding SIGTERM), `prepare` (hangs before the subject starts),
-`slow` (takes four seconds to prepare), `silent` (never comes to an end of what to expect). `FAKE_ENGINE_ROOMS` names a
-folder: each file in it is a room that can be made for a subject, after the last one it is as with `refuse`. Every URL
-is expected to answer 200 with 13 bytes; `FAKE_ENGINE_LOG` gets one line a start. With `FAKE_ENGINE_PROMPT` a subject
-starts when it begins its first URL: how long its interpreter took is in no figure.
+`silent` (never comes to an end of what to expect). `FAKE_ENGINE_ROOMS` names a folder: each file in it is a room that
+can be made for a subject, after the last one it is as with `refuse`. Every URL is expected to answer 200 with 13 bytes;
+`FAKE_ENGINE_LOG` gets one line a start. With `FAKE_ENGINE_TIMES` a subject began and ended when the first and the last
+of its answers say so: the report carries no time of this machine's.
+
+It is started some thousand times, and imports take longer than all that it does: it has only what Python has loaded
+anyway, or what is compiled into it; `pathlib`, `json` and `argparse` take longer than Python itself.
 """
 
-import argparse
-import json
+# ruff: noqa: PTH108, PTH123, PTH208
+
+import _signal as signal  # `signal` itself imports `enum`
 import os
-import signal
-import subprocess
 import sys
 import time
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+
+WITH_A_VALUE = frozenset(
+    {
+        "--arrivals",
+        "--check",
+        "--deadline",
+        "--directory",
+        "--engine-cpus",
+        "--env",
+        "--http-version",
+        "--limit",
+        "--link",
+        "--link-seed",
+        "--memory",
+        "--progress",
+        "--report",
+        "--seed",
+        "--stderr",
+        "--stdin",
+        "--stdout",
+        "--subject-cpus",
+        "--timeout",
+        "--trust-file",
+        "--web",
+    }
+)
+WITHOUT_A_VALUE = frozenset({"--clean-environment"})
+
+REFUSED = "httpdyno-engine: no user namespaces here; run as root"
+
+
+class Options:
+    """The options of a verb, and the command of a subject after `--`."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        end = arguments.index("--") if "--" in arguments else len(arguments)
+        self.argv = arguments[end + 1 :]
+        self._given: dict[str, list[str]] = {}
+        words = iter(arguments[:end])
+        for word in words:
+            if word not in WITH_A_VALUE | WITHOUT_A_VALUE:
+                print(f"httpdyno-engine: the stand-in does not know {word}", file=sys.stderr)
+                sys.exit(2)
+            self._given.setdefault(word, []).append(next(words) if word in WITH_A_VALUE else "")
+
+    def all(self, name: str) -> list[str]:
+        return self._given.get(name, [])
+
+    def text(self, name: str) -> str:
+        return (self.all(name) or [""])[-1]
+
+    def number(self, name: str) -> int | None:
+        return int(self.text(name)) if self.all(name) else None
 
 
 def main() -> int:
     if log := os.environ.get("FAKE_ENGINE_LOG"):
-        with Path(log).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(sys.argv[1:]) + "\n")
+        with open(log, "a", encoding="utf-8") as file:
+            file.write(as_json(sys.argv[1:]) + "\n")
     verb = sys.argv[1]
     if verb == "--version":
         print("httpdyno-engine 0.0.0")
@@ -31,32 +84,31 @@ def main() -> int:
     return verbs[verb](sys.argv[2:])
 
 
-def web_missing(options: argparse.Namespace) -> int:
-    if options.web in {"top-sites", "plain"}:
+def web_missing(options: Options) -> int:
+    if options.text("--web") in {"top-sites", "plain"}:
         return 0
-    print(f"httpdyno-engine: there is no web {options.web!r}", file=sys.stderr)
+    print(f"httpdyno-engine: there is no web {options.text('--web')!r}", file=sys.stderr)
     return 125
 
 
 def web(arguments: list[str]) -> int:
-    if status := web_missing(options := parse(arguments)):
+    if status := web_missing(options := Options(arguments)):
         return status
-    print(
-        json.dumps({"name": options.web, "seed": 1 if options.seed is None else int(options.seed), "digest": "0" * 32})
-    )
+    seed = options.number("--seed")
+    print(as_json({"name": options.text("--web"), "seed": 1 if seed is None else seed, "digest": "0" * 32}))
     return 0
 
 
 def urls(arguments: list[str]) -> int:
-    if status := web_missing(options := parse(arguments)):
+    if status := web_missing(options := Options(arguments)):
         return status
-    for number in range(options.limit or 10):
+    for number in range(options.number("--limit") or 10):
         print(f"https://host{number}.example/")
     return 0
 
 
 def expect(arguments: list[str]) -> int:
-    parse(arguments)
+    Options(arguments)
     while os.environ.get("FAKE_ENGINE") == "silent":
         print("a line that somebody reads", flush=True)
         time.sleep(0.01)
@@ -69,22 +121,18 @@ def expect(arguments: list[str]) -> int:
 
 def doctor(_: list[str]) -> int:
     facts = [
-        {"name": "cpus", "value": 2, "ok": "yes", "consequence": None, "cure": None},
-        {"name": "perf", "value": None, "ok": "limited", "consequence": "no counters", "cure": "another machine"},
-        {"name": "tun", "value": False, "ok": "no", "consequence": "no links", "cure": "load the module"},
+        fact("cpus", 2, "yes", None, None),
+        fact("perf", None, "limited", "no counters", "another machine"),
+        fact("tun", False, "no", "no links", "load the module"),
     ]
     if os.environ.get("FAKE_ENGINE") == "no-namespaces":
-        facts.append(
-            {
-                "name": "user_namespaces",
-                "value": False,
-                "ok": "no",
-                "consequence": "no room can be made",
-                "cure": "run as root",
-            }
-        )
-    print(json.dumps(facts))
+        facts.append(fact("user_namespaces", False, "no", "no room can be made", "run as root"))
+    print(as_json(facts))
     return 0
+
+
+def fact(name: str, value: object, ok: str, consequence: str | None, cure: str | None) -> dict[str, object]:
+    return {"name": name, "value": value, "ok": ok, "consequence": consequence, "cure": cure}
 
 
 def fetch(_: list[str]) -> int:
@@ -94,67 +142,87 @@ def fetch(_: list[str]) -> int:
 
 
 def room(arguments: list[str]) -> int:
-    options = parse(arguments)
+    options = Options(arguments)
     wrong = os.environ.get("FAKE_ENGINE", "")
     if (rooms := os.environ.get("FAKE_ENGINE_ROOMS")) and options.argv[-1:] != ["fetch"]:
-        left = sorted(Path(rooms).iterdir())
+        left = sorted(os.listdir(rooms))
         if left:
-            left[0].unlink()
+            os.unlink(f"{rooms}/{left[0]}")
         else:
             wrong = "refuse"
     if wrong in {"refuse", "no-namespaces"}:
-        print("httpdyno-engine: no user namespaces here; run as root", file=sys.stderr)
+        print(REFUSED, file=sys.stderr)
         return 125
     if wrong == "no-report":
         return 0
     if wrong == "garbage-report":
-        Path(options.report).write_text("{", encoding="utf-8")
+        write(options.text("--report"), "{")
         return 0
-    stopped: list[int] = []
-    if wrong == "deaf":
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    else:
-        signal.signal(signal.SIGTERM, lambda number, _: stopped.append(number))
-    tell(options.progress, "preparing", 0)
-    while wrong == "prepare" and not stopped:
+    subject = Subject(options)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN if wrong == "deaf" else subject.stop)
+    tell(options, "preparing", 0)
+    while wrong == "prepare" and not subject.stopped:
         time.sleep(0.01)
-    if wrong == "slow":
-        time.sleep(4)
-    tell(options.progress, "running", 0)
-    while wrong in {"hang", "deaf"} and not stopped:
+    tell(options, "running", 0)
+    while wrong in {"hang", "deaf"} and not subject.stopped:
         time.sleep(0.01)
-    report(options, stopped)
-    tell(options.progress, "done", 10)
-    return 130 if stopped else 0
+    report(options, subject)
+    tell(options, "done", 10)
+    return 130 if subject.stopped else 0
 
 
-def report(options: argparse.Namespace, stopped: list[int]) -> None:
+class Subject:
+    """The subject's process: it ends with SIGTERM to the engine, as all that is in a room does."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._process = 0
+        self.stopped = False
+
+    def stop(self, *_: object) -> None:
+        self.stopped = True
+        if self._process:
+            os.kill(self._process, signal.SIGKILL)
+
+    def run(self) -> int | None:
+        """Give the exit status, negative for a signal; None when it is not to be started any more."""
+        if self.stopped:
+            return None
+        process = os.fork()
+        if process == 0:
+            self._become()
+        self._process = process
+        if self.stopped:  # by a signal between the two lines above
+            self.stop()
+        _, status = os.waitpid(process, 0)
+        self._process = 0
+        return os.waitstatus_to_exitcode(status)
+
+    def _become(self) -> None:
+        try:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            environment = dict(pair.split("=", 1) for pair in self._options.all("--env"))
+            os.dup2(os.open(self._options.text("--stdin"), os.O_RDONLY), 0)
+            for descriptor, name in ((1, "--stdout"), (2, "--stderr")):
+                os.dup2(os.open(self._options.text(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
+            os.chdir(self._options.text("--directory") or ".")
+            os.execvpe(self._options.argv[0], self._options.argv, {"PATH": os.environ["PATH"], **environment})
+        finally:
+            os._exit(127)
+
+
+def report(options: Options, subject: Subject) -> None:
     began = time.time_ns()
-    status: int | None = None
-    if not stopped:
-        environment = dict(pair.split("=", 1) for pair in options.env)
-        with (
-            Path(options.stdin).open("rb") as stdin,
-            Path(options.stdout).open("wb") as stdout,
-            Path(options.stderr).open("wb") as stderr,
-        ):
-            status = subprocess.run(
-                options.argv,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                cwd=options.directory,
-                env={"PATH": os.environ["PATH"], **environment},
-                check=False,
-            ).returncode
-    Path(options.arrivals).write_text("at_ns,done_ns,connection,url,status\n", encoding="utf-8")
-    if os.environ.get("FAKE_ENGINE_PROMPT"):
-        began = first_start_ns(Path(options.stdout)) or began
+    status = subject.run()
     ended = time.time_ns()
+    if os.environ.get("FAKE_ENGINE_TIMES"):
+        began, ended = times_in(options.text("--stdout")) or (began, ended)
+    write(options.text("--arrivals"), "at_ns,done_ns,connection,url,status\n")
     signaled = status is not None and status < 0
+    memory = options.number("--memory")
     values = {
         "version": 1,
-        "outcome": "interrupted" if stopped else "signaled" if signaled else "exited",
+        "outcome": "interrupted" if subject.stopped else "signaled" if signaled else "exited",
         "reason": None,
         "subject": {
             "exit_code": None if signaled else status,
@@ -162,46 +230,52 @@ def report(options: argparse.Namespace, stopped: list[int]) -> None:
             "started_at_ns": began,
             "ended_at_ns": ended,
             "wall_ns": ended - began,
-            "memory_limit_bytes": options.memory,
-            "memory_limit_reason": "the stand-in has no control groups" if options.memory else None,
+            "memory_limit_bytes": memory,
+            "memory_limit_reason": "the stand-in has no control groups" if memory else None,
         },
         "engine": {"version": "0.0.0"},
         "origin": {"requests": 10, "reused": 0, "http_versions": {"1.1": 10}},
     }
-    Path(options.report).write_text(json.dumps(values), encoding="utf-8")
+    write(options.text("--report"), as_json(values))
 
 
-def first_start_ns(stdout: Path) -> int | None:
-    """Give when the first line of a subject's output says that its URL was begun."""
-    with stdout.open(encoding="utf-8") as lines:
-        fields = lines.readline().split(",")
-    if len(fields) < 3:
+def times_in(stdout: str) -> tuple[int, int] | None:
+    """Give when the first answer was begun, and when the last one had come, as the subject's lines say it."""
+    with open(stdout, encoding="utf-8") as lines:
+        answers = [line.split(",") for line in lines]
+    if not answers or len(answers[0]) < 4:
         return None
-    since = datetime.fromisoformat(fields[2]) - datetime.fromtimestamp(0, UTC)
-    return since // timedelta(microseconds=1) * 1000
+    return since_1970_ns(answers[0][2]), since_1970_ns(answers[-1][2]) + int(float(answers[-1][3]) * 1_000_000)
 
 
-def tell(descriptor: int, phase: str, requests: int) -> None:
+def since_1970_ns(moment: str) -> int:
+    from datetime import datetime  # only few tests need it
+
+    return int(datetime.fromisoformat(moment).timestamp() * 1_000_000) * 1000
+
+
+def tell(options: Options, phase: str, requests: int) -> None:
     values = {"phase": phase, "elapsed_ns": 10**9, "requests": requests, "requests_expected": 10, "sent_bytes": 0}
-    os.write(descriptor, json.dumps(values).encode() + b"\n")
+    os.write(options.number("--progress") or 0, as_json(values).encode() + b"\n")
 
 
-def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    for name in ("web", "stdin", "stdout", "stderr", "report", "arrivals", "directory", "deadline", "link"):
-        parser.add_argument(f"--{name}")
-    for name in ("seed", "limit", "progress", "link-seed", "memory"):
-        parser.add_argument(f"--{name}", type=int)
-    parser.add_argument("--timeout", type=float)
-    for name in ("check", "http-version"):
-        parser.add_argument(f"--{name}")
-    for name in ("subject-cpus", "engine-cpus"):
-        parser.add_argument(f"--{name}")
-    parser.add_argument("--clean-environment", action="store_true")
-    parser.add_argument("--env", action="append", default=[])
-    parser.add_argument("--trust-file", action="append", default=[])
-    parser.add_argument("argv", nargs="*")
-    return parser.parse_args(arguments)
+def write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def as_json(value: object) -> str:
+    """Write JSON: `json` itself takes longer to import than Python to start."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{as_json(key)}:{as_json(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(as_json, value)) + "]"
+    if isinstance(value, str):
+        escaped = (f"\\u{ord(sign):04x}" if ord(sign) < 32 or sign in '"\\' else sign for sign in value)
+        return '"' + "".join(escaped) + '"'
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return str(value)
 
 
 if __name__ == "__main__":

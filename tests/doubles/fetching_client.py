@@ -10,7 +10,8 @@ from datetime import datetime, timezone
 lock = threading.Lock()
 
 def fetch(url):
-    start, began = datetime.now(timezone.utc), time.monotonic()
+    # The duration counts from before the start: the request lies within the two, whatever takes the CPU in between.
+    began, start = time.monotonic(), datetime.now(timezone.utc)
     try:
         request = urllib.request.Request(url, headers={"User-Agent": os.environ["USER_AGENT"]})
         with urllib.request.urlopen(request, timeout=float(os.environ["REQUEST_TIMEOUT"])) as answer:

@@ -1,8 +1,8 @@
 """Servers on this machine that stand for hosts of the real internet."""
 
 import threading
-import time
 from collections import Counter, defaultdict
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
@@ -14,24 +14,37 @@ _HOSTS: Final = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
 class Site(ThreadingHTTPServer):
     """A server that answers on every address of the loopback, and remembers who asked for what."""
 
-    daemon_threads = True
+    # No thread outlives the server: closing it waits for all of them.
+    daemon_threads = False
 
     def __init__(self) -> None:
         super().__init__(("0.0.0.0", 0), _Page)
         self.lock = threading.Lock()
+        self.closing = threading.Event()
+        self.together = 1
+        """How many requests a host must have had in flight at once before it answers any."""
+        self.gathered = threading.Condition(self.lock)
         self.paths: Counter[str] = Counter()
         self.user_agents: Counter[str] = Counter()
         self.in_flight: Counter[str] = Counter()
         self.most_in_flight: dict[str, int] = defaultdict(int)
+
+    def server_close(self) -> None:
+        """Answer whatever still waits, and end."""
+        self.closing.set()
+        with self.lock:
+            self.gathered.notify_all()
+        super().server_close()
 
     def urls(self, pages: int, path: str = "page") -> list[str]:
         return [f"http://{host}:{self.server_port}/{path}/{page}" for page in range(pages) for host in _HOSTS]
 
 
 class _Page(BaseHTTPRequestHandler):
-    """Answers a little late; below /stall never."""
+    """Answers a little late, or when enough others ask, too; below /stall never."""
 
     server: Site
+    timeout = 300
 
     def do_GET(self) -> None:
         host = self.headers["Host"].partition(":")[0]
@@ -40,13 +53,19 @@ class _Page(BaseHTTPRequestHandler):
             self.server.user_agents[self.headers["User-Agent"]] += 1
             self.server.in_flight[host] += 1
             self.server.most_in_flight[host] = max(self.server.most_in_flight[host], self.server.in_flight[host])
-        time.sleep(1000 if self.path.startswith("/stall") else 0.01)
+            self.server.gathered.notify_all()
+            self.server.gathered.wait_for(
+                lambda: self.server.most_in_flight[host] >= self.server.together or self.server.closing.is_set(), 300
+            )
+        # What asks for more at once than it may has the time to be seen.
+        self.server.closing.wait(None if self.path.startswith("/stall") else 0.01)
         with self.server.lock:
             self.server.in_flight[host] -= 1
         self.send_response(200)
         self.send_header("Content-Length", "5")
-        self.end_headers()
-        self.wfile.write(b"hello")
+        with suppress(OSError):  # the client may be gone
+            self.end_headers()
+            self.wfile.write(b"hello")
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

@@ -1,7 +1,8 @@
 """Datagrams that tell how long they were on their way, each way: both ends read the same clock.
 
-`one_way.py echo` sends back what comes. `one_way.py send COUNT GAP_MS` sends, and prints a line for each that came
-back: its number, nanoseconds there, nanoseconds back.
+`one_way.py echo READY` sends back what comes, and makes the file READY when it listens. `one_way.py send READY COUNT
+GAP_MS` waits for that and removes it, sends, and prints a line for each that came back: its number, nanoseconds there,
+nanoseconds back.
 """
 
 import contextlib
@@ -10,12 +11,16 @@ import struct
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Final
 
 PORT: Final = 4000
 PEER: Final = "198.18.0.1"
 STAMPS: Final = struct.Struct("<IQQ")
 BUFFER_BYTES: Final = 8 << 20
+END: Final = 2**32 - 1
+"""The number of what is sent after all others."""
+PAUSE_S: Final = 0.05
 
 
 def opened() -> socket.socket:
@@ -27,31 +32,32 @@ def opened() -> socket.socket:
     return found
 
 
-def echo() -> None:
+def echo(ready: Path) -> None:
     """Send back what comes, with the moment of its arrival."""
     with opened() as at:
         at.bind((PEER, PORT))
+        ready.touch()
         while True:
             packet, sender = at.recvfrom(2048)
             number, sent, _ = STAMPS.unpack(packet)
             at.sendto(STAMPS.pack(number, sent, time.monotonic_ns()), sender)
 
 
-def send(count: int, gap_ms: float) -> None:
+def send(ready: Path, count: int, gap_ms: float) -> None:
     """Send so many, one a gap, and print what came back."""
     lines: list[str] = []
     with opened() as to:
         to.connect((PEER, PORT))
-        # The other end may not be there yet.
-        time.sleep(0.3)
+        while not ready.exists():
+            time.sleep(0.01)
+        ready.unlink()
 
         def receive() -> None:
-            to.settimeout(1)
-            with contextlib.suppress(TimeoutError):
-                while len(lines) < count:
-                    packet = to.recv(2048)
-                    number, sent, arrived = STAMPS.unpack(packet)
-                    lines.append(f"{number} {arrived - sent} {time.monotonic_ns() - arrived}")
+            while True:
+                number, sent, arrived = STAMPS.unpack(to.recv(2048))
+                if number == END:
+                    return
+                lines.append(f"{number} {arrived - sent} {time.monotonic_ns() - arrived}")
 
         receiver = threading.Thread(target=receive)
         receiver.start()
@@ -61,11 +67,14 @@ def send(count: int, gap_ms: float) -> None:
             if ahead > 0.001:
                 time.sleep(ahead)
             to.send(STAMPS.pack(number, time.monotonic_ns(), 0))
-        receiver.join()
+        # Nothing overtakes on its way: what has not come back before this is lost. This may be lost itself.
+        while receiver.is_alive():
+            to.send(STAMPS.pack(END, time.monotonic_ns(), 0))
+            receiver.join(PAUSE_S)
     print("\n".join(lines))
 
 
 if sys.argv[1] == "echo":
-    echo()
+    echo(Path(sys.argv[2]))
 else:
-    send(int(sys.argv[2]), float(sys.argv[3]))
+    send(Path(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))

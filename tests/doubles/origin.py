@@ -11,7 +11,7 @@ from httpdyno.lab.engine import Engine
 
 __all__ = ["Origin"]
 
-_PATIENCE_S: Final = 120.0
+_PATIENCE_S: Final = 300.0
 _AT: Final = re.compile(r"^\w+ at (?P<scheme>https?)://127\.0\.0\.1:(?P<port>\d+)$", re.MULTILINE)
 
 

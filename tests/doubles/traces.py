@@ -2,8 +2,9 @@
 
 import os
 import re
+import time
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,7 @@ ENGINE = "httpdyno-engine"
 
 @dataclass(frozen=True)
 class Traces:
-    """What belongs to a folder, or is new on the machine and belongs to no room that lives."""
+    """What belongs to a test, and to no room that lives."""
 
     processes: tuple[str, ...] = ()
     mounts: tuple[str, ...] = ()
@@ -33,34 +34,38 @@ class Before:
 
     network_namespaces: frozenset[str]
     control_groups: frozenset[str]
+    at_ticks: int
+    """When: in the unit of the start times of processes, since the machine started."""
 
 
 def look_before() -> Before:
     """Note what is there before a test begins."""
-    return Before(frozenset(network_namespaces()), frozenset(control_groups()))
+    at_ticks = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+    return Before(frozenset(network_namespaces()), frozenset(control_groups()), at_ticks)
 
 
 def traces_of(folder: Path, temporary: Path, before: Before) -> Traces:
-    """List what there is now.
+    """List what there is now, of that alone which belongs to a test.
 
     Processes belong to the folder by their working folder, their command line or their environment; mounts by their
-    path; `temporary` is the `$TMPDIR` of the commands that ran. Rooms of others may come and go meanwhile, and machines
-    that other tests play: a namespace counts when no other tests that live have named it and no living engine is above
-    a process in it, a control group when the engine that made it is gone.
+    path; `temporary` is the `$TMPDIR` of the commands that ran. A network namespace belongs to the test by a process in
+    it, which belongs to the folder or descends from this one and is in no room of a living engine of others, or by its
+    name. A control group does not say whose it was: it counts when its engine was started since and is gone. Whatever
+    test killed that engine makes a room, too, which sweeps the group.
     """
     ours = set(processes_of(folder))
     namespaces = network_namespaces()
-    of_other_tests = namespaces_of_other_tests()
+    named = namespaces_of_these_tests()
     return Traces(
         processes=tuple(describe(process) for process in ours),
         mounts=tuple(line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(folder) in line),
         files=tuple(str(path) for path in sorted(temporary.rglob("*"))),
         network_namespaces=tuple(
             f"{name} of {[describe(process) for process in namespaces[name]]}"
-            for name in sorted(namespaces.keys() - before.network_namespaces - of_other_tests)
-            if not any(_is_in_a_room_of_others(process, ours) for process in namespaces[name])
+            for name in sorted(namespaces.keys() - before.network_namespaces)
+            if name in named or any(_is_ours(process, ours) for process in namespaces[name])
         ),
-        control_groups=tuple(sorted(control_groups() - before.control_groups)),
+        control_groups=tuple(sorted(control_groups(since_ticks=before.at_ticks) - before.control_groups)),
     )
 
 
@@ -82,12 +87,12 @@ def network_namespaces() -> dict[str, list[int]]:
     return dict(found)
 
 
-def namespaces_of_other_tests() -> set[str]:
-    """Find the network namespaces that play machines for other tests, which run now."""
+def namespaces_of_these_tests() -> set[str]:
+    """Find the network namespaces that play machines for the tests of this process."""
     return {
         name
         for name, mount in named_namespaces()
-        if (match := OF_TESTS.search(mount)) and int(match["tests"]) != os.getpid() and _stat(int(match["tests"]))
+        if (match := OF_TESTS.search(mount)) and int(match["tests"]) == os.getpid()
     }
 
 
@@ -96,18 +101,23 @@ def named_namespaces() -> list[tuple[str, str]]:
     return NAMED_NAMESPACE.findall(Path("/proc/self/mountinfo").read_text(encoding="utf-8"))
 
 
-def control_groups() -> set[str]:
-    """Find the control groups of rooms whose engine is gone."""
+def control_groups(root: Path = CONTROL_GROUPS, *, since_ticks: int = 0) -> set[str]:
+    """Find the control groups of rooms whose engine is gone, of engines that were started since then."""
+    return {
+        str(folder)
+        for folder, engine, start in engine_groups(root)
+        if int(start) >= since_ticks and start_of(engine) != start
+    }
+
+
+def engine_groups(root: Path = CONTROL_GROUPS) -> Iterator[tuple[Path, int, str]]:
+    """Find the control groups of rooms, each with the process id and the start time of its engine."""
     own_namespace = Path("/proc/self/ns/pid").stat().st_ino
-    found = set()
-    for folder, names, _ in os.walk(CONTROL_GROUPS):
+    for folder, names, _ in os.walk(root):
         for name in names:
             match = GROUP_NAME.fullmatch(name)
             if match and int(match["namespace"]) == own_namespace:
-                fields = _stat(int(match["engine"]))
-                if not fields or fields[19] != match["start"]:
-                    found.add(str(Path(folder, name)))
-    return found
+                yield Path(folder, name), int(match["engine"]), match["start"]
 
 
 def describe(process: int) -> str:
@@ -123,6 +133,12 @@ def parent_of(process: int) -> int:
     """Give the parent of a process; 0 when the process is gone or has none."""
     fields = _stat(process)
     return int(fields[1]) if fields else 0
+
+
+def start_of(process: int) -> str | None:
+    """Give when a process was started, as the kernel has it; None when the process is gone."""
+    fields = _stat(process)
+    return fields[19] if fields else None
 
 
 def pid_in_room(process: int) -> int | None:
@@ -148,17 +164,21 @@ def _stat(process: int) -> list[str]:
         return []
 
 
-def _is_in_a_room_of_others(process: int, ours: Collection[int]) -> bool:
-    """Whether a living engine that is none of ours is the process or is above it."""
-    while process > 1:
+def _is_ours(process: int, ours: Collection[int]) -> bool:
+    """Whether a process is one of these or descends from this one, with no living engine of others at or above it."""
+    if process in ours:
+        return True
+    descends = False
+    while process > 1 and not descends:
         try:
             name = Path(f"/proc/{process}/comm").read_text(encoding="utf-8", errors="replace").strip()
         except OSError:
             return False
         if name == ENGINE and process not in ours:
-            return True
+            return False
         process = parent_of(process)
-    return False
+        descends = process == os.getpid()
+    return descends
 
 
 def _belongs(process: int, folder: str) -> bool:

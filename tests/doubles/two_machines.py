@@ -18,7 +18,7 @@ THERE_V6: Final = "fd66:7::2"
 PORT: Final = 8080
 AGAINST: Final = f"http://{THERE_ADDRESS}:{PORT}"
 """Where an origin of the other machine is measured against."""
-_PATIENCE_S: Final = 120
+_PATIENCE_S: Final = 300
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
-from conftest import TESTS
 from doubles.command_line import Command, Ended
 from doubles.traces import Before, Traces, describe, look_before, processes_of, traces_of
 from httpdyno.lab.engine import Engine
@@ -20,8 +20,16 @@ from httpdyno.subjects.cache import cache_folder
 from httpdyno.subjects.environment import program_path
 
 START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())"]
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
+"""Against hangs alone: what comes to its end may take as long as a busy machine lets it."""
 
+TIMEOUTS_S = (5, 20, 60)
+"""For requests, one after the other until a crawl is right: a fault that never ends outlasts each of them, so a correct
+client is right with one of them however slow the machine is, and a wrong client with none."""
+OF_OUR_OWN_S = (2, 20, 60)
+"""The same for a client that needs little time."""
+
+T = TypeVar("T")
 Start = Callable[..., "subprocess.Popen[str]"]
 NothingLeft = Callable[..., None]
 
@@ -33,10 +41,10 @@ def before() -> Before:
 
 
 @pytest.fixture(scope="session")
-def proved_cache(engine: Engine, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Path:
-    """A cache in which those are proved that several tests measure, which takes longer than to measure them.
+def proved_cache(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache in which our own fetcher is proved, which takes longer than most tests.
 
-    Every measurement of a client asks our own fetcher for the ceiling of its web. All workers have the same engine: the
+    Every measurement of a client asks it for the ceiling of its web. All workers have the same engine: the
     first of them proves for the others.
     """
     folder = tmp_path_factory.getbasetemp()
@@ -48,12 +56,8 @@ def proved_cache(engine: Engine, tmp_path_factory: pytest.TempPathFactory, pytes
         if not cache.exists():
             shutil.rmtree(folder / "proving", ignore_errors=True)
             environment = os.environ | {"HTTPDYNO_ENGINE": str(engine.path), "XDG_CACHE_HOME": str(folder / "proving")}
-            probe = [*START, "subjects", "probe"]
-            subprocess.run([*probe, "native"], env=environment, check=True, stdout=subprocess.DEVNULL)
-            if not pytestconfig.getoption("lanes"):  # in which nobody measures the adapter
-                # Its claims hold; but the adapter can more than it claims, for which the command ends with 1.
-                older = [*probe, "seed-form-adapter", "--subjects", str(TESTS / "fixtures")]
-                subprocess.run(older, env=environment, check=False, stdout=subprocess.DEVNULL)
+            probe = [*START, "subjects", "probe", "native"]
+            subprocess.run(probe, env=environment, check=True, stdout=subprocess.DEVNULL)
             (folder / "proving").rename(cache)
     return cache
 
@@ -140,9 +144,26 @@ def wait_until(condition: Callable[[], bool], evidence: Callable[[], object]) ->
         time.sleep(0.05)
 
 
+def wait_while_it_runs(process: "subprocess.Popen[str]", condition: Callable[[], bool]) -> None:
+    """Wait until a condition comes true; fail with what the command says when it ends before."""
+    wait_until(lambda: condition() or process.poll() is not None, lambda: process.args)
+    assert process.poll() is None, process.communicate()
+
+
+def right_in_time(
+    crawl: Callable[[int], T], is_right: Callable[[T], bool], *, timeouts_s: Sequence[int] = TIMEOUTS_S
+) -> T:
+    """Crawl with one timeout after the other until it is right; return that, or what the longest one gave."""
+    for timeout_s in timeouts_s:
+        found = crawl(timeout_s)
+        if is_right(found):
+            break
+    return found
+
+
 @pytest.fixture
 def nothing_left(tmp_path: Path, before: Before, environment: dict[str, str]) -> Iterator[NothingLeft]:
-    """Assert that all that the test's commands made on this machine is gone; what died needs a moment.
+    """Assert that all that the test's commands made is gone; what died needs a moment.
 
     Control groups outlive an engine that was killed outright, until a room is made after its processes are gone:
     `nothing_left(swept=True)` makes it.

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from doubles.command_line import Command
 from httpdyno.experiments.capacity.reach import reached
-from httpdyno.model import Validity
 from httpdyno.store import open_run
+
+pytestmark = pytest.mark.measured
 
 KIB = 1024
 MBIT = 10**6
@@ -19,8 +22,7 @@ def test_a_client_reaches_as_far_as_its_link(httpdyno: Command, tmp_path: Path) 
 
     ended = httpdyno("capacity", "native", *grid, "--frontier")
 
-    # 3: on a machine so busy that no link could be had, nothing was measured.
-    assert ended.code in {0, 3}, ended.err
+    assert ended.code == 0, ended.err
     (folder,) = (tmp_path / "runs").iterdir()
     run = open_run(folder)
     trials = run.records()
@@ -31,9 +33,7 @@ def test_a_client_reaches_as_far_as_its_link(httpdyno: Command, tmp_path: Path) 
     (found,) = reached(trials, run.manifest.settings)
     assert [point.x for point in found.points] == list(CARRIES)
     for point in found.points:
-        assert (point.size_bytes or 0) <= CARRIES[point.x], "nobody gets more through a link than it carries"
         assert point.fails_from_bytes is not None, "what no link carries needs no trial"
-        if all(trial.validity is Validity.VALID for trial in trials):
-            assert (point.size_bytes, point.doubtful) == (CARRIES[point.x], False)
+        assert (point.size_bytes, point.doubtful) == (CARRIES[point.x], False)
     assert found.trials == len(trials)
     assert "largest size at which 50 requests a second are held" in ended.out

@@ -14,10 +14,8 @@ import pytest
 
 from httpdyno.lab.engine import Engine
 
-pytestmark = pytest.mark.beside
-
 PYTHON = [sys.executable, "-m", "httpdyno"]
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 AT = re.compile(r"plain at http://127\.0\.0\.1:(?P<port>\d+)")
 
 Fetch = Callable[..., "subprocess.Popen[str]"]
@@ -41,7 +39,7 @@ def fetch(engine: Engine, port: int, tmp_path: Path) -> Iterator[Fetch]:
     started: list[subprocess.Popen[str]] = []
 
     def begin(*arguments: str, **more: str) -> "subprocess.Popen[str]":
-        environment = os.environ | {"HTTPDYNO_ENGINE": str(engine.path)} | more
+        environment = os.environ | {"HTTPDYNO_ENGINE": str(engine.path), "REQUEST_TIMEOUT": "60"} | more
         argv = [*PYTHON, "fetch", "--connect-to", f":80:127.0.0.1:{port}", *arguments]
         streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         process = subprocess.Popen(argv, cwd=tmp_path, env=environment, text=True, **streams)  # type: ignore[call-overload]

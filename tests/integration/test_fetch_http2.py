@@ -13,9 +13,7 @@ import pytest
 from doubles.origin import Origin
 from httpdyno.lab.engine import Engine
 
-pytestmark = pytest.mark.beside
-
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 
 Serve = Callable[[str], Origin]
 Fetch = Callable[..., "subprocess.Popen[str]"]
@@ -42,7 +40,7 @@ def fetch(engine: Engine) -> Iterator[Fetch]:
         def begin(origin: Origin, *arguments: str) -> "subprocess.Popen[str]":
             argv = [sys.executable, "-m", "httpdyno", "fetch", "--insecure", "--http-version", "2"]
             to = f":443:127.0.0.1:{origin.ports['https']}"
-            environment = os.environ | {"HTTPDYNO_ENGINE": str(engine.path)}
+            environment = os.environ | {"HTTPDYNO_ENGINE": str(engine.path), "REQUEST_TIMEOUT": "60"}
             process = running.enter_context(
                 subprocess.Popen(
                     [*argv, "--connect-to", to, *arguments],
@@ -72,7 +70,7 @@ def test_urls_of_a_host_share_its_connection(serve: Serve, fetch: Fetch) -> None
     process.stdin.write("https://a.test/plain\n")
     process.stdin.flush()
     first = process.stdout.readline()
-    process.stdin.write("".join(f"https://a.test/delay/20?{number}\n" for number in range(60)))
+    process.stdin.write("".join(f"https://a.test/delay/100?{number}\n" for number in range(60)))
     process.stdin.close()
     rows = first + process.stdout.read()
     assert process.wait(PATIENCE_S) == 0

@@ -133,7 +133,7 @@ def outcomes(argv: list[str], user: int, folder: Path) -> dict[str, tuple[str, s
     """Run the program; each attempt with its outcome and the reason."""
     more = {} if user == os.geteuid() else {"user": user, "group": user, "extra_groups": []}
     ran = subprocess.run(
-        argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False, cwd=folder, **more
+        argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False, cwd=folder, **more
     )
     if user != os.geteuid() and "user namespace" in ran.stderr:
         pytest.skip(f"ordinary users get no room here: {ran.stderr.strip()}")

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from httpdyno.model import Condition, Subject, Workload
 from httpdyno.store import open_run
 from httpdyno.subjects.definition import read_subject
 
-pytestmark = pytest.mark.beside
+from .conftest import wait_while_it_runs
 
 # With a child in a session of its own, as a browser has: killing the subject's process group would not be enough.
 SLEEPS = """
@@ -44,21 +43,13 @@ def running(
         "--seed", str(seed_with_quick_first(subjects)),
     )  # fmt: skip
     builds = tmp_path / "cache" / "httpdyno" / "builds"
-    wait_for(lambda: any(builds.glob("sleeps-*/folder/asleep")) or process.poll() is not None)
-    assert process.poll() is None, process.communicate()
+    wait_while_it_runs(process, lambda: any(builds.glob("sleeps-*/folder/asleep")))
     return process, tmp_path
 
 
 def seed_with_quick_first(subjects: list[Subject]) -> int:
     plans = ((seed, schedule(subjects, CONDITIONS, repeat=1, seed=seed)) for seed in range(100))
     return next(seed for seed, plan in plans if plan[0].subject.id == "quick")
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def check_kept(folder: Path) -> None:
@@ -75,7 +66,8 @@ def engine_of(folder: Path, command: int) -> int:
     return engine
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+# SIGINT is in test_resume.py.
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_keeps_finished_trials(
     running: Running, number: signal.Signals, wait_for_end: Callable[[object], Ended], nothing_left: Callable[..., None]
 ) -> None:
@@ -149,7 +141,7 @@ def test_a_signal_during_builds_ends_them(
 ) -> None:
     make_subject("slow", more='[build]\nargv = ["sh", "-c", "touch begun; sleep 1000"]')
     command = start("bench", "slow", "--subjects", str(subject_folders), "--web", "plain", "--limit", "5")
-    wait_for(lambda: any((tmp_path / "cache").rglob("begun")))
+    wait_while_it_runs(command, lambda: any((tmp_path / "cache").rglob("begun")))
     command.send_signal(signal.SIGINT)
     ended = wait_for_end(command)
     assert ended.code == 130

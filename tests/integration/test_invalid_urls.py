@@ -5,12 +5,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from conftest import TESTS
+from conftest import MakeSubject
+from doubles.asking_client import ASKS
 from doubles.command_line import CORRECT, Command
 from httpdyno.model import Outcome
 from httpdyno.store import open_run
-
-pytestmark = pytest.mark.beside
 
 GOOD = {
     "https://a.example/plain": "https://a.example/plain",
@@ -58,10 +57,13 @@ def url_list(tmp_path: Path) -> str:
     return "list"
 
 
-def test_every_invalid_line_is_a_row_with_an_error_name(httpdyno: Command, url_list: str, tmp_path: Path) -> None:
+def test_every_invalid_line_is_a_row_with_an_error_name(
+    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path, url_list: str, tmp_path: Path
+) -> None:
+    make_subject("asks", ASKS)
     ended = httpdyno(
-        "bench", "seed-form-adapter", "--subjects", str(TESTS / "fixtures"), "--web", "plain", "--urls", url_list,
-        "--format", "json", "--repeat", "1",
+        "bench", "asks", "--subjects", str(subject_folders), "--web", "plain", "--urls", url_list,
+        "--timeout", "60", "--format", "json", "--repeat", "1",
     )  # fmt: skip
     assert ended.code == 0, ended.err
     (folder,) = (tmp_path / "runs").iterdir()

@@ -5,15 +5,12 @@ import subprocess
 from dataclasses import asdict
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
 from httpdyno.lab.engine import Engine
 from httpdyno.model import LINK_PRESETS, Link, LinkPath
-
-pytestmark = pytest.mark.beside
 
 SPECS = (
     "direct",

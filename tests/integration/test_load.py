@@ -6,26 +6,27 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
+from datetime import datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 
 from doubles.command_line import Command
+from doubles.in_process import in_process
 from httpdyno.lab.engine import Engine
 from httpdyno.store import open_run
 
 from .conftest import NothingLeft, Start
 
-pytestmark = pytest.mark.beside
-
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
-ESTABLISHED = "01"
+PATIENCE_S = 300
+PATIENT = ("--timeout", "60s")
+"""For loads that count on every answer, on a machine that has other work."""
 BELIEVABLE = {"VALID", "GENERATOR_LIMITED", "UNSTEADY"}
 """What a load may be on a machine that has other work."""
 
@@ -42,6 +43,55 @@ def origin(engine: Engine) -> Iterator[str]:
             process.terminate()
 
 
+class Answered(ThreadingHTTPServer):
+    """A server that knows when a connection has come back for more: its first answer has arrived then."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answer)
+        self.came = threading.Event()
+        self.came_again = threading.Event()
+
+
+class _Answer(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: Answered
+    asked = 0
+
+    def do_GET(self) -> None:
+        self.server.came.set()
+        self.asked += 1
+        if self.asked > 1:
+            self.server.came_again.set()
+        self.send_response(200)
+        self.send_header("Content-Length", "5")
+        self.end_headers()
+        self.wfile.write(b"hello")
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def answered() -> Iterator[Answered]:
+    with Answered() as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def here(
+    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Command:
+    """Run `httpdyno` in this process."""
+    return in_process(environment, tmp_path, monkeypatch, capfd)
+
+
 def report_of(folder: Path) -> dict[str, Any]:
     (file,) = folder.glob("load-*.json")
     return dict(json.loads(file.read_text(encoding="utf-8")))
@@ -55,7 +105,9 @@ def only_run(tmp_path: Path) -> Path:
 def test_a_closed_loop_is_measured_and_kept(
     httpdyno: Command, origin: str, tmp_path: Path, nothing_left: NothingLeft
 ) -> None:
-    ended = httpdyno("load", f"{origin}/plain", "-c", "4", "-n", "500", "--check", "length=13", "--format", "json")
+    ended = httpdyno(
+        "load", *PATIENT, f"{origin}/plain", "-c", "4", "-n", "500", "--check", "length=13", "--format", "json"
+    )
     assert ended.code == 0, ended.err
     (row,) = ended.rows
     Draft202012Validator(json.loads((REFERENCE / "load.schema.json").read_text(encoding="utf-8"))).validate(ended.rows)
@@ -75,52 +127,54 @@ def test_a_closed_loop_is_measured_and_kept(
     nothing_left()
 
 
-def test_an_open_loop_holds_its_rate_and_tells_its_lag(httpdyno: Command, origin: str) -> None:
-    ended = httpdyno("load", f"{origin}/plain", "--rate", "200", "-d", "2s", "--format", "json", "--no-store")
+def test_an_open_loop_has_its_schedule_and_tells_its_lag(here: Command, origin: str) -> None:
+    ended = here("load", *PATIENT, f"{origin}/plain", "--rate", "200", "-d", "1s", "--format", "json", "--no-store")
     assert ended.code == 0, ended.err
     (row,) = ended.rows
-    assert row["sent"] + row["unsent"] == 400
+    assert row["sent"] + row["unsent"] == 200
     assert row["requests"] + row["errors"] + row["censored"] == row["sent"]
     assert row["send_lag_p99"] is not None
     assert row["p50"] >= row["service_p50"]
 
 
-def test_a_table_for_people_has_everything_below_each_other(httpdyno: Command, origin: str, tmp_path: Path) -> None:
-    ended = httpdyno("load", f"{origin}/plain", f"{origin}/status/404", "-n", "100", "-c", "2", "--no-store")
+def test_a_table_for_people_has_everything_below_each_other(here: Command, origin: str, tmp_path: Path) -> None:
+    ended = here("load", *PATIENT, f"{origin}/plain", f"{origin}/status/404", "-n", "100", "-c", "2", "--no-store")
     assert ended.code == 0, ended.err
     for words in ("closed loop", "response time", "service time", "first byte", "status 404", "verdict"):
         assert words in ended.out
     assert not (tmp_path / "runs").exists()
 
 
-def test_http2_with_several_streams(httpdyno: Command, origin: str) -> None:
-    asked = ("load", f"{origin}/plain", "--http2", "--streams", "5", "-c", "2", "-n", "300", "--format", "json")
-    ended = httpdyno(*asked, "--no-store")
+def test_http2_with_several_streams(here: Command, origin: str) -> None:
+    asked = (
+        "load",
+        *PATIENT,
+        f"{origin}/plain",
+        "--http2",
+        "--streams",
+        "5",
+        "-c",
+        "2",
+        "-n",
+        "300",
+        "--format",
+        "json",
+    )
+    ended = here(*asked, "--no-store")
     assert ended.code == 0, ended.err
     (row,) = ended.rows
     assert (row["requests"], row["http_version"], row["concurrency"]) == (300, "2", 10)
 
 
-def test_a_list_from_standard_input_serves_every_trial(
-    environment: dict[str, str], origin: str, tmp_path: Path
-) -> None:
-    from .conftest import START
-
-    done = subprocess.run(
-        [*START, "load", "--urls", "-", "-n", "40", "-c", "2", "--repeat", "2", "--format", "json", "--no-store"],
-        input=f"{origin}/plain\n{origin}/bytes/100\n",
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert [row["content_bytes"] for row in json.loads(done.stdout)] == [20 * 13 + 20 * 100] * 2
+def test_a_list_from_standard_input_serves_every_trial(here: Command, origin: str) -> None:
+    asked = ("load", *PATIENT, "--urls", "-", "-n", "40", "-c", "2", "--repeat", "2", "--format", "json", "--no-store")
+    ended = here(*asked, stdin=f"{origin}/plain\n{origin}/bytes/100\n")
+    assert ended.code == 0, ended.err
+    assert [row["content_bytes"] for row in ended.rows] == [20 * 13 + 20 * 100] * 2
 
 
-def test_samples_are_streamed_and_kept(httpdyno: Command, origin: str, tmp_path: Path) -> None:
-    ended = httpdyno("load", f"{origin}/plain", "-n", "50", "-c", "2", "--samples", "s.csv", "--hdr-log", "h.log")
+def test_samples_are_streamed_and_kept(here: Command, origin: str, tmp_path: Path) -> None:
+    ended = here("load", *PATIENT, f"{origin}/plain", "-n", "50", "-c", "2", "--samples", "s.csv", "--hdr-log", "h.log")
     assert ended.code == 0, ended.err
     assert len((tmp_path / "s.csv").read_text().splitlines()) == 51
     assert (tmp_path / "h.log").stat().st_size > 0
@@ -128,24 +182,28 @@ def test_samples_are_streamed_and_kept(httpdyno: Command, origin: str, tmp_path:
     assert samples["status"].to_list() == [200] * 50
     assert samples.select(pl.col("duration_ns").min()).item() > 0
     asked = "select count(*) as n, min(status) as status from samples"
-    assert httpdyno("query", asked, "--format", "json").rows == [{"n": 50, "status": 200}]
+    assert here("query", asked, "--format", "json").rows == [{"n": 50, "status": 200}]
 
 
-def test_a_load_is_a_run_like_any_other(httpdyno: Command, origin: str) -> None:
-    load = ("load", f"{origin}/plain", "-n", "200", "-c", "2", "--repeat", "3")
-    assert httpdyno(*load).code == 0
-    time.sleep(1.1)  # runs are told apart by the second in which they began
-    assert httpdyno(*load).code == 0
-    listed = httpdyno("runs", "--format", "json").rows
+def test_a_load_is_a_run_like_any_other(here: Command, origin: str, tmp_path: Path) -> None:
+    load = ("load", *PATIENT, f"{origin}/plain", "-n", "200", "-c", "2", "--repeat", "3")
+    assert here(*load).code == 0
+    # Runs are told apart by the second in which they began.
+    (begun,) = (tmp_path / "runs").iterdir()
+    at, _, verb = begun.name.partition("-")
+    earlier = datetime.strptime(at, "%Y%m%dT%H%M%SZ") - timedelta(minutes=1)
+    begun.rename(begun.with_name(f"{earlier:%Y%m%dT%H%M%SZ}-{verb}"))
+    assert here(*load).code == 0
+    listed = here("runs", "--format", "json").rows
     assert [(row["experiment"], row["state"], row["trials"]) for row in listed] == [("load", "complete", 3)] * 2
-    compared = httpdyno("compare", "previous", "latest", "--format", "json")
+    compared = here("compare", "previous", "latest", "--format", "json")
     assert compared.code == 0, compared.err
     assert [row["metric"] for row in compared.rows] == ["rps", "p50", "p99"]
-    (answered,) = httpdyno("query", "select sum(load_requests) as n from trials", "--format", "json").rows
+    (answered,) = here("query", "select sum(load_requests) as n from trials", "--format", "json").rows
     assert answered == {"n": 1200}
-    assert len(httpdyno("report", "latest", "--format", "json").rows) == 3
-    assert "Medians of 3 trials" in httpdyno("report", "latest").out
-    resumed = httpdyno("bench", "--resume", "latest")
+    assert len(here("report", "latest", "--format", "json").rows) == 3
+    assert "Medians of 3 trials" in here("report", "latest").out
+    resumed = here("bench", "--resume", "latest")
     assert (resumed.code, "cannot be continued" in resumed.err) == (2, True), resumed.err
 
 
@@ -163,17 +221,18 @@ def test_a_load_is_a_run_like_any_other(httpdyno: Command, origin: str) -> None:
         ("pp > 1ms", 2, "there is no 'pp'"),
     ],
 )
-def test_a_limit_decides_the_exit_code(httpdyno: Command, origin: str, limit: str, code: int, words: str) -> None:
-    ended = httpdyno("load", f"{origin}/status/503", "-n", "100", "-c", "2", "--no-store", "--fail-if", limit)
+def test_a_limit_decides_the_exit_code(here: Command, origin: str, limit: str, code: int, words: str) -> None:
+    ended = here("load", *PATIENT, f"{origin}/status/503", "-n", "100", "-c", "2", "--no-store", "--fail-if", limit)
     assert (ended.code, words in ended.err) == (code, True), ended.err
 
 
-def test_ctrl_c_reports_what_was_measured(start: Start, origin: str, tmp_path: Path, nothing_left: NothingLeft) -> None:
-    process = start("load", f"{origin}/plain", "-c", "2", "-d", "10m", "--format", "json")
-    wait_for_connection(origin)
-    time.sleep(1)
+def test_ctrl_c_reports_what_was_measured(
+    start: Start, answered: Answered, tmp_path: Path, nothing_left: NothingLeft
+) -> None:
+    process = start("load", f"http://127.0.0.1:{answered.server_port}/", "-c", "2", "-d", "10m", "--format", "json")
+    assert answered.came_again.wait(PATIENCE_S)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, err
     (row,) = json.loads(out)
     assert row["requests"] > 0
@@ -182,24 +241,12 @@ def test_ctrl_c_reports_what_was_measured(start: Start, origin: str, tmp_path: P
     nothing_left()
 
 
-def test_killed_outright_it_leaves_no_engine(start: Start, origin: str, nothing_left: NothingLeft) -> None:
-    process = start("load", f"{origin}/plain", "-c", "2", "-d", "10m", "--no-store")
-    wait_for_connection(origin)
+def test_killed_outright_it_leaves_no_engine(start: Start, answered: Answered, nothing_left: NothingLeft) -> None:
+    process = start("load", f"http://127.0.0.1:{answered.server_port}/", "-c", "2", "-d", "10m", "--no-store")
+    assert answered.came.wait(PATIENCE_S)
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE_S)
     nothing_left()
-
-
-def wait_for_connection(origin: str) -> None:
-    """Wait until somebody is connected to the origin."""
-    port = f":{urlsplit(origin).port:04X}"
-    deadline = time.monotonic() + 120
-    while not any(
-        remote.endswith(port) and state == ESTABLISHED
-        for _, _, remote, state, *_ in map(str.split, Path("/proc/net/tcp").read_text().splitlines()[1:])
-    ):
-        assert time.monotonic() < deadline, "nobody came"
-        time.sleep(0.02)
 
 
 def closed_port() -> int:
@@ -208,8 +255,8 @@ def closed_port() -> int:
         return int(unused.getsockname()[1])
 
 
-def test_a_server_that_is_not_there_is_one_line_and_exit_3(httpdyno: Command, tmp_path: Path) -> None:
-    ended = httpdyno("load", f"http://127.0.0.1:{closed_port()}/", "-n", "5")
+def test_a_server_that_is_not_there_is_one_line_and_exit_3(here: Command, tmp_path: Path) -> None:
+    ended = here("load", f"http://127.0.0.1:{closed_port()}/", "-n", "5")
     assert ended.code == 3
     assert ended.out == ""
     (line,) = ended.err.splitlines()
@@ -218,15 +265,15 @@ def test_a_server_that_is_not_there_is_one_line_and_exit_3(httpdyno: Command, tm
     assert list((tmp_path / "runs").iterdir()) == []
 
 
-def test_a_server_that_never_answers_ends_with_the_load(httpdyno: Command) -> None:
+def test_a_server_that_never_answers_ends_with_the_load(here: Command) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        ended = httpdyno("load", f"http://127.0.0.1:{port}/", "-d", "1s", "-c", "3", "--timeout", "500ms")
+        ended = here("load", f"http://127.0.0.1:{port}/", "-d", "1s", "-c", "3", "--timeout", "500ms")
     assert ended.code == 3, ended.out
     assert "no answer came" in ended.err
 
 
-def test_a_server_that_answers_garbage_is_counted_by_name(httpdyno: Command) -> None:
+def test_a_server_that_answers_garbage_is_counted_by_name(here: Command) -> None:
     def answer(server: socket.socket) -> None:
         for number in range(1000):
             try:
@@ -242,9 +289,9 @@ def test_a_server_that_answers_garbage_is_counted_by_name(httpdyno: Command) -> 
         thread = threading.Thread(target=answer, args=(server,))
         thread.start()
         port = server.getsockname()[1]
-        ended = httpdyno("load", f"http://127.0.0.1:{port}/", "-n", "20", "-c", "1", "--format", "json", "--no-store")
+        ended = here("load", f"http://127.0.0.1:{port}/", "-n", "20", "-c", "1", "--format", "json", "--no-store")
         server.shutdown(socket.SHUT_RDWR)
-    thread.join(timeout=60)
+    thread.join(timeout=PATIENCE_S)
     assert ended.code == 0, ended.err
     (row,) = ended.rows
     assert row["requests"] > 0
@@ -296,10 +343,8 @@ def test_a_server_that_answers_garbage_is_counted_by_name(httpdyno: Command) -> 
     ],
     ids=" ".join,
 )
-def test_what_cannot_be_is_refused_before_anything_is_sent(
-    httpdyno: Command, arguments: list[str], tmp_path: Path
-) -> None:
-    ended = httpdyno("load", *arguments)
+def test_what_cannot_be_is_refused_before_anything_is_sent(here: Command, arguments: list[str], tmp_path: Path) -> None:
+    ended = here("load", *arguments)
     assert (ended.code, ended.out) == (2, ""), ended.err
     assert ended.err.strip()
     assert "Traceback" not in ended.err
@@ -316,23 +361,23 @@ def test_what_cannot_be_is_refused_before_anything_is_sent(
         (["--samples", "missing/samples.csv"], "--samples missing/samples.csv: No such file"),
     ],
 )
-def test_a_refusal_is_one_line_that_says_what_to_do(httpdyno: Command, arguments: list[str], named: str) -> None:
-    ended = httpdyno("load", "http://a.example/", *arguments)
+def test_a_refusal_is_one_line_that_says_what_to_do(here: Command, arguments: list[str], named: str) -> None:
+    ended = here("load", "http://a.example/", *arguments)
     assert ended.err.count("\n") == 1
     assert ended.err.count(named) == 1
 
 
-def test_a_mistake_in_a_list_of_requests_is_named_with_its_line(httpdyno: Command, tmp_path: Path) -> None:
+def test_a_mistake_in_a_list_of_requests_is_named_with_its_line(here: Command, tmp_path: Path) -> None:
     (tmp_path / "r.jsonl").write_text('{"url": "http://127.0.0.1:1/"}\n{"url": "http://127.0.0.1:1/", "verb": "GET"}\n')
-    ended = httpdyno("load", "--requests-file", "r.jsonl")
+    ended = here("load", "--requests-file", "r.jsonl")
     assert ended.code == 2
     assert "2" in ended.err
     assert "verb" in ended.err
 
 
-def test_a_folder_that_cannot_be_written_is_told_before_anything_is_sent(httpdyno: Command, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_sent(here: Command, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    ended = httpdyno("load", "http://127.0.0.1:1/", "--out", "file/runs")
+    ended = here("load", "http://127.0.0.1:1/", "--out", "file/runs")
     assert ended.code == 3
     assert "results cannot be written" in ended.err
     assert os.fspath(tmp_path / "file") not in ended.out

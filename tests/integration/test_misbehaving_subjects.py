@@ -9,7 +9,7 @@ from conftest import ANSWERS_ALL, MakeSubject
 from doubles.command_line import Command
 from httpdyno.store import open_run
 
-pytestmark = pytest.mark.beside
+from .conftest import OF_OUR_OWN_S, right_in_time
 
 PRINT = "print(f'{url},200,2026-11-21T10:00:00.000000+00:00,1.5,16384', flush=True)"
 LINES = "import sys, time, os\nurls = [line.strip() for line in sys.stdin]\n"
@@ -31,6 +31,7 @@ MISBEHAVIOUR = {
     "invents": (LINES + EACH + "url = 'https://elsewhere.example/'\n" + PRINT + "\n", "foreign", "elsewhere.example"),
     "is-no-program": (None, "crashed", "could not be started"),
 }
+UNENDING = {"hangs", "ignores-the-end"}
 
 
 @pytest.fixture
@@ -51,21 +52,45 @@ def test_each_is_a_failed_trial_with_its_reason(
     httpdyno: Command, crowd: list[str], subject_folders: Path, tmp_path: Path, nothing_left: Callable[..., None]
 ) -> None:
     ended = httpdyno(
-        "bench", *crowd, "--subjects", str(subject_folders), "--web", "plain", "--limit", "10", "--timeout", "0.2",
-        "--duration", "2", "--repeat", "1", "--format", "json",
+        "bench", *(name for name in crowd if name not in UNENDING), "--subjects", str(subject_folders),
+        "--web", "plain", "--limit", "10", "--duration", "300", "--repeat", "1", "--format", "json",
     )  # fmt: skip
     assert ended.code == 0, ended.err
     verdicts = {row["subject"]: row["verdict"] for row in ended.rows}
     # Who never asked the web is caught by its arrivals; it ran to its end all the same.
     assert verdicts.pop("behaves") != "VALID"
     assert {row["subject"]: row["wrong"] for row in ended.rows}["behaves"] == 10
-    assert verdicts == {name: outcome for name, (_, outcome, _) in MISBEHAVIOUR.items()}
+    ending = {name: what for name, what in MISBEHAVIOUR.items() if name not in UNENDING}
+    assert verdicts == {name: outcome for name, (_, outcome, _) in ending.items()}
     (folder,) = (tmp_path / "runs").iterdir()
     run = open_run(folder)
     assert run.manifest.state == "complete"
     reasons = {trial.subject: trial.reason or "" for trial in run.records()}
-    for name, (_, _, reason) in MISBEHAVIOUR.items():
+    for name, (_, _, reason) in ending.items():
         assert reason in reasons[name]
+    nothing_left()
+
+
+def test_those_that_do_not_end_are_ended(
+    httpdyno: Command, crowd: list[str], subject_folders: Path, tmp_path: Path, nothing_left: Callable[..., None]
+) -> None:
+    assert set(crowd) > UNENDING
+
+    def reasons(duration_s: int) -> dict[str, tuple[str, str]]:
+        ended = httpdyno(
+            "bench", *UNENDING, "--subjects", str(subject_folders), "--web", "plain", "--limit", "10",
+            "--duration", str(duration_s), "--repeat", "1", "--out", f"runs-{duration_s}",
+        )  # fmt: skip
+        assert ended.code == 0, ended.err
+        (folder,) = (tmp_path / f"runs-{duration_s}").iterdir()
+        return {trial.subject: (trial.outcome, trial.reason or "") for trial in open_run(folder).records()}
+
+    # Whoever ignores the end must have come to it.
+    found = right_in_time(reasons, lambda found: "did not exit" in found["ignores-the-end"][1], timeouts_s=OF_OUR_OWN_S)
+    for name in UNENDING:
+        _, outcome, reason = MISBEHAVIOUR[name]
+        assert found[name][0] == outcome
+        assert reason in found[name][1]
     nothing_left()
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import MakeSubject, require_room
+from doubles.asking_client import ASKS
 from doubles.command_line import CORRECT
 from doubles.traces import processes_of
 from httpdyno.lab.engine import Engine
@@ -19,19 +20,9 @@ from httpdyno.store import open_run
 
 from .conftest import START, wait_until
 
-pytestmark = pytest.mark.beside
-
 NOBODY = 65534
 AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
 MEMORY_BYTES = 512 * 1024**2
-ASKS = """
-import datetime, sys, time, urllib.request
-for line in sys.stdin:
-    start, began = datetime.datetime.now(datetime.timezone.utc), time.monotonic()
-    with urllib.request.urlopen(line.strip(), timeout=5) as answer:
-        code, length = answer.status, len(answer.read())
-    print(f"{line.strip()},{code},{start.isoformat()},{(time.monotonic() - began) * 1000},{length}", flush=True)
-"""
 
 
 @pytest.fixture
@@ -62,7 +53,20 @@ def test_a_client_is_measured_and_nothing_is_left(home: Path, make_subject: Make
         "TMPDIR": str(home),
         "HTTPDYNO_ENGINE": str(home / "httpdyno-engine"),
     }
-    options = ("--web", "plain", "--limit", "5", "--repeat", "1", "--memory", "512MiB", "--format", "json")
+    options = (
+        "--web",
+        "plain",
+        "--limit",
+        "5",
+        "--timeout",
+        "60",
+        "--repeat",
+        "1",
+        "--memory",
+        "512MiB",
+        "--format",
+        "json",
+    )
     done = subprocess.run(
         [*AS_NOBODY, *START, "bench", "asks", "--subjects", "subjects", *options],
         cwd=home,

@@ -2,23 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 import httpdyno as package
 from conftest import MakeSubject
+from doubles.asking_client import ASKS
 from doubles.command_line import Command
-
-pytestmark = pytest.mark.beside
-
-ASKS = """
-import sys, time, urllib.request
-from datetime import datetime, timezone
-for line in sys.stdin:
-    start, began = datetime.now(timezone.utc), time.monotonic()
-    with urllib.request.urlopen(line.strip(), timeout=5) as answer:
-        length = len(answer.read())
-    print(f"{line.strip()},200,{start.isoformat()},{(time.monotonic() - began) * 1000},{length}", flush=True)
-"""
 
 
 def test_runs_are_compared_queried_and_loaded(
@@ -26,8 +13,8 @@ def test_runs_are_compared_queried_and_loaded(
 ) -> None:
     make_subject("asks", ASKS)
     for seed in ("1", "1", "7"):
-        given = ("--subjects", str(subject_folders), "--web", "plain", "--limit", "5", "--repeat", "1", "--seed", seed)
-        assert httpdyno("bench", "asks", *given).code == 0
+        given = ("--subjects", str(subject_folders), "--web", "plain", "--limit", "5", "--timeout", "60")
+        assert httpdyno("bench", "asks", *given, "--repeat", "1", "--seed", seed).code == 0
     first, second, third = sorted(path.name for path in (tmp_path / "runs").iterdir())
 
     alike = httpdyno("compare", first, second, "--format", "json")

@@ -10,6 +10,8 @@ import pytest
 
 from doubles.command_line import Command, Ended
 
+pytestmark = pytest.mark.measured
+
 CACHE = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")}
 """The user's own: what the contract test has built is there."""
 TIMEIT = re.compile(r"[\d.]+ (ns|us|ms|s) ± [\d.]+ (ns|us|ms|s), [\d,]+ loops?")

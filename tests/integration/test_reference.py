@@ -7,8 +7,6 @@ import pytest
 
 from conftest import TESTS
 
-pytestmark = pytest.mark.beside
-
 CHECKOUT = TESTS.parent
 REFERENCE = CHECKOUT / "docs" / "reference"
 

@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from conftest import ANSWERS_ALL, MakeSubject
 from doubles.command_line import Command, Ended
 from httpdyno.store import Run, holder_of, open_run
 
-pytestmark = pytest.mark.beside
+from .conftest import wait_until, wait_while_it_runs
 
 # Is asleep for ever the first time, as if the machine had been switched off then; later it answers.
 SLEEPS_ONCE = """
@@ -38,14 +37,6 @@ def given(make_subject: MakeSubject, subject_folders: Path, tmp_path: Path) -> l
     ]  # fmt: skip
 
 
-def wait_for(condition: Callable[[], bool], process: "subprocess.Popen[str] | None" = None) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert process is None or process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def only_run(folder: Path) -> Path:
     (run,) = (folder / "runs").iterdir()
     return run
@@ -61,7 +52,8 @@ def check_whole(run: Run) -> None:
     assert run.samples().collect().height == 20
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+# SIGTERM stops the run in the background, below.
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_that_was_stopped_goes_on(
     given: list[str],
     start: Start,
@@ -72,7 +64,7 @@ def test_a_run_that_was_stopped_goes_on(
     nothing_left: Callable[..., None],
 ) -> None:
     command = start(*given)
-    wait_for((tmp_path / "flag").exists, command)
+    wait_while_it_runs(command, (tmp_path / "flag").exists)
     folder = only_run(tmp_path)
     assert holder_of(folder) is not None
     command.send_signal(number)
@@ -99,7 +91,7 @@ def test_a_run_that_was_killed_while_it_was_being_built_goes_on(
     command = start(
         "bench", "slow", "--subjects", str(subject_folders), "--web", "plain", "--limit", "5", "--repeat", "1"
     )
-    wait_for((tmp_path / "flag").exists, command)
+    wait_while_it_runs(command, (tmp_path / "flag").exists)
     command.kill()
     command.wait()
     assert open_run(only_run(tmp_path)).manifest.state == "partial"
@@ -117,9 +109,10 @@ def test_a_run_in_the_background_outlives_the_session_that_began_it(
     assert ended.code == 0, ended.err
     folder = tmp_path / ended.out.strip()
     assert folder == only_run(tmp_path)
-    wait_for(lambda: holder_of(folder) is None)
+    wait_until(lambda: holder_of(folder) is None, (folder / "output.txt").read_text)
     check_whole(open_run(folder))
-    wait_for(lambda: "httpdyno: run: " in (folder / "output.txt").read_text())
+    output = folder / "output.txt"
+    wait_until(lambda: "httpdyno: run: " in output.read_text(), output.read_text)
     nothing_left()
 
 
@@ -128,11 +121,11 @@ def test_a_run_in_the_background_that_is_stopped_leaves_nothing(
 ) -> None:
     ended = httpdyno(*given, "--detach")
     folder = tmp_path / ended.out.strip()
-    wait_for((tmp_path / "flag").exists)
+    wait_until((tmp_path / "flag").exists, (folder / "output.txt").read_text)
     holder = holder_of(folder)
     assert holder is not None
     subprocess.run(["kill", str(holder.process)], check=True)
-    wait_for(lambda: holder_of(folder) is None)
+    wait_until(lambda: holder_of(folder) is None, (folder / "output.txt").read_text)
     nothing_left()
     assert httpdyno("bench", "--resume", folder.name).code == 0
     check_whole(open_run(folder))

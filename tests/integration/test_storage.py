@@ -10,8 +10,6 @@ import pytest
 from conftest import ANSWERS_ALL, MakeSubject
 from doubles.command_line import Command
 
-pytestmark = pytest.mark.beside
-
 
 @pytest.fixture
 def given(make_subject: MakeSubject, subject_folders: Path) -> list[str]:

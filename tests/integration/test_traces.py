@@ -1,28 +1,23 @@
-"""What looks for leftovers finds them: a look that finds nothing would let every test of it pass.
-
-Other tests run beside these, and some kill engines: what those leave is on this machine until the next room sweeps it.
-"""
+"""What looks for leftovers finds them: a look that finds nothing would let every test of it pass."""
 
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from doubles.traces import CONTROL_GROUPS, Before, Traces, traces_of
+from doubles.traces import CONTROL_GROUPS, Before, Traces, control_groups, engine_groups, start_of, traces_of
 from httpdyno.lab.engine import Engine
+
+from .conftest import wait_until
 
 Look = Callable[[], Traces]
 SLEEP = f"sleep 1000.{os.getpid()}"
 SAY_SO_AND_SLEEP = f"echo; exec {SLEEP}"
-CHANCES = 20
-"""Each engine that makes a room sweeps the groups of those that are gone, in the moment between two looks, too."""
 
 
 @pytest.fixture
@@ -51,16 +46,9 @@ def asleep() -> Iterator[Callable[[list[str]], int]]:
         process.communicate()
 
 
-def comes_to_nothing(look: Look) -> None:
-    """Fail unless a look finds nothing once what others have left is swept."""
-    deadline = time.monotonic() + 120
-    while (found := look()) != Traces():
-        assert time.monotonic() < deadline, found
-        time.sleep(0.05)
-
-
 def test_where_nothing_is_nothing_is_found(look: Look) -> None:
-    comes_to_nothing(look)
+    # Other tests kill engines: what those leave is there until they sweep it.
+    wait_until(lambda: look() == Traces(), look)
 
 
 def test_a_process_and_a_file_are_found(look: Look, asleep: Callable[[list[str]], int], tmp_path: Path) -> None:
@@ -82,29 +70,36 @@ def test_a_network_namespace_is_found_whoever_is_in_it(look: Look, asleep: Calla
 
 def test_a_room_that_lives_is_no_leftover(look: Look, asleep: Callable[[list[str]], int], engine: Engine) -> None:
     asleep([str(engine.path), "room", "--web", "plain", "--", "sh", "-c", SAY_SO_AND_SLEEP])
-    comes_to_nothing(look)
+    wait_until(lambda: look() == Traces(), look)
 
 
-def test_a_group_of_an_engine_that_is_gone_is_found(look: Look) -> None:
-    below = [folder for folder in (CONTROL_GROUPS, *sorted(CONTROL_GROUPS.glob("*/"))) if os.access(folder, os.W_OK)]
+def group_name(start: str | None) -> str:
+    """Name a control group as an engine would that is this process, and was started then."""
+    return f"httpdyno-{Path('/proc/self/ns/pid').stat().st_ino}-{os.getpid()}-{start}"
+
+
+def test_a_group_of_an_engine_that_is_gone_is_found(tmp_path: Path) -> None:
+    now = start_of(os.getpid())
     # This process lives, but it did not start with the machine.
-    name = f"httpdyno-{Path('/proc/self/ns/pid').stat().st_ino}-{os.getpid()}-0"
-    for parent in below:
+    gone, lives = tmp_path / "below" / group_name("0"), tmp_path / group_name(now)
+    for folder in (gone, lives, tmp_path / "somebody-else"):
+        folder.mkdir(parents=True)
+    assert control_groups(tmp_path) == {str(gone)}
+    assert control_groups(tmp_path, since_ticks=1) == set()
+
+
+def test_groups_are_looked_for_where_the_kernel_has_them() -> None:
+    # Of an engine that lives: each engine that makes a room sweeps the groups of those that are gone.
+    name = group_name(start_of(os.getpid()))
+    for parent in (CONTROL_GROUPS, *sorted(CONTROL_GROUPS.glob("*/"))):
         group = parent / name
-        found = [found_while_it_is_there(group, look) for _ in range(CHANCES)]
-        if found[0] is not None:
-            assert True in found
-            return
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            assert group in {folder for folder, _, _ in engine_groups()}
+        finally:
+            group.rmdir()
+        return
     pytest.skip("no control group can be made here")
-
-
-def found_while_it_is_there(group: Path, look: Look) -> bool | None:
-    """Make a control group and say whether it is found; None where it cannot be made."""
-    try:
-        group.mkdir()
-    except OSError:
-        return None
-    found = str(group) in look().control_groups
-    with suppress(FileNotFoundError):
-        group.rmdir()
-    return found

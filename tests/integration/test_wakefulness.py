@@ -7,9 +7,13 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from httpdyno.lab.idle import without_program_s
 from httpdyno.lab.pinning import pinned
 from httpdyno.lab.wakefulness import kept_awake
+
+from .conftest import wait_until
 
 LONG_S = 0.5
 BUSY = f"import time\nend = time.monotonic() + {LONG_S}\nwhile time.monotonic() < end: pass"
@@ -24,18 +28,27 @@ def children() -> set[str]:
     return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split())
 
 
-def test_a_cpu_that_is_kept_awake_does_not_sleep() -> None:
+def test_whoever_keeps_a_cpu_awake_is_bound_to_it_gives_way_and_ends() -> None:
     cpu, before = max(os.sched_getaffinity(0)), children()
     with kept_awake({cpu}):
-        assert len(children() - before) == 1
+        (keeper,) = map(int, children() - before)
+        wait_until(lambda: os.sched_getscheduler(keeper) == os.SCHED_IDLE, lambda: "it does not give way")
+        assert os.sched_getaffinity(keeper) == {cpu}
+    assert children() == before
+
+
+@pytest.mark.measured
+def test_a_cpu_that_is_kept_awake_does_not_sleep() -> None:
+    cpu = max(os.sched_getaffinity(0))
+    with kept_awake({cpu}):
         time.sleep(0.2)
         slept_s = without_program_s({cpu})
         time.sleep(LONG_S)
         slept_s = without_program_s({cpu}) - slept_s
     assert slept_s < LONG_S / 5
-    assert children() == before
 
 
+@pytest.mark.measured
 def test_who_wants_a_cpu_that_is_kept_awake_has_it() -> None:
     cpu = max(os.sched_getaffinity(0))
     before_s = children_cpu_s()

@@ -1,5 +1,6 @@
 """What is given away: the source distribution, and a wheel that was built, hold all that a run needs."""
 
+import os
 import subprocess
 import sys
 import tarfile
@@ -41,7 +42,9 @@ def changed_since(built: Path, folder: str) -> bool:
 def source_names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     folder = tmp_path_factory.mktemp("dist")
     argv = [Path(sys.executable).with_name("maturin"), "sdist", "--out", folder]
-    packed = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+    # It asks cargo for every crate, also those of other systems, which are not here yet.
+    environment = os.environ | {"CARGO_NET_RETRY": "10"}
+    packed = subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert packed.returncode == 0, packed.stderr
     (archive,) = folder.glob("*.tar.gz")
     with tarfile.open(archive) as members:

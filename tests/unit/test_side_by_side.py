@@ -1,8 +1,8 @@
-"""Who runs beside whom: each worker its own CPUs, a subject's tests on one of them, measurements apart."""
+"""Which tests run beside which: each worker has a CPU of its own, a subject's tests are one worker's."""
 
 import pytest
 
-from side_by_side import cpus_of, unit_of
+from side_by_side import cpu_of, unit_of
 
 SUBJECTS = ("go-net-http", "go-net-http-server", "native", "node-http")
 CLIENTS, SERVERS = "tests/contract/test_client.py", "tests/contract/test_server.py"
@@ -23,28 +23,13 @@ CLIENTS, SERVERS = "tests/contract/test_client.py", "tests/contract/test_server.
             "tests/contract/test_published_mistakes.py::test_a[no user agent]",
             "tests/contract/test_published_mistakes.py",
         ),
-        ("tests/contract/test_patience.py::test_more_time", "tests/contract/test_patience.py"),
+        ("tests/contract/test_memory.py::test_flat", "tests/contract/test_memory.py"),
     ],
 )
 def test_what_stays_together(test: str, unit: str) -> None:
     assert unit_of(test, SUBJECTS) == unit
 
 
-@pytest.mark.parametrize(
-    ("cpus", "expected"),
-    [
-        ([0], [{0}, {0}]),
-        ([0, 1], [{0, 1}, {0, 1}]),
-        ([0, 1, 2, 3], [{0, 1}, {1, 2}, {2, 3}, {3, 0}, {0, 1}, {2, 3}]),
-        ([2, 5, 7], [{2, 5}, {5, 7}, {7, 2}]),
-    ],
-)
-def test_a_worker_has_two_cpus_where_there_are_two(cpus: list[int], expected: list[set[int]]) -> None:
-    assert [cpus_of(worker, cpus) for worker in range(len(expected))] == expected
-
-
-@pytest.mark.parametrize(
-    ("cpus", "expected"), [([0, 1, 2, 3], [{0, 1}, {2, 3}]), ([1, 2, 5, 6, 7], [{1, 2}, {5, 6}]), ([4, 9], [{4, 9}])]
-)
-def test_a_lane_shares_its_cpus_with_nobody(cpus: list[int], expected: list[set[int]]) -> None:
-    assert [cpus_of(lane, cpus, lanes=True) for lane in range(len(expected))] == expected
+@pytest.mark.parametrize(("cpus", "expected"), [([0], [0, 0]), ([0, 1], [0, 1, 0]), ([2, 5, 7], [2, 5, 7, 2])])
+def test_a_worker_has_a_cpu_of_its_own(cpus: list[int], expected: list[int]) -> None:
+    assert [cpu_of(worker, cpus) for worker in range(len(expected))] == expected

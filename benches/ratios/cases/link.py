@@ -85,7 +85,7 @@ def _started(place: Place, link: str, clock: Callable[[], float] = time.monotoni
 
 def _measure_carrying(place: Place) -> Measured:
     if shutil.which("iperf3") is None:
-        raise NothingMeasured("no iperf3; install it with: scripts/setup-link-witnesses")
+        raise NothingMeasured("no iperf3; install it with: scripts/setup-peers")
     return _measure(place, {name: partial(_carried, place, link) for name, link in _LINKS.items()})
 
 

@@ -107,16 +107,15 @@ mod tests {
 
     #[test]
     fn a_listener_that_comes_late_is_found() {
-        // Its port is refused until it listens.
-        let address = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap();
+        // Its port is its own, and refused until it listens.
+        let late = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind(&late, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let address = getsockname(&late).unwrap().try_into().unwrap();
         let readiness = Readiness::watch(address).unwrap();
         thread::sleep(PAUSE * 4);
         assert_eq!(readiness.since(), None);
         let before = Instants::now();
-        let _listener = TcpListener::bind(address).unwrap();
+        rustix::net::listen(&late, 8).unwrap();
         poll(&mut [PollFd::new(&readiness, PollFlags::IN)], None).unwrap();
         let since = readiness.since().unwrap();
         assert!(since.monotonic_ns >= before.monotonic_ns);

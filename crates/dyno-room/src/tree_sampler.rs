@@ -245,9 +245,17 @@ mod tests {
 
     #[test]
     fn this_process_has_memory_and_descriptors() {
-        let sampler = TreeSampler::start("/proc".into(), None, Instants::now()).unwrap();
-        thread::sleep(FIRST_INTERVAL);
+        // A folder that shows of all processes this one.
+        let own = std::process::id().to_string();
+        let proc = std::env::temp_dir().join(format!("dyno-room-sampler-{own}"));
+        let link = proc.join(&own);
+        fs::create_dir_all(&proc).unwrap();
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink(format!("/proc/{own}"), link).unwrap();
+        // It samples before it looks whether it is to stop.
+        let sampler = TreeSampler::start(proc.clone(), None, Instants::now()).unwrap();
         let found = sampler.finish();
+        fs::remove_dir_all(proc).unwrap();
         assert!(found.memory.iter().all(|&(_, bytes)| bytes > 0));
         assert!(!found.memory.is_empty());
         assert!(!found.descriptors.is_empty());

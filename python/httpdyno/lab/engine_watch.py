@@ -19,7 +19,7 @@ from httpdyno.model import Condition, format_exact
 __all__ = ["EngineWatch", "Limits"]
 
 _TICK_MS: Final = 100
-_PREPARING_S: Final = 60.0
+_PREPARING_S: Final = 300.0
 """How long the engine may take until the subject starts: it makes the room, and draws the hosts of the list."""
 _PREPARING_S_PER_MIB: Final = 60.0
 """How much longer for each MiB of the list, some 40,000 URLs: 20 times what was seen on a slow machine."""

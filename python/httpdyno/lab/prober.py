@@ -1,7 +1,8 @@
 """Puts the claims of a subject to the test: those of a client each in a room of its own."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from httpdyno.errors import UnreadableReport
 from httpdyno.judge import JudgedTrial
@@ -20,7 +21,9 @@ from httpdyno.subjects.probe import ProbeCase, ProbeResult, Shown, conclude, pro
 
 __all__ = ["probe_subject"]
 
-_DEADLINE_S = 30.0
+_TIMEOUT_S: Final = 20.0
+"""For each URL: what a client can do is no matter of how quickly its runtime starts on a busy machine."""
+_DEADLINE_S: Final = 90.0
 
 
 @dataclass(slots=True)
@@ -91,7 +94,7 @@ def _plan(number: int, subject: Subject, case: ProbeCase) -> TrialPlan:
     condition = Condition(
         experiment="probe",
         web=case.web,
-        workload=case.workload,
+        workload=replace(case.workload, timeout_s=_TIMEOUT_S),
         # One after the other: what is reused then does not depend on chance.
         concurrency=1,
         deadline_s=_DEADLINE_S,

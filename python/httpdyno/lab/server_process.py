@@ -22,7 +22,7 @@ from httpdyno.subjects.server_probe import Answer, Ask
 __all__ = ["ServerProcess"]
 
 _HOST: Final = "127.0.0.1"
-_LONGEST_START_S: Final = 30.0
+_LONGEST_START_S: Final = 120.0
 _PATIENCE_S: Final = 2.0
 """Between SIGTERM and SIGKILL, as in a room."""
 _PAUSE_S: Final = 0.02
@@ -43,7 +43,8 @@ class ServerProcess:
 
     def __init__(self, build: Build, settings: Mapping[str, str]) -> None:
         self._build = build
-        given = {"HOST": _HOST, "PORT": str(_free_port()), **settings}
+        self._place = _reserved_place()
+        given = {"HOST": _HOST, "PORT": str(self._place.getsockname()[1]), **settings}
         self._environment = {"PATH": program_path(os.environ), **build.environment, **given}
         self._host, self._port = given["HOST"], given["PORT"]
         self._process: subprocess.Popen[bytes] | None = None
@@ -70,6 +71,7 @@ class ServerProcess:
         self.end()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._running.pid, signal.SIGKILL)
+        self._place.close()
         if self._said is not None:
             self._said.close()
 
@@ -90,7 +92,7 @@ class ServerProcess:
         return self._running.pid
 
     def ready(self, interruption: Interruption) -> bool:
-        """Wait until it answers; False when it ends instead, or does not answer within half a minute.
+        """Wait until it answers; False when it ends instead, or does not answer within two minutes.
 
         Raises
         ------
@@ -106,7 +108,7 @@ class ServerProcess:
             time.sleep(_PAUSE_S)
         return False
 
-    def ask(self, ask: Ask, *, timeout_s: float = 10.0) -> Answer | None:
+    def ask(self, ask: Ask, *, timeout_s: float = 60.0) -> Answer | None:
         """Send a request on a connection of its own; None when there is no answer."""
         connection = HTTPConnection(self._host, int(self._port), timeout=timeout_s)
         start = time.monotonic()
@@ -140,8 +142,9 @@ class ServerProcess:
         return self._process
 
 
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind((_HOST, 0))
-        port: int = listener.getsockname()[1]
-        return port
+def _reserved_place() -> socket.socket:
+    """Bind a free port and listen nowhere: a server may share it, as all set SO_REUSEADDR, and nobody is given it."""
+    place = socket.socket()
+    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    place.bind((_HOST, 0))
+    return place

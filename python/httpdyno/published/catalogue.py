@@ -3,6 +3,7 @@
 import csv
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -52,6 +53,7 @@ def _folder() -> Traversable:
     return files("httpdyno.published") / "tables"
 
 
+@cache  # they ship with httpdyno, and a preset looks through all of them
 def _read(name: str) -> PublishedTable:
     description = tomllib.loads((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
     columns = tuple(map(_column, description.pop("column")))

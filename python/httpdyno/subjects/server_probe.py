@@ -4,15 +4,27 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from httpdyno.model import Subject
 from httpdyno.subjects.probe import ProbeResult
 
-__all__ = ["DOCUMENT_SHA256", "Answer", "Ask", "ServerCase", "conclude_server", "server_cases"]
+__all__ = ["DOCUMENT_SHA256", "SCALES", "Answer", "Ask", "ServerCase", "conclude_server", "server_cases"]
 
 DOCUMENT_SHA256: Final = "39ca2b12b99ac2e85a72d106c60efa8d8d1a13becb570b0807248625a9de9b0c"
 """Of the document that every web, and every server's folder, has."""
+SCALES: Final = (1, 8, 40)
+"""How many times as long the waits are, one attempt after the other, until a claim holds.
+
+An answer that comes before the sum of its waits shows that they were parallel, however busy the machine; one that comes
+later may be a busy machine's. No longer waits bring the answer of waits in sequence before their sum.
+"""
+_LONGEST_MS: Final = 250
+"""Of the waits, three of them."""
+_BEYOND_MS: Final = 3000
+"""A wait beyond the timeout."""
+_TIMEOUT_MS: Final = 200
 _TEXT: Final = 'Grüße, "Καλημέρα" \\ 👋'
 
 
@@ -49,13 +61,24 @@ class ServerCase:
     """Gets an answer for each request."""
 
 
-def server_cases(subject: Subject) -> tuple[ServerCase, ...]:
-    """Give a case for each capability that a server can have, claimed or not."""
+def server_cases(subject: Subject, *, scale: int = 1) -> tuple[ServerCase, ...]:
+    """Give a case for each capability that a server can have, claimed or not.
+
+    Parameters
+    ----------
+    subject : Subject
+        The server.
+    scale : int
+        How many times as long the waits are that are told apart by time, one of ``SCALES``.
+    """
     claims = subject.capabilities
     # Waits whose sum is six times the longest: the time of the answer tells them from waits one after the other.
-    waits = {"WORKLOADS_MS": "250,250,250"}
+    longest_ms, beyond_ms = _LONGEST_MS * scale, _BEYOND_MS * scale
+    waits = {"WORKLOADS_MS": ",".join([str(longest_ms)] * 3)}
     asked = (_workloads(1), Ask("/", "GET", _workloads(2).content), _workloads(0), Ask("/", "POST", b'{"text": "cut'))
-    late = {"WORKLOADS_MS": "10,3000", "TIMEOUT_MS": "200"}
+    late = {"WORKLOADS_MS": f"10,{beyond_ms}", "TIMEOUT_MS": str(_TIMEOUT_MS)}
+    in_parallel = partial(_waits_in_parallel, longest_s=longest_ms / 1000)
+    gives_up = partial(_gives_up, beyond_s=beyond_ms / 1000)
     plain = (Ask("/plain"),)
     numbers = [
         ServerCase(f"{name.lower()} {which}", claim in {which, "any"}, {name: number}, plain, _is_plain)
@@ -65,8 +88,8 @@ def server_cases(subject: Subject) -> tuple[ServerCase, ...]:
     return (
         ServerCase("endpoint plain", "plain" in claims.endpoints, {}, plain, _is_plain),
         ServerCase("endpoint json", "json" in claims.endpoints, {}, (Ask("/json"),), _is_document),
-        ServerCase("endpoint workloads", "workloads" in claims.endpoints, waits, asked, _waits_in_parallel),
-        ServerCase("endpoint timeout", "timeout" in claims.endpoints, late, (_workloads(1),), _gives_up),
+        ServerCase("endpoint workloads", "workloads" in claims.endpoints, waits, asked, in_parallel),
+        ServerCase("endpoint timeout", "timeout" in claims.endpoints, late, (_workloads(1),), gives_up),
         *numbers,
     )
 
@@ -108,19 +131,19 @@ def _is_document(answers: Sequence[Answer]) -> bool:
     return (answer.status, _media_type(answer), digest) == (200, "application/json", DOCUMENT_SHA256)
 
 
-def _waits_in_parallel(answers: Sequence[Answer]) -> bool:
+def _waits_in_parallel(answers: Sequence[Answer], *, longest_s: float) -> bool:
     once, twice, none, malformed = answers
     return (
         _texts(once) == [_TEXT] * 3
         and _texts(twice) == [_TEXT] * 6
-        and all(0.25 <= answer.took_s < 1.5 for answer in (once, twice))
+        and all(longest_s <= answer.took_s < 6 * longest_s for answer in (once, twice))
         and none.status == malformed.status == 400
     )
 
 
-def _gives_up(answers: Sequence[Answer]) -> bool:
+def _gives_up(answers: Sequence[Answer], *, beyond_s: float) -> bool:
     (answer,) = answers
-    return answer.status == 503 and 0.2 <= answer.took_s < 3
+    return answer.status == 503 and _TIMEOUT_MS / 1000 <= answer.took_s < beyond_s
 
 
 def _texts(answer: Answer) -> object:

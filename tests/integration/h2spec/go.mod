@@ -1,4 +1,4 @@
-// The conformance test of HTTP/2 that test_http2.py runs, with all that it is built from; scripts/setup-h2spec builds it.
+// The conformance test of HTTP/2 that test_http2.py runs, with all that it is built from; scripts/setup-tests builds it.
 module httpdyno/h2spec
 
 go 1.25.0

@@ -17,7 +17,7 @@ from doubles.command_line import Command
 from doubles.loopback_site import Site
 from doubles.traces import processes_of
 
-pytestmark = pytest.mark.beside
+from ..conftest import PATIENCE_S, wait_until
 
 NothingLeft = Callable[..., None]
 
@@ -41,7 +41,7 @@ class Terminal:
 
     def until(self, text: str) -> None:
         """Read what is shown until a text is."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_S
         while text not in self.seen:
             assert time.monotonic() < deadline, self.seen
             assert self.process.poll() is None, self.seen
@@ -52,7 +52,7 @@ class Terminal:
 
     def end(self) -> int:
         """Wait for the command, reading what it still shows."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_S
         while self.process.poll() is None:
             assert time.monotonic() < deadline, self.seen
             self._read()
@@ -66,7 +66,7 @@ class Terminal:
         os.close(self._own)
 
     def _read(self) -> bool:
-        if not select.select([self._own], [], [], 0.1)[0]:
+        if not select.select([self._own], [], [], 0.05)[0]:
             return False
         try:
             self.seen += os.read(self._own, 4096).decode()
@@ -130,25 +130,27 @@ def test_ctrl_c_at_the_question(at_terminal: Callable[..., Terminal], clients: t
 def test_who_agrees_is_measured(
     at_terminal: Callable[..., Terminal], clients: tuple[str, ...], listed: str, site: Site
 ) -> None:
-    terminal = at_terminal("try", "one", *clients[2:], "--urls", listed, "--limit", "6")
+    terminal = at_terminal("try", "one", *clients[2:], "--urls", listed, "--limit", "6", "--timeout", "60")
     terminal.until("Continue? [y/N] ")
     terminal.type(b"y\n")
     assert terminal.end() == 0
     assert sum(site.paths.values()) == 6
 
 
+def state_of(run: Path) -> object:
+    return json.loads((run / "manifest.json").read_text(encoding="utf-8"))["state"]
+
+
 def test_a_run_in_the_background_was_agreed_to(
     httpdyno: Command, clients: tuple[str, ...], listed: str, site: Site, tmp_path: Path, nothing_left: NothingLeft
 ) -> None:
-    ended = httpdyno("bench", "one", *clients[2:], "--urls", listed, "--repeat", "1", "--yes", "--detach")
+    ended = httpdyno(
+        "bench", "one", *clients[2:], "--urls", listed, "--repeat", "1", "--timeout", "60", "--yes", "--detach"
+    )
     assert ended.code == 0, ended.err
     run = tmp_path / ended.out.strip()
-    deadline = time.monotonic() + 60
-    while json.loads((run / "manifest.json").read_text(encoding="utf-8"))["state"] != "complete":
-        assert time.monotonic() < deadline, (run / "output.txt").read_text(encoding="utf-8")
-        time.sleep(0.1)
-    while processes_of(tmp_path):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    output = run / "output.txt"
+    wait_until(lambda: state_of(run) == "complete", output.read_text)
+    wait_until(lambda: not processes_of(tmp_path), lambda: processes_of(tmp_path))
     assert sum(site.paths.values()) == 30
     nothing_left()

@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from doubles.command_line import Command, Ended
 from doubles.fetching_client import FETCHES
 from doubles.loopback_site import Site
 
-pytestmark = pytest.mark.beside
+from ..conftest import wait_while_it_runs
 
 HANGS = """
 import subprocess, sys, time
@@ -46,11 +45,7 @@ def hanging(
         "--yes",
     )
     builds = tmp_path / "cache" / "httpdyno" / "builds"
-    deadline = time.monotonic() + 60
-    while not any(builds.glob("hangs-*/folder/asleep")):
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_while_it_runs(process, lambda: any(builds.glob("hangs-*/folder/asleep")))
     return process
 
 
@@ -93,14 +88,10 @@ while len(marks.read_text()) == 2:
 {FETCHES}""")  # fmt: skip
     begun = start(
         "bench", "twice", "--subjects", str(subject_folders), "--web", "live", "--urls", listed, "--repeat", "2",
-        "--yes", "--concurrency", "2",
+        "--yes", "--concurrency", "2", "--timeout", "60",
     )  # fmt: skip
-    deadline = time.monotonic() + 60
-    marks = tmp_path / "cache" / "httpdyno" / "builds"
-    while not any(len(path.read_text()) == 2 for path in marks.glob("twice-*/folder/marks")):
-        assert begun.poll() is None, begun.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    builds = tmp_path / "cache" / "httpdyno" / "builds"
+    wait_while_it_runs(begun, lambda: any(path.read_text() == "xx" for path in builds.glob("twice-*/folder/marks")))
     begun.send_signal(signal.SIGINT)
     assert wait_for_end(begun).code == 130
     refused = httpdyno("bench", "--resume", "latest")

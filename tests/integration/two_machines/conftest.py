@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from doubles.command_line import Command, Ended
+from doubles.many_commands import ManyCommands
 from doubles.two_machines import Machines, RunningOrigin, two_machines
 from httpdyno.lab.engine import Engine
 
 CPUS = sorted(os.sched_getaffinity(0))
 START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())"]
-PATIENCE_S = 120
 
 StartHere = Callable[..., "subprocess.Popen[str]"]
 
@@ -64,14 +64,20 @@ def start_here(machines: Machines, environment: dict[str, str], tmp_path: Path) 
         process.communicate()
 
 
+@pytest.fixture(scope="module")
+def commands(machines: Machines, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ManyCommands]:
+    running = ManyCommands(machines.at_here, tmp_path_factory.mktemp("commands"))
+    yield running
+    running.end()
+
+
 @pytest.fixture
-def here(start_here: StartHere) -> Command:
+def here(commands: ManyCommands, environment: dict[str, str], tmp_path: Path) -> Command:
     """Run `httpdyno` on the machine that measures."""
+    reached = environment | {"PATH": environment["PATH"] + ":/usr/sbin:/sbin"}
 
     def run(*arguments: str) -> Ended:
-        process = start_here(*arguments)
-        out, err = process.communicate(timeout=PATIENCE_S)
-        return Ended(process.returncode, out, err)
+        return Ended(*commands.run(*arguments, folder=tmp_path, environment=reached))
 
     return run
 

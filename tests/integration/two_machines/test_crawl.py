@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from html import unescape
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +11,7 @@ from conftest import MakeSubject
 from doubles.command_line import CORRECT, Command
 from doubles.load import hogs
 from doubles.two_machines import AGAINST, PORT, THERE_V6, RunningOrigin
+from httpdyno.cli.page import report_of
 from httpdyno.judge.arrival import DONE_SLACK_NS
 from httpdyno.model import Validity
 from httpdyno.store import open_run
@@ -62,7 +62,7 @@ def test_verdicts_rest_on_what_the_other_machine_saw(
         assert abs(way.clock_ahead_ns) <= way.clock_bound_ns
     asked = run.samples().select(pl.col("url")).collect()["url"]
     assert set(asked) == {f"{against}/bytes/100?n={n}" for n in range(40)}
-    page = unescape((folder / "report.html").read_text(encoding="utf-8"))
+    page = repr(report_of(run))
     assert f"against {against}" in page
     assert "Other machine" in page
 
@@ -93,6 +93,7 @@ def test_who_never_asked_is_caught(
     assert (row["wrong"], row["verdict"]) == (40, Validity.INCORRECT)
 
 
+@pytest.mark.measured
 @pytest.mark.skipif(len(CPUS) < 2, reason="origin and subject need a CPU each")
 def test_an_origin_without_its_cpu_is_said_to_be_the_limit(
     origin: Callable[..., RunningOrigin], here: Command, tmp_path: Path

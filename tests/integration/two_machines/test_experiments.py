@@ -3,18 +3,23 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from doubles.command_line import Command
 from doubles.two_machines import AGAINST, RunningOrigin
 from httpdyno.model import RequestClock
 from httpdyno.store import open_run
 
 
-def test_try_and_tune_measure_there_too(
-    origin: Callable[..., RunningOrigin], here: Command, urls: Path, tmp_path: Path
-) -> None:
+def test_try_asks_there_too(origin: Callable[..., RunningOrigin], here: Command, urls: Path) -> None:
     origin()
     tried = here("try", "native", "--against", AGAINST, "--urls", str(urls), "--format", "json")
     assert (tried.code, tried.rows[0]["wrong"]) == (0, 0), tried.err
+
+
+@pytest.mark.measured
+def test_tune_measures_there_too(origin: Callable[..., RunningOrigin], here: Command, tmp_path: Path) -> None:
+    origin()
     tuned = here(
         "tune", "native", "--against", AGAINST, "--limit", "2000", "--duration", "0.5s", "--format", "json"
     )  # fmt: skip

@@ -15,7 +15,7 @@ from httpdyno.lab.engine import Engine
 from httpdyno.model import Outcome, Validity
 from httpdyno.store import open_run
 
-PATIENCE_S = 120
+PATIENCE_S = 300
 
 # Asks for nothing the first time, until it is ended; later it does its work.
 WAITS_ONCE = """
@@ -24,8 +24,8 @@ if not os.path.exists({flag!r}):
     open({flag!r}, "w").close()
     time.sleep(1000)
 for line in sys.stdin:
-    now, began = datetime.datetime.now(datetime.timezone.utc), time.monotonic()
-    with urllib.request.urlopen(line.strip(), timeout=5) as answer:
+    began, now = time.monotonic(), datetime.datetime.now(datetime.timezone.utc)
+    with urllib.request.urlopen(line.strip(), timeout=60) as answer:
         length = len(answer.read())
     took = (time.monotonic() - began) * 1000
     print(f"{{line.strip()}},200,{{now.isoformat()}},{{took}},{{length}}", flush=True)
@@ -74,7 +74,6 @@ def test_an_origin_that_dies_fails_its_trial_and_the_run_goes_on_when_it_is_back
         "--repeat", "3",
     )  # fmt: skip
     wait_for(flag.exists, command)
-    time.sleep(1)
     running.kill()
     _, err = command.communicate(timeout=PATIENCE_S)
     assert command.returncode == 3, err
@@ -98,7 +97,7 @@ def test_an_origin_that_dies_fails_its_trial_and_the_run_goes_on_when_it_is_back
 
 
 def wait_for(condition: Callable[[], bool], process: "subprocess.Popen[str] | None" = None) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert process is None or process.poll() is None, process.communicate()
         assert time.monotonic() < deadline

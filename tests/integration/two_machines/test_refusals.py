@@ -2,13 +2,36 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
 from doubles.command_line import Command
 from doubles.two_machines import AGAINST, PORT, THERE_ADDRESS, Machines, RunningOrigin
+from httpdyno.lab.engine import Engine
+
+
+@pytest.fixture(scope="module")
+def others(machines: Machines, engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """An origin that may be measured against, one of which nobody may, one that lets others only, and a stranger."""
+    folder = tmp_path_factory.mktemp("others")
+    asked = (
+        ("--listen", "0.0.0.0"),
+        ("--listen", "0.0.0.0:9001", "--control", "off"),
+        ("--listen", "0.0.0.0:9002", "--control", "192.0.2.1"),
+    )
+    argv = [*machines.at_there, sys.executable, "-u", "-m", "http.server", "9003", "--directory", str(folder)]
+    with ExitStack() as running:
+        for number, options in enumerate(asked):
+            one = RunningOrigin(machines, engine.path, folder / f"origin-{number}", "--web", "plain", *options)
+            running.callback(one.kill)
+        stranger = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        running.enter_context(stranger)
+        running.callback(stranger.kill)
+        assert stranger.stdout is not None
+        assert b"Serving" in stranger.stdout.readline()
+        yield
 
 
 @pytest.mark.parametrize(
@@ -30,41 +53,11 @@ from doubles.two_machines import AGAINST, PORT, THERE_ADDRESS, Machines, Running
     ],
 )
 def test_what_cannot_be_is_one_line_that_says_what_to_do(
-    origin: Callable[..., RunningOrigin],
-    machines: Machines,
-    here: Command,
-    tmp_path: Path,
-    options: list[str],
-    said: str,
+    others: None, here: Command, options: list[str], said: str
 ) -> None:
-    origin()
-    origin("--web", "plain", "--listen", "0.0.0.0:9001", "--control", "off")
-    origin("--web", "plain", "--listen", "0.0.0.0:9002", "--control", "192.0.2.1")
-    stranger = subprocess.Popen(
-        [*machines.at_there, sys.executable, "-u", "-m", "http.server", "9003", "--directory", str(tmp_path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        assert stranger.stdout is not None
-        assert b"Serving" in stranger.stdout.readline()
-        ended = here("try", "native", "--limit", "3", *options)
-    finally:
-        stranger.kill()
-        stranger.communicate()
+    del others
+    ended = here("try", "native", "--limit", "3", *options)
     assert ended.code == 2, ended.err
     assert said in ended.err
     assert len(ended.err.strip().splitlines()) <= 2, ended.err
     assert ended.out == ""
-
-
-def test_what_lies_elsewhere_is_not_asked_for(
-    origin: Callable[..., RunningOrigin], here: Command, tmp_path: Path
-) -> None:
-    web = tmp_path / "web.toml"
-    web.write_text(f"name = 'away'\nseed = 1\n[[host]]\nname = '{THERE_ADDRESS}'\nredirect_to = 'http://a.test/'\n")
-    origin("--web", str(web), "--listen", "0.0.0.0")
-    ended = here("try", "native", "--against", AGAINST, "--web", str(web), "--limit", "3")
-    assert ended.code == 2
-    assert "is elsewhere, or redirects there (1 of the list)" in ended.err
-    assert "Traceback" not in ended.err

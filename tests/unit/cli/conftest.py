@@ -1,13 +1,35 @@
 """The command line in this process, with a stand-in for the engine and folders of its own."""
 
+import functools
 import sys
 from pathlib import Path
 
 import pytest
+import typer.main
 
 from conftest import MakeSubject
 from doubles.command_line import Command, Ended
 from httpdyno.cli import main
+from httpdyno.model import Subject
+from httpdyno.subjects.definition import read_subject
+from httpdyno.subjects.folders import builtin_folder
+
+the_command = functools.cache(typer.main.get_command)
+"""Typer makes its parser of all verbs anew for each call, and uses it once."""
+
+of_this_checkout = functools.cache(read_subject)
+"""The subjects that httpdyno brings: each verb reads all of them, and no test changes them."""
+
+
+def read_once(folder: Path) -> Subject:
+    return of_this_checkout(folder) if folder.is_relative_to(builtin_folder()) else read_subject(folder)
+
+
+@pytest.fixture(autouse=True)
+def read_and_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what each call of a verb in this process would find out again: a third of all that these tests compute."""
+    monkeypatch.setattr("typer.main.get_command", the_command)
+    monkeypatch.setattr("httpdyno.subjects.catalogue.read_subject", read_once)
 
 
 @pytest.fixture
@@ -27,6 +49,8 @@ def httpdyno(
     """Run `httpdyno` with arguments; its runs and its cache lie in the test's folder."""
     del undrawn
     monkeypatch.setenv("HTTPDYNO_ENGINE", str(stand_in_engine))
+    # Trials take as long as their answers say: how long programs take here says nothing.
+    monkeypatch.setenv("FAKE_ENGINE_TIMES", "1")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "200")
     # What else this machine does must not slow the tests down.

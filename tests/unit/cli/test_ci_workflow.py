@@ -2,21 +2,23 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from doubles.command_line import START_TO_MEASURE
 from doubles.runs import NOON, make_run
 from doubles.trials import trials_of
 from guide_pages import blocks, text_of
 from httpdyno.store import open_run
 
-START = "import sys; from httpdyno.cli import main; sys.exit(main())"
+PATIENCE_S = 300
+"""Against hangs only."""
 ADAPTER = """
 import sys
 sys.path.insert(0, "library")
@@ -61,14 +63,14 @@ def runner(tmp_path: Path, stand_in_engine: Path) -> Path:
         (tmp_path / side / "client.py").write_text(text, encoding="utf-8")
     (adapter / "main.py").write_text(ADAPTER, encoding="utf-8")
     (adapter / "subject.toml").write_text(
-        'kind = "client"\nlanguage = "Python"\nmethod = "library"\n[run]\nargv = ["python3", "main.py"]\n',
+        'kind = "client"\nlanguage = "Python"\nmethod = "library"\n[run]\nargv = ["python3", "-S", "main.py"]\n',
         encoding="utf-8",
     )
     program = tmp_path / "httpdyno" / ".venv" / "bin" / "httpdyno"
     program.parent.mkdir(parents=True)
     (tmp_path / "httpdyno" / "Makefile").write_text("setup:\n\ttouch done\n", encoding="utf-8")
     (tmp_path / "bin").mkdir()
-    for path, text in ((program, f"exec {sys.executable} -c '{START}' \"$@\""), (tmp_path / "bin" / "sudo", "exit 0")):
+    for path, text in ((program, f'exec {shlex.join(START_TO_MEASURE)} "$@"'), (tmp_path / "bin" / "sudo", "exit 0")):
         path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
         path.chmod(0o755)
     return tmp_path
@@ -90,6 +92,7 @@ def run_step(step: dict[str, Any], runner: Path, folder: str = "") -> subprocess
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
+        timeout=PATIENCE_S,
         check=False,
     )
 

@@ -1,9 +1,11 @@
 """What the shell offers while a command is typed."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,13 @@ import pytest
 from conftest import MakeSubject
 from doubles.runs import make_run
 from doubles.trials import trial
+from httpdyno.cli import main
 from httpdyno.cli.completion import WEBS
 from httpdyno.lab.location import usable_engine
 
 ROOT = Path(__file__).parents[3]
-START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())"]
+PATIENCE_S = 300
+"""Against hangs only."""
 CLIENTS = {path.parent.name for path in (ROOT / "subjects" / "clients").glob("*/subject.toml")}
 SERVERS = {path.parent.name for path in (ROOT / "subjects" / "servers").glob("*/subject.toml")}
 SUBJECTS = {path.parent.name for path in (ROOT / "subjects").glob("*/*/subject.toml")}
@@ -40,18 +44,26 @@ SHELLS = {
 """The lines of docs/guide/install.md, and a TAB."""
 
 
-def offered(line: str) -> list[str]:
-    """Ask as bash does when TAB is pressed at the end of the line."""
-    words = line.split(" ")
-    done = subprocess.run(
-        START,
-        env=os.environ | {"_HTTPDYNO_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stderr == ""
-    return done.stdout.split()
+Offered = Callable[[str], list[str]]
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Offered:
+    """Ask as bash does when TAB is pressed at the end of a line."""
+
+    def ask(line: str) -> list[str]:
+        words = line.split(" ")
+        monkeypatch.setenv("_HTTPDYNO_COMPLETE", "complete_bash")
+        monkeypatch.setenv("COMP_WORDS", line)
+        monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+        monkeypatch.setattr("sys.argv", ["httpdyno"])
+        with contextlib.suppress(SystemExit):
+            main()
+        out, err = capfd.readouterr()
+        assert err == ""
+        return out.split()
+
+    return ask
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -67,13 +79,14 @@ def test_each_shell_completes_after_the_line_that_the_guide_names(shell: str, tm
         cwd=tmp_path,
         capture_output=True,
         text=True,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert "go-net-http" in completed.stdout, completed.stderr
 
 
 @pytest.mark.parametrize("verb", ["bench", "try"])
-def test_clients_are_offered(verb: str) -> None:
+def test_clients_are_offered(offered: Offered, verb: str) -> None:
     assert set(offered(f"httpdyno {verb} ")) == CLIENTS
 
 
@@ -81,24 +94,24 @@ def test_clients_are_offered(verb: str) -> None:
     ("verb", "option"),
     [("room", "--subject-cpus"), ("origin", "--listen"), ("fetch", "--max-redirects"), ("link", "--presets")],
 )
-def test_options_of_the_engine_are_offered(verb: str, option: str) -> None:
+def test_options_of_the_engine_are_offered(offered: Offered, verb: str, option: str) -> None:
     if usable_engine(os.environ) is None:
         pytest.skip("the engine is not built")
     assert option in offered(f"httpdyno {verb} --")
     assert offered(f"httpdyno {verb} {option[:-2]}") == [option]
 
 
-def test_who_claims_something_is_offered_to_be_probed() -> None:
+def test_who_claims_something_is_offered_to_be_probed(offered: Offered) -> None:
     assert set(offered("httpdyno subjects probe ")) == CLIENTS | SERVERS
 
 
 @pytest.mark.parametrize("verb", ["subjects build", "subjects install"])
-def test_subjects_are_offered(verb: str) -> None:
+def test_subjects_are_offered(offered: Offered, verb: str) -> None:
     assert set(offered(f"httpdyno {verb} ")) == SUBJECTS
 
 
 def test_subjects_of_further_folders_are_offered_and_named_ones_are_not(
-    make_subject: MakeSubject, subject_folders: Path
+    offered: Offered, make_subject: MakeSubject, subject_folders: Path
 ) -> None:
     make_subject("good")
     make_subject("goodish")
@@ -126,12 +139,12 @@ def test_subjects_of_further_folders_are_offered_and_named_ones_are_not(
         ("httpdyno bench no-such", []),
     ],
 )
-def test_values_of_options_are_offered(line: str, offers: list[str]) -> None:
+def test_values_of_options_are_offered(offered: Offered, line: str, offers: list[str]) -> None:
     assert offered(line) == offers
 
 
 @pytest.mark.parametrize("line", ["httpdyno query --runs {} --run ", "httpdyno query --out {} --run "])
-def test_runs_are_offered(tmp_path: Path, line: str) -> None:
+def test_runs_are_offered(offered: Offered, tmp_path: Path, line: str) -> None:
     asked = line.format(tmp_path)
     assert offered(asked) == []
     for name in ("before", "after"):
@@ -142,7 +155,7 @@ def test_runs_are_offered(tmp_path: Path, line: str) -> None:
     assert offered(f"{asked}la") == ["latest"]
 
 
-def test_the_subjects_of_the_run_are_offered_as_a_baseline(tmp_path: Path) -> None:
+def test_the_subjects_of_the_run_are_offered_as_a_baseline(offered: Offered, tmp_path: Path) -> None:
     make_run(tmp_path, [trial("go", 0), trial("rust", 0)], name="one")
     assert offered(f"httpdyno compare one --runs {tmp_path} --baseline ") == ["go", "rust"]
     assert offered(f"httpdyno compare {tmp_path}/one --baseline r") == ["rust"]

@@ -13,11 +13,14 @@ from conftest import MakeSubject
 from doubles.command_line import Command, Ended
 from httpdyno.store import holder_of, open_run
 
-SLEEPS_ONCE = """
-import os, sys, time
+PATIENCE_S = 300
+"""Against hangs only."""
+
+WAITS_ONCE = """
+import os, sys
 if not os.path.exists({flag!r}):
     open({flag!r}, "w").close()
-    time.sleep(1000)
+    open({gate!r}).read()
 for line in sys.stdin:
     print(f"{{line.strip()}},200,2026-11-21T10:00:00.000000+00:00,1.5,13", flush=True)
 """
@@ -33,6 +36,17 @@ def nothing_left_running(tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Path]:
+    """A pipe that subjects wait at for as long as the test lasts: then they end, also where nobody else ends them."""
+    pipe = tmp_path / "gate"
+    os.mkfifo(pipe)
+    # Who has both ends open can be waited at, and waits for nobody.
+    held = os.open(pipe, os.O_RDWR)
+    yield pipe
+    os.close(held)
+
+
+@pytest.fixture
 def given(make_subject: MakeSubject, subject_folders: Path) -> list[str]:
     """A good client and how to name its folder."""
     make_subject("good")
@@ -40,7 +54,7 @@ def given(make_subject: MakeSubject, subject_folders: Path) -> list[str]:
 
 
 def wait_for(condition: Callable[[], bool], evidence: Callable[[], str]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline, evidence()
         time.sleep(0.02)
@@ -61,7 +75,10 @@ def printed_at_the_end(ended: Ended, folder: Path) -> str:
 
 
 def test_the_folder_is_printed_and_the_results_come_there(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
-    ended = httpdyno("bench", *given, "--limit", "3", "--detach", "--format", "plain")
+    # The list is read before: the process in the background has no such standard input.
+    ended = httpdyno(
+        "bench", *given, "--urls", "-", "--detach", "--format", "plain", stdin=b"a.example\nb.example\nc.example\n"
+    )
     assert ended.code == 0
     name = ended.out.strip()
     folder = tmp_path / name
@@ -71,6 +88,7 @@ def test_the_folder_is_printed_and_the_results_come_there(httpdyno: Command, giv
     assert "rightPerSec" in printed
     run = open_run(folder)
     assert (run.manifest.state, len(run.trials)) == ("complete", 1)
+    assert set(run.samples().collect()["url"]) == {f"https://{name}.example" for name in "abc"}
     assert run.manifest.command[-1] == "plain"
     assert run.manifest.resumed_at == ()
     left = {path.name for path in folder.iterdir()}
@@ -79,9 +97,9 @@ def test_the_folder_is_printed_and_the_results_come_there(httpdyno: Command, giv
 
 
 def test_from_the_first_moment_the_run_is_running_in_a_session_of_its_own(
-    httpdyno: Command, given: list[str], tmp_path: Path, make_subject: MakeSubject
+    httpdyno: Command, given: list[str], tmp_path: Path, make_subject: MakeSubject, gate: Path
 ) -> None:
-    make_subject("slow", program="import time; time.sleep(1000)")
+    make_subject("slow", program=f"open({str(gate)!r}).read()")
     ended = httpdyno("bench", "slow", *given[1:], "--limit", "1", "--detach")
     folder = tmp_path / ended.out.strip()
     holder = holder_of(folder)
@@ -100,18 +118,11 @@ def test_from_the_first_moment_the_run_is_running_in_a_session_of_its_own(
     printed_at_the_end(ended, folder)
 
 
-def test_a_list_from_standard_input_is_read_before(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
-    ended = httpdyno("bench", *given, "--urls", "-", "--detach", stdin=b"a.example\nb.example\n")
-    folder = tmp_path / ended.out.strip()
-    printed = printed_at_the_end(ended, folder)
-    assert set(open_run(folder).samples().collect()["url"]) == {"https://a.example", "https://b.example"}, printed
-
-
 def test_it_is_stopped_by_a_signal_and_goes_on_in_the_background(
-    httpdyno: Command, given: list[str], tmp_path: Path, make_subject: MakeSubject
+    httpdyno: Command, given: list[str], tmp_path: Path, make_subject: MakeSubject, gate: Path
 ) -> None:
-    flag = tmp_path / "asleep"
-    make_subject("once", program=SLEEPS_ONCE.format(flag=str(flag)))
+    flag = tmp_path / "waits"
+    make_subject("once", program=WAITS_ONCE.format(flag=str(flag), gate=str(gate)))
     ended = httpdyno("bench", "good", "once", *given[1:], "--limit", "2", "--detach")
     folder = tmp_path / ended.out.strip()
     wait_for(flag.exists, (folder / "output.txt").read_text)

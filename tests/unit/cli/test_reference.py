@@ -1,6 +1,7 @@
 """The reference page of the command line has every way in which an option can be typed."""
 
 import re
+from functools import cache, partial
 
 import pytest
 
@@ -8,11 +9,12 @@ from doubles.command_line import all_commands
 from httpdyno.cli.reference import command_line_page
 
 HELP = {"-h", "--help"}
+page = cache(partial(command_line_page, {}))
 
 
 def rows_of(verb: str) -> list[str]:
     """Give what stands in the first cell of each row of a verb's table."""
-    section = command_line_page({}).partition(f"\n## httpdyno {verb}\n")[2].partition("\n## ")[0]
+    section = page().partition(f"\n## httpdyno {verb}\n")[2].partition("\n## ")[0]
     return re.findall(r"^\| `((?:[^`\\]|\\.)*)` \|", section, re.MULTILINE)
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,24 +27,61 @@ def given(make_subject: MakeSubject, subject_folders: Path) -> list[str]:
 Stopped = Callable[..., Path]
 
 
+@pytest.fixture(scope="module")
+def stopped_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `stopped` has once made, as it was then: by the options, the run and the folder of its subjects."""
+    return tmp_path_factory.mktemp("stopped")
+
+
 @pytest.fixture
-def stopped(httpdyno: Command, given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stopped:
-    """Begin a bench of two clients whose engine fails after so many trials; gives the folder of the run."""
+def stopped(
+    httpdyno: Command,
+    given: list[str],
+    tmp_path: Path,
+    subject_folders: Path,
+    stopped_before: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Stopped:
+    """Begin a bench of two clients whose engine fails after so many trials; gives the folder of the run.
+
+    The same run is measured for the first test that asks for it; the others get a copy.
+    """
 
     def begin(*options: str, after: int = 3, stdin: bytes | None = None) -> Path:
-        rooms = tmp_path / "rooms"
-        rooms.mkdir(exist_ok=True)
-        for number in range(after):
-            (rooms / str(number)).touch()
-        monkeypatch.setenv("FAKE_ENGINE_ROOMS", str(rooms))
-        ended = httpdyno("bench", *given, "--repeat", "3", *options, stdin=stdin)
-        monkeypatch.delenv("FAKE_ENGINE_ROOMS")
-        assert ended.code == 3, ended.err
-        assert ended.err.splitlines()[-1] == "httpdyno: the engine failed: no user namespaces here; run as root"
+        same = stopped_before / " ".join([str(after), *options])
+        if not same.exists():
+            stop(httpdyno, tmp_path, monkeypatch, ["bench", *given, "--repeat", "3", *options], after, stdin)
+            shutil.copytree(tmp_path / "runs", same / "runs")
+            (same / "subjects").write_text(str(subject_folders))
+            (folder,) = (tmp_path / "runs").iterdir()
+            return folder
+        shutil.copytree(same / "runs", tmp_path / "runs")
         (folder,) = (tmp_path / "runs").iterdir()
+        manifest = folder / "manifest.json"
+        manifest.write_text(manifest.read_text().replace((same / "subjects").read_text(), str(subject_folders)))
         return folder
 
     return begin
+
+
+def stop(
+    httpdyno: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+    after: int,
+    stdin: bytes | None,
+) -> None:
+    """Run a command whose engine fails after so many trials."""
+    rooms = tmp_path / "rooms"
+    rooms.mkdir()
+    for number in range(after):
+        (rooms / str(number)).touch()
+    monkeypatch.setenv("FAKE_ENGINE_ROOMS", str(rooms))
+    ended = httpdyno(*command, stdin=stdin)
+    monkeypatch.delenv("FAKE_ENGINE_ROOMS")
+    assert ended.code == 3, ended.err
+    assert ended.err.splitlines()[-1] == "httpdyno: the engine failed: no user namespaces here; run as root"
 
 
 def rewrite(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:

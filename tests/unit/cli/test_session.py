@@ -1,5 +1,6 @@
 """Where `bench` and `try` take their URLs from, and how a signal ends the reading."""
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -37,10 +38,31 @@ def piped(monkeypatch: pytest.MonkeyPatch, stand_in_engine: Path) -> Iterator[in
 def signals_as_in_a_terminal() -> Iterator[None]:
     """Undo what `nohup` and `&` do: a signal that is ignored from outside stays ignored."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    # One that comes when nobody waits for it any more ends a test that has failed, and not all of them.
+    before = {number: signal.signal(number, lambda *_: None) for number in numbers}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def signal_when_read(pipe: int, number: signal.Signals) -> Iterator[None]:
+    """Send a signal to this process as soon as what is in a pipe was read; not after the end of the context."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while unread(pipe) and not over.is_set():
+            time.sleep(0.01)
+        if not over.is_set():
+            os.kill(os.getpid(), number)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def urls_of(**given: object) -> str:
@@ -54,18 +76,12 @@ def urls_of(**given: object) -> str:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_reading_of_a_pipe_at_once(piped: int, number: signal.Signals) -> None:
     os.write(piped, b"a.example\n")
-
-    def signal_when_the_first_line_is_read() -> None:
-        while unread(piped):
-            time.sleep(0.01)
-        os.kill(os.getpid(), number)
-
-    thread = threading.Thread(target=signal_when_the_first_line_is_read, daemon=True)
-    thread.start()
     # Nobody ever closes the pipe: without the signal the reading would not come to an end.
-    with pytest.raises(Interrupted, match="interrupted while the list of URLs was being read"):
+    with (
+        signal_when_read(piped, number),
+        pytest.raises(Interrupted, match="interrupted while the list of URLs was being read"),
+    ):
         urls_of(urls="-", limit=None)
-    thread.join()
 
 
 def unread(pipe: int) -> int:

@@ -89,5 +89,5 @@ def test_an_interruption_during_the_imports_is_no_traceback(verb: str) -> None:
         "builtins.__import__ = interrupted\n"
         "sys.exit(main())\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

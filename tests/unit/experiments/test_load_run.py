@@ -1,6 +1,7 @@
 """A load that was started before it is measured: a wish to stop that came in between ends its first trial in order."""
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,7 @@ def test_a_wish_to_stop_that_came_before_ends_the_first_trial_and_begins_no_othe
     with start_load(engine, options.arguments()) as started:
         while not marks.exists():
             assert started.process.poll() is None
+            time.sleep(0.01)
         interruption.request()
         ended = measure_load(
             started,

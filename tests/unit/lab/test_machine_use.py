@@ -38,7 +38,7 @@ def test_this_machine_can_be_read() -> None:
     cpus = os.sched_getaffinity(0)
     taken = take_snapshot(cpus)
     assert set(taken.ticks) == cpus
-    assert all(0 < busy < total for busy, total in taken.ticks.values())
+    assert all(0 <= busy <= total > 0 for busy, total in taken.ticks.values())
 
 
 def test_two_snapshots_make_shares() -> None:

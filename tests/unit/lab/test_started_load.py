@@ -33,17 +33,17 @@ def test_a_list_without_a_name_can_be_read(tmp_path: Path, option: str) -> None:
         urls.file.write(b"http://a/")
         urls.file.flush()
         with start_load(engine(tmp_path, body), [f"{option}={urls.path}"]) as started:
-            assert started.process.wait(60) == 0
+            assert started.process.wait(300) == 0
             assert started.said.read_text() == "http://a/\n"
 
 
 def test_a_list_that_only_looks_like_one_without_a_name_is_left_to_the_engine(tmp_path: Path) -> None:
     with start_load(engine(tmp_path, "print(sys.argv[4:])\n"), ["--urls=/proc/self/fd/x"]) as started:
-        assert started.process.wait(60) == 0
+        assert started.process.wait(300) == 0
         assert started.said.read_text() == "['--urls=/proc/self/fd/x']\n"
 
 
 def test_the_pipe_of_progress_ends_with_the_engine(tmp_path: Path) -> None:
     with start_load(engine(tmp_path, "os.write(int(sys.argv[3].partition('=')[2]), b'news')\n"), []) as started:
-        assert started.process.wait(60) == 0
+        assert started.process.wait(300) == 0
         assert [os.read(started.progress, 9), os.read(started.progress, 9)] == [b"news", b""]

@@ -2,13 +2,13 @@
 
 import os
 import signal
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from doubles.given_clock import GivenClock
+from doubles.meanwhile import as_soon_as
 from httpdyno.errors import EngineFailed, Interrupted, InvalidValue
 from httpdyno.lab import engine_watch
 from httpdyno.lab.engine import Engine, engine_refusal
@@ -103,46 +103,69 @@ def test_an_engine_that_is_no_program_is_one_line(urls: ScratchFile, tmp_path: P
         run(tmp_path / "absent", urls)
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> GivenClock:
+    """The clock by which the engine is waited for; it stands still unless a test moves it."""
+    given = GivenClock()
+    monkeypatch.setattr(engine_watch, "time", given)
+    for name, seconds in {"_PREPARING_S": 60, "_PREPARING_S_PER_MIB": 60, "_GRACE_S": 30, "_STOP_S": 10}.items():
+        monkeypatch.setattr(engine_watch, name, seconds)
+    return given
+
+
+class ClockMover(Witness):
+    """Lets time pass when the engine tells of a phase: at once, or with each look at the clock from then on."""
+
+    def __init__(self, clock: GivenClock, *, at_once: dict[str, float] | None = None, from_then_on: str = "") -> None:
+        super().__init__()
+        self._clock = clock
+        self._at_once = at_once or {}
+        self._from_then_on = from_then_on
+
+    def progress(self, progress: Progress) -> None:
+        super().progress(progress)
+        self._clock.now_s += self._at_once.get(progress.phase, 0.0)
+        if progress.phase == self._from_then_on:
+            self._clock.step_s = 10.0
+
+
 @pytest.mark.parametrize("wrong", ["hang", "deaf"])
 def test_an_engine_that_does_not_end_is_killed(
-    stand_in_engine: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch, wrong: str
+    stand_in_engine: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch, clock: GivenClock, wrong: str
 ) -> None:
     monkeypatch.setenv("FAKE_ENGINE", wrong)
-    monkeypatch.setattr(engine_watch, "_GRACE_S", -0.5)
-    monkeypatch.setattr(engine_watch, "_STOP_S", 0.2)
-    with pytest.raises(EngineFailed, match=r"did not end within 0\.7 s of the subject's start and was killed; try"):
-        run(stand_in_engine, urls)
+    # A deadline of 1 s, 30 s to clear the room, 10 s to stop.
+    with pytest.raises(EngineFailed, match=r"did not end within 41 s of the subject's start and was killed; try"):
+        run(stand_in_engine, urls, witness=ClockMover(clock, from_then_on="running"))
 
 
 def test_an_engine_that_does_not_start_the_subject_is_killed(
-    stand_in_engine: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch
+    stand_in_engine: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch, clock: GivenClock
 ) -> None:
     monkeypatch.setenv("FAKE_ENGINE", "prepare")
-    monkeypatch.setattr(engine_watch, "_PREPARING_S", 0.6)
-    with pytest.raises(EngineFailed, match="did not start the subject within 1 s and was killed; try again"):
-        run(stand_in_engine, urls)
+    with pytest.raises(EngineFailed, match="did not start the subject within 60 s and was killed; try again"):
+        run(stand_in_engine, urls, witness=ClockMover(clock, from_then_on="preparing"))
 
 
 def test_the_time_of_a_trial_counts_from_the_start_of_the_subject(
-    stand_in_engine: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch
+    stand_in_engine: Path, urls: ScratchFile, clock: GivenClock
 ) -> None:
-    monkeypatch.setenv("FAKE_ENGINE", "slow")
-    monkeypatch.setattr(engine_watch, "_GRACE_S", -CONDITION.deadline_s)
-    monkeypatch.setattr(engine_watch, "_STOP_S", 3.9)
-    with run(stand_in_engine, urls) as evidence:
+    # Both together are more than either may take.
+    with run(stand_in_engine, urls, witness=ClockMover(clock, at_once={"preparing": 50, "running": 39})) as evidence:
         assert evidence.report["outcome"] == "exited"
 
 
 def test_a_long_list_may_take_longer_to_prepare(
-    stand_in_engine: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch
+    stand_in_engine: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch, clock: GivenClock
 ) -> None:
-    monkeypatch.setenv("FAKE_ENGINE", "slow")
-    monkeypatch.setattr(engine_watch, "_PREPARING_S", 0.0)
-    with pytest.raises(EngineFailed, match="did not start the subject"):
-        run(stand_in_engine, urls)
+    with monkeypatch.context() as patched:
+        patched.setenv("FAKE_ENGINE", "prepare")
+        with pytest.raises(EngineFailed, match="did not start the subject within 60 s"):
+            run(stand_in_engine, urls, witness=ClockMover(clock, at_once={"preparing": 100}))
     urls.file.write(b"https://a.example/\n" * 60_000)
     urls.file.flush()
-    with run(stand_in_engine, urls) as evidence:
+    clock.now_s = 0.0
+    with run(stand_in_engine, urls, witness=ClockMover(clock, at_once={"preparing": 100})) as evidence:
         assert evidence.report["outcome"] == "exited"
 
 
@@ -154,33 +177,47 @@ def test_output_that_nobody_wants_is_not_read(stand_in_engine: Path, urls: Scrat
     assert witness.seen
 
 
-@pytest.mark.parametrize("wrong", ["hang", "deaf"])
+@pytest.mark.parametrize(
+    ("wrong", "seconds_at_each_look"),
+    # The deaf one is killed when its time is over; the other one ends by itself, however long that takes.
+    [("hang", 0.0), ("deaf", 5.0)],
+)
 def test_a_signal_ends_the_trial(
-    stand_in_engine: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch, wrong: str
+    stand_in_engine: Path,
+    urls: ScratchFile,
+    monkeypatch: pytest.MonkeyPatch,
+    clock: GivenClock,
+    wrong: str,
+    seconds_at_each_look: float,
 ) -> None:
     monkeypatch.setenv("FAKE_ENGINE", wrong)
-    monkeypatch.setattr(engine_watch, "_STOP_S", 0.3)
-    with Interruption() as interruption:
-        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM))
-        timer.start()
+    witness = Witness()
+
+    def stop() -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        clock.step_s = seconds_at_each_look
+
+    # While the signal may come it is caught: it would end all tests.
+    with (
+        Interruption() as interruption,
+        as_soon_as(lambda: [news for news in witness.seen if news.phase == "running"], stop),
+    ):
         with pytest.raises(Interrupted):
-            run(stand_in_engine, urls, interruption=interruption)
-        timer.join()
+            run(stand_in_engine, urls, witness=witness, interruption=interruption)
         assert interruption.requested
 
 
+@pytest.mark.usefixtures("clock")
 def test_a_second_signal_does_not_wait(
     stand_in_engine: Path, urls: ScratchFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_ENGINE", "deaf")
-    monkeypatch.setattr(engine_watch, "_STOP_S", 1000.0)
     interruption = Interruption()
     interruption.request()
     interruption.request()
-    began = time.monotonic()
+    # The clock stands still: who waited for the engine would wait for ever.
     with pytest.raises(Interrupted):
         run(stand_in_engine, urls, interruption=interruption)
-    assert time.monotonic() - began < 500
 
 
 def test_signals_are_given_back() -> None:

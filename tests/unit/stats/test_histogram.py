@@ -16,7 +16,7 @@ value = st.one_of(
     st.builds(lambda power, step: min(max(2**power + step, 0), LARGEST), st.integers(0, 63), st.integers(-2, 2)),
     st.integers(0, LARGEST),
 )
-values = st.integers(0, 60).flatmap(lambda count: arrays(np.int64, count, elements=value))
+values = st.integers(0, 24).flatmap(lambda count: arrays(np.int64, count, elements=value))
 
 
 @given(st.lists(values, max_size=5))

@@ -78,7 +78,7 @@ def test_too_few_points_are_said(loads: list[int], values: list[float], points: 
 
 
 @given(st.floats(1, 1e5), st.floats(0, 0.5), st.floats(0, 1e-3), st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_noisy_law_is_nearer_to_the_values_than_the_true_one(
     rate: float, sigma: float, kappa: float, seed: int
 ) -> None:

@@ -1,20 +1,21 @@
 """Runs that are continued: by one process at a time, with what is finished, and not when there is nothing left."""
 
+import contextlib
 import errno
 import fcntl
 import os
-import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
-from threading import Timer
 from typing import NoReturn
 
 import pytest
 
+from doubles.given_clock import GivenClock
 from httpdyno.errors import NotResumable, StorageFailed, UnreadableRun
 from httpdyno.model import Outcome, Trial
 from httpdyno.store import (
@@ -129,6 +130,17 @@ def test_what_is_no_run_is_not_continued(tmp_path: Path, content: str | None) ->
     assert not (tmp_path / "lock").exists()
 
 
+@contextlib.contextmanager
+def started(program: str, folder: Path, stdin: int | None = None) -> "Iterator[subprocess.Popen[str]]":
+    """Start a program that never ends by itself; it is gone after the block, however that ends."""
+    argv = [sys.executable, "-c", program, folder]
+    with subprocess.Popen(argv, stdin=stdin, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 HOLDS = """
 import sys, time
 from pathlib import Path
@@ -140,11 +152,10 @@ time.sleep(1000)
 
 
 def test_the_lock_dies_with_its_process(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", HOLDS, tmp_path], stdout=subprocess.PIPE, text=True) as process:
+    with started(HOLDS, tmp_path) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
         assert holder_of(tmp_path) == Holder(process.pid)
-        process.send_signal(signal.SIGKILL)
     assert holder_of(tmp_path) is None
     lock = RunLock.take(tmp_path)
     assert lock is not None
@@ -164,15 +175,12 @@ time.sleep(1000)
 def test_a_lock_is_handed_on_without_a_moment_in_which_nobody_holds_it(tmp_path: Path) -> None:
     lock = RunLock.take(tmp_path)
     assert lock is not None
-    with subprocess.Popen(
-        [sys.executable, "-c", INHERITS, tmp_path], stdin=lock.descriptor, stdout=subprocess.PIPE, text=True
-    ) as process:
+    with started(INHERITS, tmp_path, stdin=lock.descriptor) as process:
         lock.release()
         assert holder_of(tmp_path) is not None
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
         assert holder_of(tmp_path) == Holder(process.pid)
-        process.kill()
     assert holder_of(tmp_path) is None
 
 
@@ -202,16 +210,22 @@ def test_a_lock_that_somebody_else_holds_is_not_inherited(tmp_path: Path, monkey
     assert holder_of(tmp_path) is None
 
 
-def test_looking_at_the_lock_stops_nobody_from_taking_it(tmp_path: Path) -> None:
+def test_looking_at_the_lock_stops_nobody_from_taking_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "lock").touch()
-    looking = os.open(tmp_path / "lock", os.O_RDONLY)
+    looking = (tmp_path / "lock").open()
     fcntl.flock(looking, fcntl.LOCK_SH)
-    timer = Timer(0.05, os.close, (looking,))
-    timer.start()
-    lock = RunLock.take(tmp_path)
-    timer.join()
+
+    class LookedMeanwhile(GivenClock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            looking.close()
+
+    monkeypatch.setattr("httpdyno.store.lock.time", clock := LookedMeanwhile())
+    with contextlib.closing(looking):
+        lock = RunLock.take(tmp_path)
     assert lock is not None
     lock.release()
+    assert clock.now_s > 0
 
 
 def test_a_folder_that_is_not_there_cannot_be_locked(tmp_path: Path) -> None:

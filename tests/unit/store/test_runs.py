@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 from threading import Thread
 from typing import NoReturn
 
@@ -200,7 +201,8 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_finished(tmp_path: Path) -> 
     # A limit on the size of files fails as a full disk does: in the middle of a write.
     writer = RunWriter.create(tmp_path, MANIFEST)
     writer.add(trial(0), samples(0))
-    wide = samples(1, 20_000).with_columns(url=pl.Series(os.urandom(8).hex() for _ in range(20_000)))
+    random = Random(1)
+    wide = samples(1, 20_000).with_columns(url=pl.Series(random.randbytes(8).hex() for _ in range(20_000)))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:

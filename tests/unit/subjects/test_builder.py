@@ -1,5 +1,6 @@
 """Builds: made once for each state of their files, whole or not at all, and never two at once of one subject."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -140,18 +141,20 @@ def test_a_killed_run_takes_its_builds_along(make_subject: MakeSubject, cache: P
         from httpdyno.subjects.definition import read_subject
         build_subjects([read_subject(Path({str(folder)!r}))], Path({str(cache)!r}))
     """)
-    run = subprocess.Popen([sys.executable, "-c", program])
     pid_file = tmp_path / "pid"
-    wait_for(lambda: pid_file.exists() and pid_file.read_text(encoding="utf-8").strip() != "")
-    run.kill()
-    run.wait()
+    with subprocess.Popen([sys.executable, "-c", program]) as run:
+        try:
+            wait_for(lambda: pid_file.exists() and pid_file.read_text(encoding="utf-8").strip() != "")
+        finally:
+            run.kill()
     group = int(pid_file.read_text(encoding="utf-8"))
     wait_for(lambda: not process_group_alive(group))
 
 
 def test_two_runs_at_once_build_once(built: Subject, cache: Path, tmp_path: Path) -> None:
     (built.folder / "build.sh").write_text(
-        f"sleep 0.5; echo once >> {tmp_path}/count; echo 1 > product\n", encoding="utf-8"
+        f"until [ -e {tmp_path}/waited-for ]; do sleep 0.02; done; echo once >> {tmp_path}/count; echo 1 > product\n",
+        encoding="utf-8",
     )
     program = textwrap.dedent(f"""
         import json
@@ -159,15 +162,24 @@ def test_two_runs_at_once_build_once(built: Subject, cache: Path, tmp_path: Path
         from httpdyno.subjects.builder import build_subjects
         from httpdyno.subjects.definition import read_subject
         states = []
+        def tell(event):
+            states.append(str(event.state))
+            if states[-1] == "waiting":  # only then the other one's build may end
+                Path({str(tmp_path / "waited-for")!r}).touch()
         outcome = build_subjects(
             [read_subject(Path({str(built.folder)!r}))],
             Path({str(cache)!r}),
-            tell=lambda event: states.append(str(event.state)),
+            tell=tell,
         )
         print(json.dumps([states, outcome["counted"].build is not None]))
     """)
-    runs = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) for _ in range(2)]
-    said = sorted(json.loads(run.communicate()[0]) for run in runs)
+    with contextlib.ExitStack() as running:
+        runs = []
+        for _ in range(2):
+            run = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+            runs.append(running.enter_context(run))
+            running.callback(run.kill)
+        said = sorted(json.loads(run.communicate()[0]) for run in runs)
     assert said == [[["building", "built"], True], [["waiting", "ready"], True]]
     assert times_built(tmp_path) == 1
 
@@ -196,7 +208,7 @@ def process_group_alive(group: int) -> bool:
     return True
 
 
-def wait_for(condition: object, seconds: float = 20.0) -> None:
+def wait_for(condition: object, seconds: float = 300.0) -> None:
     assert callable(condition)
     deadline = time.monotonic() + seconds
     while not condition():

@@ -3,7 +3,6 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use hickory_proto::op::{Message, OpCode, ResponseCode};
@@ -15,7 +14,6 @@ pub type Reply = dyn Fn(&Message, bool) -> Vec<Vec<u8>> + Send + Sync;
 
 pub struct NameServer {
     pub address: SocketAddr,
-    pub queries: Arc<AtomicUsize>,
 }
 
 impl NameServer {
@@ -29,12 +27,11 @@ impl NameServer {
             })
             .unwrap();
         let address = udp.local_addr().unwrap();
-        let (queries, reply): (Arc<AtomicUsize>, Arc<Reply>) = (Arc::default(), Arc::new(reply));
-        let (counted, over_tcp) = (queries.clone(), reply.clone());
+        let reply: Arc<Reply> = Arc::new(reply);
+        let over_tcp = reply.clone();
         thread::spawn(move || {
             let mut bytes = [0; 512];
             while let Ok((count, from)) = udp.recv_from(&mut bytes) {
-                counted.fetch_add(1, Ordering::SeqCst);
                 for message in reply(&Message::from_vec(&bytes[..count]).unwrap(), false) {
                     udp.send_to(&message, from).unwrap();
                 }
@@ -56,7 +53,7 @@ impl NameServer {
                 }
             }
         });
-        Self { address, queries }
+        Self { address }
     }
 }
 

@@ -1,14 +1,13 @@
 //! Crawls over TLS: whom the fetcher trusts, which sessions it resumes, what it says of a server without HTTP/2.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use dyno_load::fetch::{Options, Override, Versions};
 use dyno_origin::{Authority, Options as OriginOptions, Origin, Running};
 use dyno_web::{Model, Web};
 use serde_json::json;
 
-use super::crawl::reported;
+use super::crawl::{PATIENCE, reported};
 
 /// Two hosts, four URLs each, in turns.
 const URLS: [&str; 8] = [
@@ -40,7 +39,7 @@ fn one_by_one(origin: &Running) -> Options {
         concurrency: 1,
         keepalive: false,
         overrides: vec![Override::connect_to(&format!(":443:127.0.0.1:{port}")).unwrap()],
-        timeout: Duration::from_secs(20),
+        timeout: PATIENCE,
         ..Options::default()
     }
 }

@@ -190,7 +190,7 @@ fn every_request_is_a_line_of_the_samples() {
 fn the_log_of_histograms_adds_up() {
     let server = Server::answering(HELLO, || ());
     let file = scratch("log.hlog");
-    let mut stage = get(&[server.url()]).rate(200).millis(2_300);
+    let mut stage = get(&[server.url()]).rate(200).millis(1_200);
     stage.plan.hdr_log = Some(file.clone());
     let report = stage.run();
     let text = fs::read(&file).unwrap();
@@ -215,7 +215,8 @@ fn the_log_of_histograms_adds_up() {
     assert!(requests > 0);
     assert_eq!((plain, tagged), (requests, requests));
     let series = report["series"].as_array().unwrap();
-    assert_eq!(series.len(), 3, "{report}");
+    // A thread that is held up tells of two seconds at once.
+    assert!((1..=2).contains(&series.len()), "{report}");
     let sum: u64 = series
         .iter()
         .map(|row| row["requests"].as_u64().unwrap())

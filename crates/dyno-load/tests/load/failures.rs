@@ -2,17 +2,19 @@
 
 use std::io::Write;
 use std::net::TcpStream;
-use std::time::Instant;
+use std::sync::mpsc;
+use std::thread;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::server::{Server, read_request, reset, wait_for_the_end};
-use crate::stage::{accounted, get, number, shape, shaped};
+use crate::stage::{accounted, elapsed_ns, get, number, shape, shaped};
 
 const REQUESTS: u64 = 6;
 
-/// Far more than the timeouts and rests of a run come to, far less than a hang.
-const PATIENCE_S: u64 = 60;
+/// A short timeout may be over before a busy machine has got as far as the fault, and then it has another name. A wrong
+/// name stays wrong at every timeout.
+const TIMEOUTS_MS: [u64; 3] = [300, 5_000, 60_000];
 
 /// Answers the first request with these bytes; then the connection stays, or ends.
 fn says(answer: &'static [u8], closes: bool) -> impl Fn(TcpStream) + Send + Sync {
@@ -35,20 +37,21 @@ fn floods(start: &'static [u8], again: &'static [u8]) -> impl Fn(TcpStream) + Se
 }
 
 fn check(name: &str, url: String, http2: bool) {
-    let began = Instant::now();
     let shape = dyno_load::load::Shape { http2, ..shape() };
-    let report = shaped(&[url], &shape)
-        .requests(REQUESTS)
-        .timeout_ms(300)
-        .run();
-    assert_eq!(
-        report["errors"],
-        json!({ name: REQUESTS }),
-        "{name}: {report}"
-    );
+    let due = json!({ name: REQUESTS });
+    let mut report = Value::Null;
+    for timeout_ms in TIMEOUTS_MS {
+        report = shaped(std::slice::from_ref(&url), &shape)
+            .requests(REQUESTS)
+            .timeout_ms(timeout_ms)
+            .run();
+        if report["errors"] == due {
+            break;
+        }
+    }
+    assert_eq!(report["errors"], due, "{name}: {report}");
     assert_eq!(number(&report, "/errors_total"), REQUESTS, "{name}");
     assert_eq!(accounted(&report), REQUESTS, "{name}");
-    assert!(began.elapsed().as_secs() < PATIENCE_S, "{name}");
 }
 
 #[test]
@@ -131,10 +134,11 @@ fn each_misbehaviour_has_its_name() {
 
 #[test]
 fn nobody_listens() {
-    // A listener that has gone: its port was free a moment ago.
-    let address = std::net::TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .unwrap();
+    // The port is taken, so that nobody else gets it, and does not listen.
+    let taken = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
+    taken.bind(&any.into()).unwrap();
+    let address = taken.local_addr().unwrap().as_socket().unwrap();
     for http2 in [false, true] {
         check("ConnectionRefused", format!("http://{address}/"), http2);
     }
@@ -168,11 +172,8 @@ fn tls_fails_by_its_names() {
 
 #[test]
 fn no_such_name() {
-    check(
-        "HostNotFound",
-        "http://no-such-name.invalid/".to_owned(),
-        false,
-    );
+    // The system's resolver refuses it itself: no name server, which may be far away or not there, is asked for it.
+    check("HostNotFound", "http://-.test/".to_owned(), false);
 }
 
 #[test]
@@ -180,24 +181,38 @@ fn a_server_that_refuses_everything_is_not_hammered() {
     let server = Server::start(|mut stream| {
         read_request(&mut stream);
     });
-    let report = get(&[server.url()]).millis(1_000).run();
-    // Two lanes that rest 10, 20, 40, ... ms after their second failure: 8 attempts each in a second.
-    assert!(
-        (4..=40).contains(&number(&report, "/errors_total")),
-        "{report}"
-    );
+    let report = get(&[server.url()]).requests(16).run();
+    assert_eq!(number(&report, "/errors_total"), 16, "{report}");
+    // Two lanes that rest 10, 20, 40, ... ms after their second failure: of 8 attempts the last comes after 630 ms. Where one
+    // lane makes more of them, it rests longer.
+    assert!(elapsed_ns(&report) >= 630_000_000, "{report}");
 }
 
 #[test]
 fn a_server_that_never_answers_leaves_requests_open() {
-    let server = Server::start(wait_for_the_end);
-    let report = get(&[server.url()]).connections(3).millis(300).run();
+    let (came, coming) = mpsc::channel();
+    let server = Server::start(move |mut stream| {
+        if read_request(&mut stream) {
+            let _ = came.send(());
+            wait_for_the_end(stream);
+        }
+    });
+    let stage = get(&[server.url()]).connections(3).endless();
+    let stop = stage.stop.clone();
+    let stopper = thread::spawn(move || {
+        assert_eq!(coming.iter().take(3).count(), 3);
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    let report = stage.run();
+    stopper.join().unwrap();
     assert_eq!(number(&report, "/sent"), 3);
     assert_eq!(number(&report, "/requests"), 0);
     assert_eq!(number(&report, "/censored/count"), 3);
     assert_eq!(number(&report, "/censored/ages/count"), 3);
+    // Nothing is older than the run; the histogram has three digits.
+    let most_ns = elapsed_ns(&report);
     assert!(
-        number(&report, "/censored/oldest_ns") <= 301_000_000,
+        number(&report, "/censored/oldest_ns") <= most_ns + most_ns / 500,
         "{report}"
     );
     assert_eq!(number(&report, "/errors_total"), 0);

@@ -89,9 +89,7 @@ fn load(habit: Habit, requests: u64) -> serde_json::Value {
         http2: true,
         ..shape()
     };
-    let mut stage = shaped(&[format!("http://{}/", start(habit))], &two)
-        .requests(requests)
-        .timeout_ms(5_000);
+    let mut stage = shaped(&[format!("http://{}/", start(habit))], &two).requests(requests);
     stage.plan.streams = 5;
     stage.run()
 }
@@ -158,9 +156,14 @@ fn silence_ends_with_the_deadline() {
         http2: true,
         ..shape()
     };
-    let report = shaped(&[format!("http://{}/", start(Habit::Silent))], &two)
-        .requests(6)
-        .timeout_ms(300)
-        .run();
-    assert_eq!(report["errors"], json!({"HeadTimeout": 6}), "{report}");
+    let url = [format!("http://{}/", start(Habit::Silent))];
+    let mut report = json!(null);
+    // A busy machine may not have sent the requests before the short ones are over.
+    for timeout_ms in [300, 5_000, 60_000] {
+        report = shaped(&url, &two).requests(6).timeout_ms(timeout_ms).run();
+        if report["errors"] == json!({"HeadTimeout": 6}) {
+            return;
+        }
+    }
+    panic!("{report}");
 }

@@ -26,8 +26,7 @@ fn demand(address: SocketAddr) -> Value {
         &[format!("https://www.site.test:{}/plain", address.port())],
         &two,
     )
-    .requests(REQUESTS)
-    .timeout_ms(5_000);
+    .requests(REQUESTS);
     let place = format!("www.site.test:{}:127.0.0.1", address.port());
     stage.plan.reroute.resolve(&place).unwrap();
     stage.plan.insecure = true;

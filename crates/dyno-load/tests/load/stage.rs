@@ -11,6 +11,9 @@ use dyno_load::load::{
 use dyno_load::transport::Reroute;
 use serde_json::Value;
 
+/// Against hangs only: no right run comes near it.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 /// A run to be changed.
 pub struct Stage {
     pub plan: Plan,
@@ -51,8 +54,8 @@ pub fn shaped(urls: &[String], shape: &Shape) -> Stage {
                 requests: None,
                 duration_ns: None,
             },
-            timeout: Duration::from_secs(30),
-            timeout_ns: 30_000_000_000,
+            timeout: PATIENCE,
+            timeout_ns: 300_000_000_000,
             checks: Vec::new(),
             cpus: Vec::new(),
             reroute: Reroute::default(),
@@ -74,6 +77,11 @@ impl Stage {
     pub fn millis(mut self, millis: u64) -> Self {
         self.plan.termination.duration_ns = Some(millis * 1_000_000);
         self
+    }
+
+    /// So long that only what else ends a run can end it.
+    pub fn endless(self) -> Self {
+        self.millis(3_600_000)
     }
 
     pub fn connections(mut self, connections: usize) -> Self {
@@ -104,6 +112,20 @@ pub fn number(report: &Value, pointer: &str) -> u64 {
     value
         .and_then(Value::as_u64)
         .unwrap_or_else(|| panic!("{pointer} is {value:?}"))
+}
+
+/// How long a run lasted.
+pub fn elapsed_ns(report: &Value) -> u64 {
+    let elapsed_s = report["elapsed_s"].as_f64().unwrap();
+    u64::try_from(Duration::from_secs_f64(elapsed_s).as_nanos()).unwrap()
+}
+
+/// A CPU that this process may use.
+pub fn cpu() -> usize {
+    let allowed = rustix::thread::sched_getaffinity(None).unwrap();
+    (0..rustix::thread::CpuSet::MAX_CPU)
+        .find(|cpu| allowed.is_set(*cpu))
+        .unwrap()
 }
 
 /// Requests that came to any end, or to none.

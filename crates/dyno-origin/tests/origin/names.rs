@@ -8,7 +8,7 @@ use dyno_web::Resolved;
 use hickory_proto::op::{Edns, Message, MessageType, OpCode, Query, ResponseCode};
 use hickory_proto::rr::{DNSClass, Name, RData, RecordType};
 
-use crate::stage::{Stage, connect};
+use crate::stage::{PATIENCE, Stage, connect};
 
 const HOSTS: &str = "[names]\nservfail_after_ms = 40\n\
     [[host]]\nname = 'both.test'\nipv6 = true\nname_delay_ms = 0\n\
@@ -26,9 +26,7 @@ fn query(name: &str, kind: RecordType) -> Message {
 
 fn ask(stage: &Stage, query: &Message) -> Message {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    socket
-        .set_read_timeout(Some(Duration::from_secs(20)))
-        .unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
     socket.connect(stage.dns()).unwrap();
     socket.send(&query.to_vec().unwrap()).unwrap();
     let mut answer = [0; 2_048];
@@ -161,15 +159,16 @@ fn what_is_not_understood_is_refused() {
     assert_eq!(stage.stop().report.dns_queries, 0);
 }
 
-#[test]
-fn a_connection_carries_many_queries_each_answered_when_due() {
-    let stage = Stage::new(HOSTS);
+/// The names in the order in which they are answered over one connection, the first of which has to wait for so long.
+fn answered(stage: &Stage) -> Vec<String> {
     let mut stream = connect(stage.dns());
+    let mut both = Vec::new();
     for name in ["slow.test.", "both.test."] {
         let bytes = query(name, RecordType::A).to_vec().unwrap();
-        let length = u16::try_from(bytes.len()).unwrap().to_be_bytes();
-        stream.write_all(&[&length[..], &bytes].concat()).unwrap();
+        both.extend(u16::try_from(bytes.len()).unwrap().to_be_bytes());
+        both.extend(bytes);
     }
+    stream.write_all(&both).unwrap();
     let mut names = Vec::new();
     for _ in 0..2 {
         let mut length = [0; 2];
@@ -180,8 +179,24 @@ fn a_connection_carries_many_queries_each_answered_when_due() {
         assert_eq!(answer.answers.len(), 1);
         names.push(answer.queries[0].name().to_ascii());
     }
-    assert_eq!(names, ["both.test.", "slow.test."]);
-    drop(stream);
+    names
+}
+
+#[test]
+fn a_connection_carries_many_queries_each_answered_when_due() {
+    // On a busy machine the other one may come when the slow one is due, too; who answers in turn always does so.
+    let due = ["both.test.", "slow.test."];
+    let (mut names, mut stage) = (Vec::new(), None);
+    for delay_ms in [50, 2_000, 30_000] {
+        let hosts = HOSTS.replace("name_delay_ms = 50", &format!("name_delay_ms = {delay_ms}"));
+        let stage = stage.insert(Stage::new(&hosts));
+        names = answered(stage);
+        if names == due {
+            break;
+        }
+    }
+    assert_eq!(names, due);
+    let stage = stage.unwrap();
     for _ in 0..2 {
         ask(&stage, &query("BOTH.test.", RecordType::A));
     }

@@ -1,6 +1,7 @@
 //! Requests that come again, byte for byte: answered as the first one was, each of them noted.
 
-use std::io::Write;
+use std::io::{BufReader, Write};
+use std::time::Duration;
 
 use dyno_http::Method;
 
@@ -33,17 +34,17 @@ fn dateless(mut reply: Reply) -> Reply {
 #[test]
 fn the_same_request_has_the_same_answer_each_time() {
     let stage = Stage::new("");
-    let mut stream = stage.connect();
+    let mut stream = BufReader::new(stage.connect());
     let fields = "Accept-Encoding: gzip\r\nUser-Agent: again\r\n";
     for method in [Method::Get, Method::Head] {
         for round in 0..2 {
             for target in TARGETS {
                 let bytes = request(method.as_str(), "a.test", target, fields);
-                let mut alone = stage.connect();
-                alone.write_all(&bytes).unwrap();
+                let mut alone = BufReader::new(stage.connect());
+                alone.get_mut().write_all(&bytes).unwrap();
                 let first = dateless(reply(&mut alone, method));
                 for time in 0..5 {
-                    stream.write_all(&bytes).unwrap();
+                    stream.get_mut().write_all(&bytes).unwrap();
                     let again = dateless(reply(&mut stream, method));
                     assert!(again == first, "{method:?} {target}: {round}, {time}");
                 }
@@ -123,7 +124,7 @@ fn the_date_goes_on() {
     let stage = Stage::new("");
     let mut stream = stage.connect();
     let mut dates = Vec::new();
-    while dates.len() < 3 {
+    while dates.len() < 2 {
         stream
             .write_all(&request("GET", "a.test", "/plain", ""))
             .unwrap();
@@ -139,26 +140,31 @@ fn the_date_goes_on() {
 fn a_slow_reader_gets_whole_answers_of_more_than_one_second() {
     let stage = Stage::new("");
     let bytes = request("GET", "a.test", "/bytes/60000", "");
-    let mut stream = stage.connect();
-    let once = [0, 1, 2].map(|_| {
-        stream.write_all(&bytes).unwrap();
-        dateless(reply(&mut stream, Method::Get))
-    });
+    let mut stream = BufReader::new(stage.connect());
+    stream.get_mut().write_all(&bytes).unwrap();
+    let once = dateless(reply(&mut stream, Method::Get));
     // More than both sides' buffers hold, so that the origin waits in the midst of an answer while its date changes.
     let count = 400;
-    let mut slow = std::io::BufReader::new(stage.connect());
+    let mut slow = BufReader::new(stage.connect());
     for _ in 0..10 {
         slow.get_mut().write_all(&bytes).unwrap();
-        assert!(dateless(reply(&mut slow, Method::Get)) == once[0]);
+        assert!(dateless(reply(&mut slow, Method::Get)) == once);
     }
     slow.get_mut().write_all(&bytes.repeat(count)).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(1_100));
-    assert!(stage.running().snapshot().answers < 10 + count as u64);
+    let date = || {
+        let answer = stage.get("a.test", "/plain", "");
+        answer.field("date").unwrap().to_owned()
+    };
+    let before = date();
+    let mut others = 1;
+    while date() == before {
+        others += 1;
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    others += 1;
+    assert!(stage.running().snapshot().answers < 11 + count as u64 + others);
     for place in 0..count {
-        assert!(
-            dateless(reply(&mut slow, Method::Get)) == once[0],
-            "{place}"
-        );
+        assert!(dateless(reply(&mut slow, Method::Get)) == once, "{place}");
     }
 }
 

@@ -14,6 +14,8 @@ use dyno_room::{
     RoomOptions, ServerOptions, SubjectOptions, Surroundings,
 };
 
+use crate::stage::PATIENCE;
+
 /// What the tests can ask of it, before the two dashes.
 #[derive(Debug, Default)]
 struct Arguments {
@@ -32,7 +34,8 @@ struct Arguments {
     link: Option<Link>,
     link_seed: u64,
     link_check: bool,
-    pause: Option<Duration>,
+    /// A file that its preparations wait for.
+    pause: Option<PathBuf>,
     /// Names of this machine's own network, which is then the subject's too.
     hosts: Vec<(String, IpAddr)>,
     argv: Vec<OsString>,
@@ -41,7 +44,7 @@ struct Arguments {
 impl Arguments {
     fn parse(arguments: &[OsString]) -> Self {
         let mut parsed = Self {
-            ready_timeout: Duration::from_secs(20),
+            ready_timeout: PATIENCE,
             ..Self::default()
         };
         let mut rest = arguments.iter();
@@ -75,7 +78,7 @@ impl Arguments {
                 "--link-check" => parsed.link_check = text == "on",
                 "--subject-cpu" => parsed.cpu = usize::try_from(number()).ok(),
                 "--host" => parsed.hosts.push((text.to_owned(), [127, 0, 0, 1].into())),
-                "--pause-ms" => parsed.pause = Some(Duration::from_millis(number())),
+                "--pause-until" => parsed.pause = Some(value.into()),
                 other => panic!("unknown option {other}"),
             }
         }
@@ -142,8 +145,10 @@ fn run(arguments: &Arguments) -> Result<Ending> {
         }),
         receive_steering: arguments.steer,
     })?;
-    if let Some(pause) = arguments.pause {
-        std::thread::sleep(pause);
+    if let Some(file) = &arguments.pause {
+        while !file.exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
     let authorities = arguments.authority.iter().map(|stem| Authority {
         pem: std::fs::read_to_string(stem.with_extension("pem")).expect("a PEM file"),

@@ -8,7 +8,10 @@ use libtest_mimic::Failed;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Test;
-use crate::stage::{Stage, control_groups_of, holds, processes_with, same, wait_until};
+use crate::stage::{
+    Stage, control_groups_of, descendants, has_ended, holds, machine_mounts, processes_with, same,
+    wait_until,
+};
 
 pub const TESTS: &[(&str, Test)] = &[
     (
@@ -33,14 +36,14 @@ struct Scene {
     init: i32,
     /// Its namespaces, as the kernel names them.
     namespaces: Vec<PathBuf>,
-    mounts: String,
+    mounts: Vec<String>,
 }
 
 impl Scene {
     /// A shell that starts an engine whose subject and its daemon sleep.
     fn set(stage: &Stage) -> Result<Self, Failed> {
         let token = stage.token();
-        let mounts = fs::read_to_string("/proc/self/mountinfo")?;
+        let mounts = machine_mounts()?;
         let program = stage.program();
         let script = "\"$0\" engine -- sh -c '\"$0\" subject daemon $1; \"$0\" subject sleep $1' \"$0\" $1; echo over";
         let mut command = Command::new("sh");
@@ -83,21 +86,22 @@ impl Scene {
                 .all(|pid| *pid == i32::try_from(self.parent.id()).unwrap_or(0))
         })?;
         self.parent.wait()?;
+        wait_until("engine and first process end", || {
+            has_ended(self.engine) && has_ended(self.init)
+        })?;
         same("processes", processes_with(&self.token), Vec::<i32>::new())?;
         holds("the namespaces were seen", !self.namespaces.is_empty())?;
         for namespace in &self.namespaces {
-            // Another test's room may get the same number for a while.
+            // The room of another test may get the same number for a while.
             wait_until("a namespace ends", || users_of(namespace).is_empty())?;
         }
-        same(
-            "mounts",
-            fs::read_to_string("/proc/self/mountinfo")?,
-            self.mounts.clone(),
-        )?;
-        // A control group outlives those who are killed outright; the next room of the same user sweeps it.
-        stage.run(&[], &["true"])?;
-        let left = control_groups_of(u32::try_from(self.engine)?);
-        same("control groups", left, Vec::<PathBuf>::new())
+        same("mounts", &machine_mounts()?, &self.mounts)?;
+        // A control group outlives those who are killed outright; the next room of the same user sweeps it, once the kernel has
+        // let go of it, which it does some time after the last process has ended.
+        let engine = u32::try_from(self.engine)?;
+        wait_until("a room sweeps the control groups", || {
+            stage.run(&[], &["true"]).is_ok() && control_groups_of(engine).is_empty()
+        })
     }
 }
 
@@ -151,11 +155,11 @@ fn child_of(parent: i32) -> Option<i32> {
     found.first().copied()
 }
 
-/// The links of all processes that lead to this namespace.
+/// The links of our processes that lead to this namespace.
 fn users_of(namespace: &PathBuf) -> Vec<PathBuf> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = descendants().into_iter();
     processes
-        .filter_map(|process| fs::read_dir(process.path().join("ns")).ok())
+        .filter_map(|process| fs::read_dir(format!("/proc/{process}/ns")).ok())
         .flatten()
         .flatten()
         .map(|link| link.path())

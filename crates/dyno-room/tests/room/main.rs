@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
-use stage::{Stage, User};
+use stage::{NoStage, Stage, User};
 
 /// A test of one room, as one kind of user.
 type Test = fn(&Stage) -> Result<(), Failed>;
@@ -30,26 +30,45 @@ fn main() -> ExitCode {
         Some("subject") => subject::main(&arguments[2..]),
         _ => {}
     }
+    // What loses its parent becomes a child of the tests: they see it, and need not look at processes that are not theirs.
+    let adopted = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    adopted.expect("every process may adopt its descendants");
     let mut trials = Vec::new();
     for user in [User::Root, User::Ordinary] {
-        let stage = Stage::new(user);
-        if let Err(reason) = &stage {
-            eprintln!("tests as {user} are skipped: {reason}");
-        }
-        let no_links = stage.as_ref().ok().and_then(Stage::no_links);
-        if let Some(reason) = &no_links {
-            eprintln!("tests of links as {user} are skipped: {reason}");
-        }
-        let links = link::TESTS.iter().map(|&test| (test, no_links.is_some()));
-        let others = tests(user).map(|test| (test, false));
-        for ((name, test), has_no_links) in others.chain(links) {
-            let stage = stage.clone();
-            let is_skipped = stage.is_err() || has_no_links;
-            let trial = Trial::test(format!("{user}::{name}"), move || test(&stage?));
-            trials.push(trial.with_ignored_flag(is_skipped));
-        }
+        trials.extend(match Stage::new(user) {
+            Ok(stage) => trials_of(&stage),
+            Err(NoStage::Impossible(reason)) => {
+                eprintln!("tests as {user} are skipped: {reason}");
+                Vec::new()
+            }
+            Err(NoStage::Broken(reason)) => {
+                let name = format!("{user}::a_room_can_be_made");
+                vec![Trial::test(name, move || Err(reason.into()))]
+            }
+        });
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+fn trials_of(stage: &Stage) -> Vec<Trial> {
+    let user = stage.user();
+    let mut tests: Vec<(&str, Test)> = tests(user).collect();
+    let mut measurements = Vec::new();
+    if let Some(reason) = stage.no_links() {
+        eprintln!("tests of links as {user} are skipped: {reason}");
+    } else {
+        tests.extend(link::TESTS);
+        measurements.extend(link::MEASUREMENTS);
+    }
+    let trial = |(name, test): (&str, Test)| {
+        let stage = stage.clone();
+        Trial::test(format!("{user}::{name}"), move || test(&stage))
+    };
+    // As `#[ignore = "measurement: ..."]` of other tests.
+    let measurements = measurements
+        .into_iter()
+        .map(|measurement| trial(measurement).with_ignored_flag(true));
+    tests.into_iter().map(trial).chain(measurements).collect()
 }
 
 fn tests(user: User) -> impl Iterator<Item = (&'static str, Test)> {

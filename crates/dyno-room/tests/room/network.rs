@@ -78,8 +78,8 @@ fn closed_hosts_refuse_and_silent_ones_are_silent(stage: &Stage) -> Result<(), F
         ("10.67.0.0:80", "ConnectionRefused"),
         ("10.67.255.255:80", "ConnectionRefused"),
         ("[2001:db8:67::1]:80", "ConnectionRefused"),
-        ("10.66.0.1:80", "TimedOut"),
-        ("[2001:db8:66::1]:80", "TimedOut"),
+        ("silent:10.66.0.1:80", "TimedOut"),
+        ("silent:[2001:db8:66::1]:80", "TimedOut"),
         // Their neighbours live, and a living host refuses only where nothing listens.
         ("10.68.0.1:80", "10.68.0.1"),
         ("10.65.0.1:81", "ConnectionRefused"),
@@ -132,25 +132,22 @@ fn routes_and_mounts_cannot_be_changed_inside(stage: &Stage) -> Result<(), Faile
 }
 
 fn traffic_is_counted(stage: &Stage) -> Result<(), Failed> {
-    let quiet = stage.run(&[], &["true"])?;
     let ended = stage.run(
         &[],
         &stage.subject(&["connect", "10.1.2.3:80", "10.1.2.4:80"]),
     )?;
-    for counter in [
-        "sent_packets",
-        "received_packets",
-        "sent_bytes",
-        "received_bytes",
+    let subject = &ended.report["subject"];
+    // A handshake, an acknowledgement and an end each: three packets at the least; two come back, one with a greeting.
+    for (counter, least) in [
+        ("sent_packets", 6),
+        ("received_packets", 4),
+        ("sent_bytes", 6 * 40),
+        ("received_bytes", 4 * 40 + 2 * "10.1.2.3\n".len() as u64),
     ] {
-        let count = |ended: &crate::stage::Ended| ended.report["subject"][counter].as_u64();
-        holds(counter, count(&ended) > count(&quiet))?;
+        let count = subject[counter].as_u64();
+        holds(&format!("{counter}: {count:?}"), count >= Some(least))?;
     }
-    // A handshake, an acknowledgement and an end each: three packets at the least.
-    holds(
-        "packets",
-        ended.report["subject"]["sent_packets"].as_u64() >= Some(6),
-    )
+    Ok(())
 }
 
 fn a_peer_program_is_reached_and_ends_with_the_room(stage: &Stage) -> Result<(), Failed> {
@@ -259,7 +256,10 @@ fn each_end_receives_on_its_own_cpus_if_asked_to(stage: &Stage) -> Result<(), Fa
         &stage.subject(&["connect", "10.1.2.3:80"]),
     )?;
     same("asked", &ended.report["receive_steering"]["asked"], true)?;
-    holds("packets were handed over", steered_packets()? > before)?;
+    // Who has one CPU hands nothing over.
+    let others = dyno_room::CpuSet::allowed()?.iter().count() > 1;
+    let handed_over = steered_packets()? > before;
+    holds("packets were handed over", handed_over || !others)?;
     let ended = stage.run(&[], &subject)?;
     same(
         "not asked",

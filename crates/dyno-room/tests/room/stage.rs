@@ -1,9 +1,10 @@
 //! Runs engines for the tests, as root or as an ordinary user, and finds what they leave behind.
 
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -17,8 +18,8 @@ use serde_json::Value;
 
 /// `nobody`, on every Linux.
 const ORDINARY: u32 = 65534;
-/// How long a condition is waited for; long, since machines that run tests are slow.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a condition is waited for: against hangs only.
+pub const PATIENCE: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Who runs the engine.
@@ -49,6 +50,43 @@ pub struct Stage {
 #[derive(Debug)]
 struct Folder(PathBuf);
 
+/// The facts without which there can be no room.
+pub const NEEDED: [&str; 2] = ["network_namespaces", "process_namespaces"];
+
+/// Whether a fact is so.
+pub fn is_yes(facts: &[Value], name: &str) -> bool {
+    let mut facts = facts.iter();
+    facts.any(|fact| fact["name"] == name && fact["value"] == true && fact["ok"] == "yes")
+}
+
+/// Why there is no stage.
+#[derive(Debug)]
+pub enum NoStage {
+    /// This user can have no rooms here: what needs them is not tested.
+    Impossible(String),
+    /// There should be one.
+    Broken(String),
+}
+
+impl Folder {
+    /// A new one: a run that was killed may have left one of this name, and had this process's number.
+    fn make(user: User) -> std::io::Result<Self> {
+        let stem = format!("dyno-room-{user}-{}", std::process::id());
+        let mut names = (0..).map(|number| std::env::temp_dir().join(format!("{stem}-{number}")));
+        let path = loop {
+            let path = names.next().expect("there are more numbers than folders");
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                made => break made.map(|()| path)?,
+            }
+        };
+        let folder = Self(path);
+        fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o777))?;
+        fs::copy(std::env::current_exe()?, folder.0.join("room"))?;
+        Ok(folder)
+    }
+}
+
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
@@ -78,27 +116,37 @@ impl Ended {
 
 impl Stage {
     /// A stage for this user, or why the machine has none.
-    pub fn new(user: User) -> Result<Self, String> {
+    pub fn new(user: User) -> Result<Self, NoStage> {
         let is_root = rustix::process::geteuid().is_root();
         if user == User::Root && !is_root {
-            return Err("the tests do not run as root".to_owned());
+            return Err(NoStage::Impossible("the tests do not run as root".into()));
         }
-        let path = std::env::temp_dir().join(format!("dyno-room-{user}-{}", std::process::id()));
-        let prepared = fs::create_dir(&path)
-            .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o777)))
-            .and_then(|()| fs::copy(std::env::current_exe()?, path.join("room")));
-        prepared.map_err(|error| format!("{}: {error}", path.display()))?;
+        let folder = Folder::make(user).map_err(|error| NoStage::Broken(error.to_string()))?;
         let stage = Self {
             user,
-            folder: Arc::new(Folder(path)),
+            folder: Arc::new(folder),
         };
-        let trial = stage
-            .run(&[], &["true"])
-            .map_err(|error| format!("{error:?}"))?;
-        match trial.output.status.code() {
-            Some(125) => Err(trial.stderr().trim().to_owned()),
-            _ => Ok(stage),
+        let tried = |error: Failed| NoStage::Broken(format!("{error:?}"));
+        let trial = stage.run(&[], &["true"]).map_err(tried)?;
+        if trial.output.status.code() != Some(125) {
+            return Ok(stage);
         }
+        let reason = trial.stderr().trim().to_owned();
+        // Where the machine can have rooms, it is the room that is broken.
+        Err(match stage.facts().map_err(tried)? {
+            Value::Array(facts) if NEEDED.iter().all(|name| is_yes(&facts, name)) => {
+                NoStage::Broken(reason)
+            }
+            _ => NoStage::Impossible(reason),
+        })
+    }
+
+    /// What the room's own facts say to this user.
+    pub fn facts(&self) -> Result<Value, Failed> {
+        let mut command = Command::new(self.program());
+        command.args(["subject", "facts"]);
+        self.become_user(&mut command);
+        Ok(serde_json::from_slice(&command.output()?.stdout)?)
     }
 
     /// Why this user has no emulated links here, if that is for the machine's permissions.
@@ -203,12 +251,43 @@ pub fn read_report(path: &Path) -> Value {
         .unwrap_or_default()
 }
 
-/// The processes that have this word among their arguments.
-pub fn processes_with(word: &str) -> Vec<i32> {
+/// All processes that descend from this one, which is given those that lose their parents.
+pub fn descendants() -> Vec<i32> {
     let entries = fs::read_dir("/proc").expect("/proc is mounted");
-    entries
+    let parents: HashMap<i32, i32> = entries
         .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+            // The name, in parentheses, may hold anything; the state comes after it, and then the parent.
+            let parent = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?;
+            Some((pid, parent.parse().ok()?))
+        })
+        .collect();
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let descends = |pid: &i32| {
+        // The table was not read in one moment; no chain is longer than it.
+        let mut ancestors = std::iter::successors(Some(*pid), |pid| parents.get(pid).copied());
+        ancestors
+            .by_ref()
+            .skip(1)
+            .take(parents.len())
+            .any(|ancestor| ancestor == own)
+    };
+    parents.keys().copied().filter(descends).collect()
+}
+
+/// Takes note of the end of a process that has lost its parent: whether it has ended.
+pub fn has_ended(pid: i32) -> bool {
+    use rustix::process::{Pid, WaitOptions, waitpid};
+    // Who is no child of this process was reaped by its parent.
+    !matches!(waitpid(Pid::from_raw(pid), WaitOptions::NOHANG), Ok(None))
+}
+
+/// Those of our processes that have this word among their arguments.
+pub fn processes_with(word: &str) -> Vec<i32> {
+    descendants()
+        .into_iter()
         .filter(|pid| {
             let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             arguments
@@ -218,8 +297,10 @@ pub fn processes_with(word: &str) -> Vec<i32> {
         .collect()
 }
 
-/// The control groups whose name holds this engine's number.
+/// The control groups whose name holds this engine's number, and that of the namespace which it is a number of.
 pub fn control_groups_of(engine: u32) -> Vec<PathBuf> {
+    let namespace = fs::metadata("/proc/self/ns/pid").expect("/proc is mounted");
+    let stem = format!("httpdyno-{}-{engine}-", namespace.ino());
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::from("/sys/fs/cgroup")];
     while let Some(folder) = folders.pop() {
@@ -227,11 +308,10 @@ pub fn control_groups_of(engine: u32) -> Vec<PathBuf> {
             if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 continue;
             }
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let parts: Vec<&str> = name.split('-').collect();
-            match parts[..] {
-                ["httpdyno", _, pid, _] if pid == engine.to_string() => found.push(entry.path()),
-                _ => folders.push(entry.path()),
+            if entry.file_name().to_string_lossy().starts_with(&stem) {
+                found.push(entry.path());
+            } else {
+                folders.push(entry.path());
             }
         }
     }
@@ -248,6 +328,45 @@ pub fn wait_until(what: &str, condition: impl Fn() -> bool) -> Result<(), Failed
         sleep(PAUSE);
     }
     Ok(())
+}
+
+/// The machine's mounts at the points at which a room mounts, for itself: its other programs mount elsewhere.
+pub fn machine_mounts() -> std::io::Result<Vec<String>> {
+    const POINTS: [&str; 10] = [
+        "/dev/shm",
+        "/etc/hosts",
+        "/etc/nsswitch.conf",
+        "/etc/resolv.conf",
+        "/etc/ssl/certs",
+        "/proc",
+        "/proc/sys",
+        "/run",
+        "/sys",
+        "/sys/fs/cgroup",
+    ];
+    let table = fs::read_to_string("/proc/self/mountinfo")?;
+    let is_covered = |line: &&str| {
+        let point = line.split(' ').nth(4);
+        point.is_some_and(|point| POINTS.contains(&point))
+    };
+    Ok(table
+        .lines()
+        .filter(is_covered)
+        .map(str::to_owned)
+        .collect())
+}
+
+/// Runs again and again with more time, until what came of it is right. A busy machine may not have done in a short time what a
+/// right answer needs; a wrong one comes of every time.
+pub fn in_some_time(
+    times_ms: &[u64],
+    run: impl Fn(u64) -> Result<(), Failed>,
+) -> Result<(), Failed> {
+    let (last, others) = times_ms.split_last().ok_or("no time")?;
+    if others.iter().any(|time_ms| run(*time_ms).is_ok()) {
+        return Ok(());
+    }
+    run(*last)
 }
 
 /// Fails unless both are equal.

@@ -9,7 +9,7 @@ use std::process::Stdio;
 use libtest_mimic::Failed;
 
 use crate::Test;
-use crate::stage::{Stage, holds, same};
+use crate::stage::{NEEDED, Stage, holds, is_yes, same};
 
 pub const TESTS: &[(&str, Test)] = &[
     (
@@ -141,11 +141,17 @@ fn a_missing_cpu_is_one_line(stage: &Stage) -> Result<(), Failed> {
 }
 
 fn the_subject_is_pinned(stage: &Stage) -> Result<(), Failed> {
+    let allowed = dyno_room::CpuSet::allowed()?;
+    let first = allowed.iter().next().ok_or("no CPU")?.to_string();
     let ended = stage.run(
-        &["--subject-cpu", "0"],
+        &["--subject-cpu", &first],
         &["grep", "Cpus_allowed_list", "/proc/self/status"],
     )?;
-    same("CPUs", ended.stdout(), "Cpus_allowed_list:\t0\n")?;
+    same(
+        "CPUs",
+        ended.stdout(),
+        format!("Cpus_allowed_list:\t{first}\n"),
+    )?;
     same(
         "role",
         ended.report["cpus"][0]["role"].as_str(),
@@ -154,18 +160,11 @@ fn the_subject_is_pinned(stage: &Stage) -> Result<(), Failed> {
 }
 
 fn the_facts_say_that_rooms_can_be_made(stage: &Stage) -> Result<(), Failed> {
-    let mut command = std::process::Command::new(stage.program());
-    command.args(["subject", "facts"]);
-    stage.become_user(&mut command);
-    let facts: serde_json::Value = serde_json::from_slice(&command.output()?.stdout)?;
+    let facts = stage.facts()?;
+    let facts = facts.as_array().ok_or("no facts")?;
     // This stage exists because a room could be made.
-    for name in ["network_namespaces", "process_namespaces"] {
-        let fact = facts
-            .as_array()
-            .and_then(|facts| facts.iter().find(|fact| fact["name"] == name));
-        let fact = fact.ok_or("a fact is missing")?;
-        same(name, &fact["value"], &serde_json::Value::Bool(true))?;
-        same(name, fact["ok"].as_str(), Some("yes"))?;
+    for name in NEEDED {
+        holds(name, is_yes(facts, name))?;
     }
     Ok(())
 }

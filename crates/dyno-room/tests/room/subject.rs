@@ -7,9 +7,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio, exit};
 use std::time::{Duration, Instant};
 
-/// Long enough for a first packet that was lost and comes again after a second, on a machine that is held up; silence
-/// lasts longer.
-const CONNECT_TIMEOUT: Duration = Duration::from_millis(2_500);
+/// How long who answers is waited for, and who is silent. A slow machine only makes others silent, too.
+const PATIENCE: Duration = Duration::from_secs(300);
+const SILENCE: Duration = Duration::from_millis(500);
+/// Before the addresses of those who are silent.
+const SILENT: &str = "silent:";
 const MEBIBYTE: usize = 1024 * 1024;
 
 /// Plays a subject and exits.
@@ -38,7 +40,10 @@ pub fn main(arguments: &[OsString]) -> ! {
         ["bare-etc", ref command @ ..] => bare_etc(command),
         ["version-2-only", ref command @ ..] => version_2_only(command),
         ["without-tun", ref command @ ..] => without_tun(command),
-        ["datagrams", count] => datagrams(count.parse().expect("a number")),
+        ["datagrams", count, pause_ms] => datagrams(
+            count.parse().expect("a number"),
+            Duration::from_millis(pause_ms.parse().expect("a number")),
+        ),
         ["facts"] => println!(
             "{}",
             serde_json::to_string(&dyno_room::facts()).expect("facts are JSON")
@@ -51,13 +56,17 @@ pub fn main(arguments: &[OsString]) -> ! {
 
 /// Prints what a connection greets with, or the kind of its error.
 fn connect(address: &str) {
+    let (timeout, address) = match address.strip_prefix(SILENT) {
+        Some(silent) => (SILENCE, silent),
+        None => (PATIENCE, address),
+    };
     let address: SocketAddr = address
         .to_socket_addrs()
         .expect("an address or a name of the hosts file")
         .next()
         .expect("one address");
     let mut greeting = String::new();
-    let outcome = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)
+    let outcome = TcpStream::connect_timeout(&address, timeout)
         .and_then(|mut stream| stream.read_to_string(&mut greeting));
     match outcome {
         Ok(_) => println!("{}", greeting.trim_end()),
@@ -147,16 +156,16 @@ fn bare_etc(command: &[&str]) {
 }
 
 /// Sends so many datagrams to the peer, who does not listen, with pauses; waits a little for what is still on its way.
-fn datagrams(count: u32) {
+fn datagrams(count: u32, pause: Duration) {
     let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
     for number in 0..count {
         let sent = socket.send_to(&[0; 40], "198.18.0.1:4");
         sent.expect("room in the device");
         if number % 20 == 0 {
-            std::thread::sleep(Duration::from_millis(1));
+            std::thread::sleep(pause);
         }
     }
-    std::thread::sleep(Duration::from_millis(300));
+    std::thread::sleep(pause * 100);
 }
 
 /// Executes a command on a machine whose `/dev/net` is empty.

@@ -11,7 +11,7 @@ use super::exchange::{Answer, Call};
 /// A timer may fire a little early, and still be one.
 const EARLY: Duration = Duration::from_millis(20);
 /// What anything takes beside the waits, on a server that has nothing else to do.
-const BESIDE: Duration = Duration::from_secs(1);
+pub const BESIDE: Duration = Duration::from_secs(1);
 
 /// An endpoint of the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -27,6 +27,8 @@ pub struct Contract {
     pub endpoints: Vec<Endpoint>,
     pub workloads: Vec<Duration>,
     pub timeout: Option<Duration>,
+    /// What anything may take beside the waits, on a server that has nothing else to do.
+    pub beside: Duration,
 }
 
 /// What is right, or what is not: one line.
@@ -49,7 +51,12 @@ impl Contract {
 
     /// How long a server that has nothing else to do may take for the waits.
     pub fn at_most(&self) -> Duration {
-        self.always_times_out().unwrap_or_else(|| self.longest()) + BESIDE
+        self.always_times_out().unwrap_or_else(|| self.longest()) + self.beside
+    }
+
+    /// How long an idle server may take for what needs no wait: it is given more than it should need.
+    pub fn at_once(&self) -> Duration {
+        self.beside * 5
     }
 
     /// A request whose answer has the text so many times the number of waits.

@@ -21,7 +21,7 @@ use dyno_web::OneOrigin;
 
 use crate::quantity;
 use crate::stop::stop_at_signals;
-use contract::{Contract, Endpoint};
+use contract::{BESIDE, Contract, Endpoint};
 use exchange::Server;
 use generator::SERVER_URL;
 use proof::Proof;
@@ -122,6 +122,7 @@ fn contract(arguments: &Arguments) -> Contract {
             .map(|ms| Duration::from_millis(*ms))
             .collect(),
         timeout: arguments.timeout_ms.map(Duration::from_millis),
+        beside: BESIDE,
     }
 }
 

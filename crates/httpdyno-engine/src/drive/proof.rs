@@ -11,8 +11,6 @@ use super::report::{Checked, Finding};
 
 /// Of any script, with whatever JSON has to escape.
 pub const TEXT: &str = "Grüße, \"世界\" \\ / 🌍\n";
-/// How long an idle server may take for what needs no wait.
-const AT_ONCE: Duration = Duration::from_secs(5);
 
 /// A server, what it is held to, and whether anybody still wants to know.
 pub struct Proof<'p> {
@@ -24,7 +22,7 @@ pub struct Proof<'p> {
 impl Proof<'_> {
     /// Everything that the contract says, of a server that has nothing else to do; nothing more once it is silent.
     pub fn whole(&self) -> Vec<Checked> {
-        let mut checks = self.documents(AT_ONCE);
+        let mut checks = self.documents(self.contract.at_once());
         let answers = |checks: &[Checked]| checks.iter().all(|check| check.answered);
         if self.contract.has(Endpoint::Workloads) && answers(&checks) {
             checks.extend(self.work());
@@ -74,7 +72,7 @@ impl Proof<'_> {
     fn work(&self) -> Vec<Checked> {
         let contract = self.contract;
         // Twice the time, so that a server that is slow is told from one that is silent.
-        let patience = contract.at_most() * 2 + AT_ONCE;
+        let patience = contract.at_most() * 2 + contract.at_once();
         let alone = self.ask(&Contract::work("POST", TEXT, 2), patience);
         let mut checks = vec![checked(self.name_of_work(), alone, |answer| {
             contract.judge_idle_work(answer, TEXT, 2)
@@ -97,7 +95,7 @@ impl Proof<'_> {
     /// All of several contents must be refused; the first that is not is the evidence.
     fn refuses(&self, check: &'static str, contents: &[(&str, &[u8])]) -> Checked {
         for (what, content) in contents {
-            let asked = self.ask(&Contract::content("POST", content), AT_ONCE);
+            let asked = self.ask(&Contract::content("POST", content), self.contract.at_once());
             let one = checked(check, asked, judge_refusal);
             if !one.passed {
                 let evidence = format!("{what}: {}", one.evidence);

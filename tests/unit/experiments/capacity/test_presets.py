@@ -4,7 +4,7 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from httpdyno.errors import UnknownName, UsageError
@@ -97,6 +97,7 @@ def test_a_tenth_of_batch_3_rounds_what_is_in_flight_and_keeps_one() -> None:
     scale=st.builds(Fraction, st.integers(1, 20), st.just(20)),
     as_labelled=st.booleans(),
 )
+@settings(max_examples=30)
 def test_each_published_row_within_the_grid_has_its_point_at_any_scale(
     name: str, scale: Fraction, as_labelled: bool
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from httpdyno.judge.capacity.closed import ClosedStretch, sampled_stretch, sent_stretch
@@ -87,6 +87,7 @@ def test_a_full_link_gives_its_own_rate(concurrency: int, rounds: int, rest: int
 
 
 @given(seed=st.integers(0, 1000), concurrency=st.sampled_from([20, 60, 100]), rounds=st.integers(3, 6))
+@settings(max_examples=40)
 def test_a_link_that_is_shared_unfairly_gives_about_its_own_rate(seed: int, concurrency: int, rounds: int) -> None:
     samples = shared_unfairly(rounds * concurrency, concurrency, seed)
     assert rate(sampled_stretch(samples, concurrency=concurrency)) == pytest.approx(100, rel=0.12)

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from httpdyno.judge.service.open_requests import with_open
@@ -129,7 +129,8 @@ def test_what_was_due_on_the_schedule_and_never_ended_is_open() -> None:
     assert sorted(still["intended_ns"]) == [300 * MS, 700 * MS, 1900 * MS]
 
 
-@given(st.integers(1, 60), st.integers(1, 8000))
+@given(st.integers(1, 60), st.integers(50, 8000))
+@example(3, 1)
 def test_all_connections_are_somewhere_at_every_moment(connections: int, took_ms: int) -> None:
     samples = with_open(rounds(connections, took_ms * MS), closed(connections), sent_ns=15 * S)
     steady = Steady.of(samples, STRETCH)

@@ -4,7 +4,6 @@ use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 
 use bytes::Bytes;
 use h2::RecvStream;
@@ -16,10 +15,7 @@ use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::stage::{Reply, SILENCE, Stage};
-
-/// How long a test waits for what must come.
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::stage::{PATIENCE, Reply, SILENCE, Stage};
 
 /// A connection.
 pub struct Peer {

@@ -15,6 +15,7 @@ fn contract(timeout_ms: Option<u64>) -> Contract {
         endpoints: vec![Endpoint::Workloads],
         workloads: [500, 1000, 2000].map(Duration::from_millis).to_vec(),
         timeout: timeout_ms.map(Duration::from_millis),
+        beside: BESIDE,
     }
 }
 

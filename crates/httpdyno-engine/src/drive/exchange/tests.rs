@@ -5,6 +5,9 @@ use std::thread;
 
 use super::*;
 
+/// Against hangs only.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 /// What a server does when it has said what it has to say.
 #[derive(Debug, Clone, Copy)]
 enum Then {
@@ -71,12 +74,12 @@ fn answers_are_read_to_their_end_or_refused() {
     ];
     for (bytes, expected) in cases {
         let server = saying(bytes, Then::Closes);
-        let asked = server.ask(&Call::get("/"), Duration::from_secs(20), &|| false);
+        let asked = server.ask(&Call::get("/"), PATIENCE, &|| false);
         let found = asked.map(|answer| (answer.status, answer.content));
         assert_eq!(found, expected, "{}", String::from_utf8_lossy(bytes));
     }
     let babble = saying(b"SSH-2.0-OpenSSH_9.2\r\n", Then::Closes);
-    let asked = babble.ask(&Call::get("/"), Duration::from_secs(20), &|| false);
+    let asked = babble.ask(&Call::get("/"), PATIENCE, &|| false);
     assert!(matches!(asked, Err(Failure::Malformed(_))), "{asked:?}");
 }
 
@@ -89,7 +92,7 @@ fn nobody_waits_longer_than_he_has_patience_or_than_he_wants() {
         let expected = Failure::Unanswered("no whole answer within 0.2 s".to_owned());
         assert_eq!(asked, Err(expected), "{then:?}");
         let server = saying(begins, then);
-        let asked = server.ask(&Call::get("/"), Duration::from_secs(60), &|| true);
+        let asked = server.ask(&Call::get("/"), PATIENCE, &|| true);
         assert_eq!(asked, Err(Failure::GivenUp), "{then:?}");
     }
 }

@@ -2,8 +2,9 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -13,6 +14,18 @@ use dyno_web::{JSON_DOCUMENT, PLAIN_DOCUMENT, WRONG_DOCUMENT};
 use serde_json::{Value, json};
 
 const WAITS_MS: [u64; 2] = [40, 80];
+/// Requests for work before two come at once.
+const ALONE: usize = 1;
+
+/// A name that no other file has.
+pub fn scratch() -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("httpdyno-drive-{}-{number}", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    drop(std::fs::remove_file(&path));
+    path
+}
 
 /// What a server gets wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +35,7 @@ pub enum Mistake {
     WrongNumber,
     /// Another number once this many requests were answered.
     WrongNumberFrom(u32),
-    /// The text of whoever came last.
+    /// The text of whoever came last, where each waits for another one.
     MixesTexts,
     /// Takes whatever it is sent for a request.
     AcceptsAnything,
@@ -40,29 +53,55 @@ pub enum Mistake {
 pub struct Stage {
     mistake: Mistake,
     answered: AtomicU32,
-    last_text: Mutex<String>,
+    texts: Mutex<Vec<String>>,
+    came: Condvar,
+    /// How many requests are enough, and the file that says so.
+    enough: Option<(u32, PathBuf)>,
 }
 
 impl Stage {
     /// Serves until its end; the URL of the server.
     pub fn open(mistake: Mistake) -> String {
+        Self::serve_as(mistake, None)
+    }
+
+    /// As [`Stage::open`]; makes a file when so many requests were answered, or two were refused after its end.
+    pub fn open_for(mistake: Mistake, enough: u32, file: &Path) -> String {
+        Self::serve_as(mistake, Some((enough, file.to_owned())))
+    }
+
+    fn serve_as(mistake: Mistake, enough: Option<(u32, PathBuf)>) -> String {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let stage = Arc::new(Self {
             mistake,
             answered: AtomicU32::new(0),
-            last_text: Mutex::default(),
+            texts: Mutex::default(),
+            came: Condvar::new(),
+            enough,
         });
         thread::spawn(move || {
-            while !stage.is_dead() {
+            let mut refused = 0;
+            while refused < 2 {
                 let (stream, _) = listener.accept().unwrap();
                 let stage = stage.clone();
-                if !stage.is_dead() {
+                if stage.is_dead() {
+                    refused += 1;
+                } else {
                     thread::spawn(move || stage.serve(stream));
                 }
             }
+            drop(listener);
+            // Who was refused twice has noted the first time.
+            stage.say_enough();
         });
         url
+    }
+
+    fn say_enough(&self) {
+        if let Some((_, file)) = &self.enough {
+            std::fs::write(file, "").unwrap();
+        }
     }
 
     fn is_dead(&self) -> bool {
@@ -77,7 +116,7 @@ impl Stage {
             _ => self.work(&content),
         };
         let length = answer.len();
-        self.answered.fetch_add(1, Ordering::SeqCst);
+        let answered = self.answered.fetch_add(1, Ordering::SeqCst) + 1;
         let message = if self.mistake == Mistake::Babbles {
             "SSH-2.0-OpenSSH_9.2\r\n".to_owned()
         } else {
@@ -85,6 +124,9 @@ impl Stage {
         };
         // Whoever asked may have gone.
         drop(stream.write_all(message.as_bytes()));
+        if matches!(self.enough, Some((enough, _)) if answered == enough) {
+            self.say_enough();
+        }
     }
 
     fn document(&self) -> &'static str {
@@ -105,21 +147,31 @@ impl Stage {
         let (Some(text), Some(count @ 1..)) = (text, count) else {
             return (400, "no".to_owned());
         };
-        text.clone_into(&mut self.last_text.lock().unwrap());
+        let mut texts = self.texts.lock().unwrap();
+        texts.push(text.to_owned());
+        self.came.notify_all();
+        drop(texts);
         let waits = match self.mistake {
             Mistake::WaitsInTurn => count * WAITS_MS.iter().sum::<u64>() + 1_000,
             Mistake::NeverWaits => 0,
             _ => *WAITS_MS.iter().max().unwrap(),
         };
         thread::sleep(Duration::from_millis(waits));
-        let last = self.last_text.lock().unwrap().clone();
         let text = if self.mistake == Mistake::MixesTexts {
-            &last
+            self.last_text()
         } else {
-            text
+            text.to_owned()
         };
         let number = usize::try_from(count).unwrap() * WAITS_MS.len();
         (200, json!({"texts": vec![text; number]}).to_string())
+    }
+
+    /// The text of whoever came last, which is another one for one of two who come at once.
+    fn last_text(&self) -> String {
+        let texts = self.texts.lock().unwrap();
+        let alone = |texts: &mut Vec<String>| texts.len() == ALONE + 1;
+        let texts = self.came.wait_while(texts, alone).unwrap();
+        texts.last().unwrap().clone()
     }
 }
 

@@ -210,6 +210,7 @@ fn count_lines(file: File) -> std::io::Result<u64> {
 mod tests {
     use std::io::Read;
 
+    use rustix::event::{PollFd, PollFlags, poll};
     use rustix::fd::AsRawFd;
     use rustix::fs::MemfdFlags;
 
@@ -224,12 +225,19 @@ mod tests {
         Feeder::new(Path::new(&path), rate_per_s, None).unwrap()
     }
 
+    /// Waits until something can be read.
+    fn wait_until_written(pipe: &impl rustix::fd::AsFd) {
+        let mut ready = [PollFd::new(pipe, PollFlags::IN)];
+        poll(&mut ready, None).unwrap();
+    }
+
     #[test]
     fn the_schedule_begins_when_the_first_line_is_read() {
         let (feeder, read) = feeder("1\n2\n3\n", 1000.0);
         let feeding = thread::spawn(move || feeder.feed(None));
-        thread::sleep(Duration::from_millis(50));
         let mut pipe = File::from(read);
+        wait_until_written(&pipe);
+        thread::sleep(Duration::from_millis(20));
         let before = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let mut first = [0; 2];
         // Had the schedule begun before, all of it would have been written by now.
@@ -247,7 +255,7 @@ mod tests {
     fn a_subject_that_never_reads_ends_the_feeding_when_it_ends() {
         let (feeder, read) = feeder("1\n2\n", 1000.0);
         let feeding = thread::spawn(move || feeder.feed(None));
-        thread::sleep(Duration::from_millis(20));
+        wait_until_written(&read);
         drop(read);
         assert_eq!(feeding.join().unwrap().lines, 0);
     }

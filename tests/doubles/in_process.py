@@ -1,0 +1,62 @@
+"""The command in this process, with the real engine: for tests of what it does, not of how it starts and ends.
+
+A command of its own takes most of a second to read its modules, waits between trials until the machine is quiet, and
+draws charts: none of that is what those tests look at.
+"""
+
+import io
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from doubles.command_line import Command, Ended
+from httpdyno.cli import main
+
+__all__ = ["in_process"]
+
+_DECIDING = (
+    *("CHECK", "CONCURRENCY", "DURATION", "FORMAT", "HTTP_VERSION", "KEEPALIVE", "LIMIT", "REQUEST_TIMEOUT"),
+    *("USER_AGENT",),
+)
+"""Variables that stand for options, of whoever runs the tests."""
+
+
+def in_process(
+    environment: Mapping[str, str],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Command:
+    """Return what runs `httpdyno` in a folder, until the end of the test that the patches belong to.
+
+    `stdin=` is text to read; other keywords are variables of the environment for that one command.
+    """
+    for name in _DECIDING:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    # Python remembers where temporary files were when it was first asked.
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    for name in ("WINDOW_S", "LONGEST_S", "SHORTEST_WINDOW_S"):
+        monkeypatch.setattr(f"httpdyno.lab.cool_down.{name}", 0.0)
+    monkeypatch.setattr("httpdyno.report.html.page.page", lambda report: f"<!doctype html>{report.headline}")
+    monkeypatch.chdir(folder)
+
+    def run(*arguments: str, stdin: str = "", **more: str) -> Ended:
+        capfd.readouterr()
+        with monkeypatch.context() as patched:
+            for name, value in more.items():
+                patched.setenv(name, value)
+            patched.setattr(sys, "argv", ["httpdyno", *arguments])
+            patched.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
+            try:
+                code = main()
+            except SystemExit as error:
+                code = error.code if isinstance(error.code, int) else int(bool(error.code))
+        out, err = capfd.readouterr()
+        return Ended(code, out, err)
+
+    return run
