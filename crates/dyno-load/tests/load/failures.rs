@@ -36,12 +36,12 @@ fn floods(start: &'static [u8], again: &'static [u8]) -> impl Fn(TcpStream) + Se
     }
 }
 
-fn check(name: &str, url: String, http2: bool) {
+fn check(name: &str, url: &str, http2: bool) {
     let shape = dyno_load::load::Shape { http2, ..shape() };
     let due = json!({ name: REQUESTS });
     let mut report = Value::Null;
     for timeout_ms in TIMEOUTS_MS {
-        report = shaped(std::slice::from_ref(&url), &shape)
+        report = shaped(&[url.to_owned()], &shape)
             .requests(REQUESTS)
             .timeout_ms(timeout_ms)
             .run();
@@ -128,7 +128,7 @@ fn each_misbehaviour_has_its_name() {
         ),
     ];
     for (name, behave) in cases {
-        check(name, Server::start(behave).url(), false);
+        check(name, &Server::start(behave).url(), false);
     }
 }
 
@@ -140,7 +140,7 @@ fn nobody_listens() {
     taken.bind(&any.into()).unwrap();
     let address = taken.local_addr().unwrap().as_socket().unwrap();
     for http2 in [false, true] {
-        check("ConnectionRefused", format!("http://{address}/"), http2);
+        check("ConnectionRefused", &format!("http://{address}/"), http2);
     }
 }
 
@@ -148,32 +148,32 @@ fn nobody_listens() {
 fn tls_fails_by_its_names() {
     let secure = |server: &Server| format!("https://{}/", server.address);
     let silent = Server::start(wait_for_the_end);
-    check("TlsTimeout", secure(&silent), false);
+    check("TlsTimeout", &secure(&silent), false);
     let talks_first = Server::start(|mut stream| {
         stream
             .write_all(b"220 mail.test ESMTP\r\n")
             .unwrap_or_default();
         wait_for_the_end(stream);
     });
-    check("TlsProtocol", secure(&talks_first), false);
+    check("TlsProtocol", &secure(&talks_first), false);
     let speaks_one = Server::start(|mut stream| {
         stream
             .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
             .unwrap_or_default();
         wait_for_the_end(stream);
     });
-    check("Http2Protocol", speaks_one.url(), true);
+    check("Http2Protocol", &speaks_one.url(), true);
     let closes = Server::start(|mut stream| {
         let mut hello = [0; 16 << 10];
         std::io::Read::read(&mut stream, &mut hello).unwrap_or_default();
     });
-    check("ClosedBeforeAnswer", secure(&closes), false);
+    check("ClosedBeforeAnswer", &secure(&closes), false);
 }
 
 #[test]
 fn no_such_name() {
     // The system's resolver refuses it itself: no name server, which may be far away or not there, is asked for it.
-    check("HostNotFound", "http://-.test/".to_owned(), false);
+    check("HostNotFound", "http://-.test/", false);
 }
 
 #[test]

@@ -170,14 +170,14 @@ fn opening_can_be_told_to_end() {
 #[test]
 fn connections_begin_one_after_the_other_over_the_ramp() {
     let stop = Arc::<AtomicBool>::default();
-    let (enough, begun) = (stop.clone(), AtomicUsize::new(0));
+    let (enough, answered) = (stop.clone(), AtomicUsize::new(0));
     let server = Server::start(move |mut stream: TcpStream| {
         for number in 0.. {
             if !read_request(&mut stream) {
                 return;
             }
             // A second request of a connection tells that the answer to the first was taken: that is one with a sample.
-            if number == 1 && begun.fetch_add(1, Ordering::SeqCst) == 7 {
+            if number == 1 && answered.fetch_add(1, Ordering::SeqCst) == 7 {
                 enough.store(true, Ordering::Relaxed);
             }
             if stream.write_all(HELLO).is_err() {
