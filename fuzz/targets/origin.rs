@@ -47,7 +47,6 @@ fn origin() -> &'static Places {
             ..Options::new(web, authority)
         });
         let running = running.expect("the loopback device is there");
-        running.wait_prepared().expect("small contents");
         let places = Places {
             http: running.http().to_vec(),
             names: running.dns()[0],

@@ -29,7 +29,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         cpus: vec![cpu.into()],
         ..Options::new(web, authority)
     })?;
-    origin.wait_prepared()?;
     println!("ready");
     std::io::stdin().read_to_end(&mut Vec::new())?;
     let record = origin.stop();

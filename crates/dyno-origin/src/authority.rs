@@ -14,11 +14,14 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::{CertifiedKey, SigningKey};
 use time::{Duration, OffsetDateTime};
 
+use crate::cache::Cache;
 use crate::error::Error;
 use crate::leaf::{self, Flavour, Serials};
 
 const SHARDS: usize = 64;
 const VARIANTS: usize = Flavour::COUNT * 2;
+/// What the RSA key of the leaves is kept as, in PKCS #8.
+const RSA_KEY: &str = "leaf-rsa-2048.pk8";
 
 /// A leaf's key in both forms: to be certified, to be signed with.
 struct LeafKey {
@@ -28,18 +31,19 @@ struct LeafKey {
 
 type Variants = [Option<Arc<CertifiedKey>>; VARIANTS];
 
-/// A certificate authority with the leaves it made: one a process, its keys never leave memory.
+/// A certificate authority with the leaves it made: one a process, and its own key never leaves memory.
 ///
 /// Its own key is ECDSA P-256, whatever the leaves have: every client stack of the last decade verifies it, and it signs
 /// in 20 microseconds where RSA-2048 takes 600, which counts when 20,000 leaves are minted before a trial. All leaves of a
-/// kind share one key, because only the certificate makes a difference to a client.
+/// kind share one key, because only the certificate makes a difference to a client. The RSA one may be kept for the next
+/// process: without a certificate of an authority that somebody trusts it opens nothing.
 pub struct Authority {
     certificate: CertificateDer<'static>,
     pem: String,
     issuer: Issuer<'static, KeyPair>,
     provider: Arc<CryptoProvider>,
     ecdsa: LeafKey,
-    /// Made on first use: finding two primes takes 30 to 300 ms, which is more than an origin may take to start.
+    /// Made for the first host that has one: finding two primes takes 30 to 300 ms.
     rsa: OnceLock<LeafKey>,
     serials: Serials,
     hasher: RandomState,
@@ -131,7 +135,7 @@ impl Authority {
         });
     }
 
-    /// The leaf that `handshake` shows for `host`, with its key; may wait for the RSA key.
+    /// The leaf that `handshake` shows for `host`, with its key.
     pub(crate) fn leaf(
         &self,
         host: &str,
@@ -166,22 +170,28 @@ impl Authority {
     }
 
     fn rsa(&self) -> Result<&LeafKey, Error> {
-        if let Some(key) = self.rsa.get() {
-            return Ok(key);
+        self.prepare_rsa(&Cache::none())?;
+        Ok(self.rsa.get().expect("it was prepared"))
+    }
+
+    /// Takes the RSA key from `cache`, or makes it and keeps it there, unless this authority has it already.
+    pub(crate) fn prepare_rsa(&self, cache: &Cache) -> Result<(), Error> {
+        if self.rsa.get().is_some() {
+            return Ok(());
         }
-        let pair = KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, RsaKeySize::_2048)?;
-        let key = LeafKey::new(pair, &self.provider)?;
-        Ok(self.rsa.get_or_init(|| key))
-    }
-
-    /// Makes the RSA key unless it is there. Takes 30 to 300 ms: not for a thread that serves.
-    pub(crate) fn prepare_rsa(&self) -> Result<(), Error> {
-        self.rsa().map(drop)
-    }
-
-    /// Whether a leaf with such a key can be had at once.
-    pub(crate) fn has_key(&self, kind: KeyKind) -> bool {
-        kind == KeyKind::Ecdsa || self.rsa.get().is_some()
+        let kept = cache.get(RSA_KEY).and_then(|kept| {
+            let pair = KeyPair::try_from(kept).ok()?;
+            LeafKey::new(pair, &self.provider).ok()
+        });
+        let key = if let Some(key) = kept {
+            key
+        } else {
+            let pair = KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, RsaKeySize::_2048)?;
+            cache.keep(RSA_KEY, &pair.serialize_der());
+            LeafKey::new(pair, &self.provider)?
+        };
+        self.rsa.get_or_init(|| key);
+        Ok(())
     }
 
     pub(crate) fn provider(&self) -> &Arc<CryptoProvider> {

@@ -34,6 +34,9 @@ pub enum Error {
         /// What the kernel said.
         source: io::Error,
     },
+    /// A content coding failed.
+    #[error("cannot code the contents of the web: {0}")]
+    Coding(#[source] io::Error),
     /// A thread or its reactor could not be made.
     #[error("cannot start a thread of the origin: {0}; see the limits of this process: ulimit -a")]
     Thread(#[source] io::Error),

@@ -16,7 +16,6 @@
 //!     ..Options::new(web.clone(), authority.clone())
 //! })?;
 //! authority.prepare(&web, &["www.example.org"]);
-//! origin.wait_prepared()?;
 //! origin.begin();
 //! // The subject runs; meanwhile:
 //! println!("{} requests", origin.snapshot().requests);
@@ -36,6 +35,7 @@
 mod accepted;
 mod arrivals;
 mod authority;
+mod cache;
 pub mod calibrator;
 mod clock;
 mod connection;
@@ -66,6 +66,7 @@ mod worker;
 
 pub use arrivals::Arrivals;
 pub use authority::Authority;
+pub use cache::Cache;
 pub use control::{CONTROL_PATH, ControlConnection};
 pub use error::Error;
 pub use live::Snapshot;

@@ -3,20 +3,20 @@
 use std::net::SocketAddr;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
-use std::thread;
 
 use dyno_web::{Scheme, Web};
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::arrivals::Fingerprints;
 use crate::authority::Authority;
+use crate::cache::Cache;
 use crate::control::ControlConnection;
 use crate::error::Error;
 use crate::listen;
 use crate::live::Shared;
-use crate::prepared::{self, Pages};
+use crate::prepared::Pages;
 use crate::running::Running;
-use crate::serving::Plan;
+use crate::serving::{Plan, Sockets};
 use crate::tls::Tls;
 
 /// What an origin is to play, where, with which CPUs.
@@ -43,6 +43,10 @@ pub struct Options {
     /// Where connections go whose first request is for something below [`CONTROL_PATH`](crate::CONTROL_PATH); without it
     /// those paths are the web's as all others are.
     pub control: Option<mpsc::Sender<ControlConnection>>,
+    /// What keeps contents in their codings, and a key, for the next start.
+    pub cache: Cache,
+    /// Called before contents are made that the cache does not have, which takes seconds.
+    pub making: fn(&Cache),
 }
 
 impl Options {
@@ -59,6 +63,8 @@ impl Options {
             log_arrivals: false,
             faulty_blocks: true,
             control: None,
+            cache: Cache::none(),
+            making: |_| {},
         }
     }
 }
@@ -70,12 +76,13 @@ pub struct Origin;
 impl Origin {
     /// Binds in the calling thread's network namespace, which the threads of the origin inherit, and begins to serve.
     ///
-    /// Contents are prepared while it serves already: see [`Running::wait_prepared`].
+    /// It serves when all contents are in memory in all codings, and all keys are made: in a moment with what
+    /// [`Options::cache`] has, in seconds without. Afterwards no CPU is busy with anything but what is asked.
     ///
     /// # Errors
     ///
     /// [`Error::AddressInUse`], [`Error::NotPermitted`] or [`Error::CannotListen`] for an address, [`Error::Pin`] for a
-    /// CPU, [`Error::Thread`] or [`Error::Tls`] if the system refuses more.
+    /// CPU, [`Error::Coding`], [`Error::Thread`] or [`Error::Tls`] if the system refuses more.
     pub fn start(options: Options) -> Result<Running, Error> {
         let Options {
             web,
@@ -87,68 +94,64 @@ impl Origin {
             log_arrivals,
             faulty_blocks,
             control,
+            cache,
+            making,
         } = options;
-        let (pages, preparation) = Pages::begin(web.model()).map_err(Error::Thread)?;
+        let threads = cpus.len().max(1);
+        let mut sockets: Vec<Sockets> = (0..threads).map(|_| Sockets::default()).collect();
+        // Before all that takes long: a place that is taken is said at once.
+        let http = listen_all(&mut sockets, &http, Scheme::Http)?;
+        let https = listen_all(&mut sockets, &https, Scheme::Https)?;
+        let dns = listen_for_names(&mut sockets, &dns)?;
+        let prepared = Pages::prepare(web.model(), &cache, making);
+        let pages = Arc::new(prepared.map_err(Error::Coding)?);
         if !https.is_empty() {
-            let authority = authority.clone();
-            let key = thread::Builder::new().name("rsa-key".to_owned());
-            let key = key.spawn(move || {
-                prepared::give_way();
-                authority.prepare_rsa().map_err(std::io::Error::other)
-            });
-            preparation.add(key.map_err(Error::Thread)?);
+            authority.prepare_rsa(&cache)?;
         }
         let tls = Arc::new(Tls::new(authority, web.clone())?);
-        let threads = cpus.len().max(1);
         let shared = Arc::new(Shared::new(threads));
         let fingerprints = Fingerprints::default();
         let (orders, received): (Vec<_>, Vec<_>) =
             (0..threads).map(|_| unbounded_channel()).unzip();
-        let mut plans: Vec<Plan> = received
-            .into_iter()
-            .enumerate()
-            .map(|(index, orders)| Plan {
-                index,
-                orders,
-                cpu: cpus.get(index).copied(),
-                web: web.clone(),
-                pages: pages.clone(),
-                tls: tls.clone(),
-                shared: shared.clone(),
-                fingerprints: fingerprints.clone(),
-                log_arrivals,
-                listeners: Vec::new(),
-                names_udp: Vec::new(),
-                names_tcp: Vec::new(),
-                faulty_blocks,
-                control: control.clone(),
-            })
-            .collect();
+        let plans = received.into_iter().zip(sockets).enumerate();
+        let plans = plans.map(|(index, (orders, sockets))| Plan {
+            index,
+            orders,
+            cpu: cpus.get(index).copied(),
+            web: web.clone(),
+            pages: pages.clone(),
+            tls: tls.clone(),
+            shared: shared.clone(),
+            fingerprints: fingerprints.clone(),
+            log_arrivals,
+            sockets,
+            faulty_blocks,
+            control: control.clone(),
+        });
         let running = Running {
-            http: listen_all(&mut plans, &http, Scheme::Http)?,
-            https: listen_all(&mut plans, &https, Scheme::Https)?,
-            dns: listen_for_names(&mut plans, &dns)?,
+            http,
+            https,
+            dns,
             threads: Vec::with_capacity(threads),
             numbers: Vec::with_capacity(threads),
             orders,
             before: Mutex::default(),
-            shared,
-            preparation,
+            shared: shared.clone(),
         };
-        running.spawn(plans)
+        running.spawn(plans.collect())
     }
 }
 
 fn listen_all(
-    plans: &mut [Plan],
+    sockets: &mut [Sockets],
     addresses: &[SocketAddr],
     scheme: Scheme,
 ) -> Result<Vec<SocketAddr>, Error> {
     let mut bound = Vec::with_capacity(addresses.len());
     for &address in addresses {
-        let (address, listeners) = listen::tcp(address, plans.len())?;
-        for (plan, listener) in plans.iter_mut().zip(listeners) {
-            plan.listeners.push((scheme, listener));
+        let (address, listeners) = listen::tcp(address, sockets.len())?;
+        for (one, listener) in sockets.iter_mut().zip(listeners) {
+            one.listeners.push((scheme, listener));
         }
         bound.push(address);
     }
@@ -156,15 +159,15 @@ fn listen_all(
 }
 
 fn listen_for_names(
-    plans: &mut [Plan],
+    sockets: &mut [Sockets],
     addresses: &[SocketAddr],
 ) -> Result<Vec<SocketAddr>, Error> {
     let mut bound = Vec::with_capacity(addresses.len());
     for &address in addresses {
-        let names = listen::dns(address, plans.len())?;
-        for ((plan, udp), tcp) in plans.iter_mut().zip(names.udp).zip(names.tcp) {
-            plan.names_udp.push(udp);
-            plan.names_tcp.push(tcp);
+        let names = listen::dns(address, sockets.len())?;
+        for ((one, udp), tcp) in sockets.iter_mut().zip(names.udp).zip(names.tcp) {
+            one.names_udp.push(udp);
+            one.names_tcp.push(tcp);
         }
         bound.push(names.address);
     }

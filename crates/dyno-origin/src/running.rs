@@ -14,7 +14,6 @@ use crate::counters;
 use crate::error::Error;
 use crate::listen;
 use crate::live::{Shared, Snapshot};
-use crate::prepared::Preparation;
 use crate::report::OriginReport;
 use crate::run_queue;
 use crate::serving::{self, Plan};
@@ -32,7 +31,6 @@ pub struct Running {
     /// What was there when the trial began.
     pub(crate) before: Mutex<Before>,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) preparation: Preparation,
     pub(crate) http: Vec<SocketAddr>,
     pub(crate) https: Vec<SocketAddr>,
     pub(crate) dns: Vec<SocketAddr>,
@@ -116,16 +114,6 @@ impl Running {
     #[must_use]
     pub fn dns(&self) -> &[SocketAddr] {
         &self.dns
-    }
-
-    /// Waits until all contents are in memory in all codings, and all keys are made: about a second after the start.
-    /// A trial calls this before its subject starts, so that no CPU is busy with anything else then.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Thread`] if a coding failed.
-    pub fn wait_prepared(&self) -> Result<(), Error> {
-        self.preparation.wait().map_err(Error::Thread)
     }
 
     /// The trial begins: the throughput series, and the time waited for CPUs, count from now on.

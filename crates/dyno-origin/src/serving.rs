@@ -33,6 +33,14 @@ use crate::{connection, dns};
 /// How long accepting rests after an error that more attempts would only repeat, as a lack of descriptors.
 const REST: Duration = Duration::from_millis(10);
 
+/// Where a thread of an origin listens.
+#[derive(Default)]
+pub(crate) struct Sockets {
+    pub(crate) listeners: Vec<(Scheme, TcpListener)>,
+    pub(crate) names_udp: Vec<UdpSocket>,
+    pub(crate) names_tcp: Vec<TcpListener>,
+}
+
 /// What a thread of an origin is made from.
 pub(crate) struct Plan {
     pub(crate) index: usize,
@@ -43,9 +51,7 @@ pub(crate) struct Plan {
     pub(crate) shared: Arc<Shared>,
     pub(crate) fingerprints: Fingerprints,
     pub(crate) log_arrivals: bool,
-    pub(crate) listeners: Vec<(Scheme, TcpListener)>,
-    pub(crate) names_udp: Vec<UdpSocket>,
-    pub(crate) names_tcp: Vec<TcpListener>,
+    pub(crate) sockets: Sockets,
     pub(crate) faulty_blocks: bool,
     pub(crate) control: Option<mpsc::Sender<ControlConnection>>,
     pub(crate) orders: UnboundedReceiver<TurnOver>,
@@ -131,14 +137,14 @@ fn begin(plan: Plan) -> io::Result<Rc<Worker>> {
         sending_since: Cell::new(Instant::now()),
     });
     look_after(&worker, plan.orders);
-    for (scheme, listener) in plan.listeners {
+    for (scheme, listener) in plan.sockets.listeners {
         accept_http(worker.clone(), scheme, listener)?;
     }
-    for socket in plan.names_udp {
+    for socket in plan.sockets.names_udp {
         let socket = Rc::new(tokio::net::UdpSocket::from_std(socket)?);
         spawn_local(dns::serve_udp(worker.clone(), socket));
     }
-    for listener in plan.names_tcp {
+    for listener in plan.sockets.names_tcp {
         accept_names(worker.clone(), listener)?;
     }
     Ok(worker)

@@ -14,6 +14,7 @@ mod link;
 mod listen_address;
 mod load;
 mod origin;
+mod preparation;
 mod progress;
 mod quantity;
 mod room;

@@ -17,6 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::complaint::Mistyped;
 use crate::control::{self, Allowed, Desk};
 use crate::listen_address::{PORT, listen_address};
+use crate::preparation;
 use crate::progress::{Done, Progress};
 use crate::web_identity;
 use crate::web_source::WebArguments;
@@ -120,6 +121,8 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         faulty_blocks: false,
         control: (allowed != Allowed::Nobody).then_some(control),
         http: listen,
+        cache: preparation::cache(),
+        making: preparation::making,
         ..Options::new(web.clone(), authority.clone())
     })?;
     if let Some(path) = &arguments.authority {
@@ -138,6 +141,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     wait_for_signal()?;
     watch.end();
     let record = alone(running)?.stop();
+    preparation::own_up(&record.report.lateness_ns);
     if let Some(path) = &arguments.report {
         write_report(path, &web, &record)?;
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dyno_load::fetch::{Options, Override, Versions};
-use dyno_origin::{Authority, Options as OriginOptions, Origin, Running};
+use dyno_origin::{Authority, Cache, Options as OriginOptions, Origin, Running};
 use dyno_web::{Model, Web};
 use serde_json::json;
 
@@ -27,6 +27,7 @@ fn origin() -> (Arc<Authority>, Running) {
     let authority = Arc::new(Authority::new().unwrap());
     let running = Origin::start(OriginOptions {
         https: vec!["127.0.0.1:0".parse().unwrap()],
+        cache: Cache::at(env!("CARGO_TARGET_TMPDIR").into()),
         ..OriginOptions::new(Arc::new(Web::new(model, None)), authority.clone())
     });
     (authority, running.unwrap())

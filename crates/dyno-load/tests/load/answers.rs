@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use dyno_load::load::{Check, Shape};
-use dyno_origin::{Authority, Options, Origin, Running};
+use dyno_origin::{Authority, Cache, Options, Origin, Running};
 use dyno_web::{Model, Web};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
@@ -29,6 +29,7 @@ pub fn origin_with_http2(share: u8) -> (Arc<Authority>, Running) {
     let running = Origin::start(Options {
         http: vec![any],
         https: vec![any],
+        cache: Cache::at(env!("CARGO_TARGET_TMPDIR").into()),
         ..Options::new(Arc::new(Web::new(model, None)), authority.clone())
     });
     (authority, running.unwrap())

@@ -139,7 +139,7 @@ impl<'c, S: Outlet> Exchange<'c, S> {
             self.write_head().await?;
         }
         let planned = complete + answer.delay.duration();
-        let (source, coding) = worker.pages.source(answer.content, answer.coding).await;
+        let (source, coding) = worker.pages.source(answer.content, answer.coding);
         let delivery = Delivery::of(&answer, &asked, coding, source.bytes());
         self.before_head(&answer, planned).await?;
         let date = worker.date.at(arrived.at_ns);

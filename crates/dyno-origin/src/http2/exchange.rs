@@ -82,7 +82,7 @@ impl Exchange {
             return None;
         }
         let pages = &self.session().worker().pages;
-        let (source, coding) = pages.prepared(self.answer.content, self.answer.coding)?;
+        let (source, coding) = pages.source(self.answer.content, self.answer.coding);
         Some(Prepared {
             coding,
             bytes: source.bytes(),
@@ -110,7 +110,7 @@ impl Exchange {
         let planned = complete + self.answer.delay.duration();
         let worker = self.session().worker().clone();
         let (content, coding) = (self.answer.content, self.answer.coding);
-        let (source, coding) = worker.pages.source(content, coding).await;
+        let (source, coding) = worker.pages.source(content, coding);
         let prepared = Prepared {
             coding,
             bytes: source.bytes(),

@@ -35,8 +35,7 @@ pub(super) enum Then {
 
 impl Outgoing {
     fn source(&self) -> Source<'_> {
-        let prepared = self.worker.pages.prepared(self.content, self.coding);
-        let (source, _) = prepared.expect("what is sent was prepared before");
+        let (source, _) = self.worker.pages.source(self.content, self.coding);
         source.cut(self.to)
     }
 }

@@ -24,10 +24,28 @@ impl End {
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }
+
+    /// How many bytes it is kept as.
+    pub(crate) const STORED_BYTES: usize = 11;
+
+    /// As it is kept.
+    pub(crate) fn to_bytes(self) -> [u8; Self::STORED_BYTES] {
+        let mut stored = [self.length; Self::STORED_BYTES];
+        stored[..self.bytes.len()].copy_from_slice(&self.bytes);
+        stored
+    }
+
+    /// What [`End::to_bytes`] gave; `None` for anything else.
+    pub(crate) fn from_bytes(stored: &[u8; Self::STORED_BYTES]) -> Option<Self> {
+        let [bytes @ .., length] = *stored;
+        (usize::from(length) <= bytes.len()).then_some(Self { bytes, length })
+    }
 }
 
 /// A coding in progress.
 pub(crate) trait Coder {
+    /// Who codes, and how: with another version or level the bytes may be other ones.
+    const MADE_BY: &'static str;
     /// Codes `text`, such that all of it can be decoded from what is coded so far.
     fn extend(&mut self, text: &[u8]) -> io::Result<()>;
     /// All that is coded so far.
@@ -58,6 +76,8 @@ impl Gzip {
 }
 
 impl Coder for Gzip {
+    const MADE_BY: &'static str = "gzip level 6 zlib-rs 0.6.8";
+
     fn extend(&mut self, text: &[u8]) -> io::Result<()> {
         self.checksum.update(text);
         // RFC 1952: the length modulo 2^32.
@@ -113,6 +133,8 @@ impl Brotli {
 }
 
 impl Coder for Brotli {
+    const MADE_BY: &'static str = "brotli quality 5 brotli 9.1.1";
+
     fn extend(&mut self, text: &[u8]) -> io::Result<()> {
         self.0.write_all(text)?;
         self.0.flush()
@@ -142,6 +164,8 @@ impl Zstd {
 }
 
 impl Coder for Zstd {
+    const MADE_BY: &'static str = "zstd level 3 zstd-sys 2.1.2+zstd.1.5.7";
+
     fn extend(&mut self, text: &[u8]) -> io::Result<()> {
         self.0.write_all(text)?;
         self.0.flush()
@@ -154,5 +178,33 @@ impl Coder for Zstd {
     /// A raw block that is the last one, of no bytes.
     fn end(&self) -> End {
         End::new(&[0x01, 0x00, 0x00])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_named_after_the_version_that_made_it() {
+        let locked = include_str!("../../../../Cargo.lock");
+        for made_by in [Gzip::MADE_BY, Brotli::MADE_BY, Zstd::MADE_BY] {
+            let mut words = made_by.rsplit(' ');
+            let (version, library) = (words.next().unwrap(), words.next().unwrap());
+            let line = format!("name = \"{library}\"\nversion = \"{version}\"\n");
+            assert!(
+                locked.contains(&line),
+                "Cargo.lock has another version than {made_by}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_end_is_kept_as_it_is() {
+        for end in [&b""[..], b"a", b"0123456789"] {
+            let end = End::new(end);
+            assert_eq!(End::from_bytes(&end.to_bytes()), Some(end));
+        }
+        assert_eq!(End::from_bytes(&[11; End::STORED_BYTES]), None);
     }
 }

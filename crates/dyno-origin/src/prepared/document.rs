@@ -1,7 +1,6 @@
-//! A JSON document in each coding: small, so coded when first asked for.
+//! A JSON document in each coding.
 
 use std::io;
-use std::sync::OnceLock;
 
 use dyno_web::Coding;
 
@@ -11,15 +10,18 @@ use super::coder::{Brotli, Coder, Gzip, Zstd};
 #[derive(Debug)]
 pub(crate) struct CodedDocument {
     document: &'static str,
-    coded: [OnceLock<Option<Box<[u8]>>>; 3],
+    /// In the order of [`Coding::COMPRESSED`].
+    coded: [Box<[u8]>; 3],
 }
 
 impl CodedDocument {
-    pub(crate) fn new(document: &'static str) -> Self {
-        Self {
+    /// Codes `document`, which is small: in about a millisecond.
+    pub(crate) fn new(document: &'static str) -> io::Result<Self> {
+        let [gzip, br, zstd] = Coding::COMPRESSED.map(|coding| coded(coding, document.as_bytes()));
+        Ok(Self {
             document,
-            coded: Default::default(),
-        }
+            coded: [gzip?, br?, zstd?],
+        })
     }
 
     /// Whether it is this document.
@@ -27,14 +29,12 @@ impl CodedDocument {
         std::ptr::eq(self.document, document)
     }
 
-    /// The document in `coding`; `None` for identity, or if the coding fails.
+    /// The document in `coding`; `None` for identity.
     pub(crate) fn get(&self, coding: Coding) -> Option<&[u8]> {
         let place = Coding::COMPRESSED
             .iter()
             .position(|&compressed| compressed == coding)?;
-        self.coded[place]
-            .get_or_init(|| coded(coding, self.document.as_bytes()).ok())
-            .as_deref()
+        Some(&self.coded[place])
     }
 }
 
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn every_coding_has_its_own_form() {
-        let document = CodedDocument::new(&JSON_DOCUMENT);
+        let document = CodedDocument::new(&JSON_DOCUMENT).unwrap();
         assert!(document.get(Coding::Identity).is_none());
         let starts: [(Coding, &[u8]); 2] = [
             (Coding::Gzip, &[0x1f, 0x8b]),

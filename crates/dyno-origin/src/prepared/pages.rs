@@ -1,19 +1,16 @@
-//! The pages of a web: prepared by threads of their own while the origin starts, shared by all that serve.
+//! The pages of a web: made, or taken from a cache, before anything is served; shared by all that serve.
 
 use std::io;
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::{LazyLock, Once};
+use std::thread;
 
 use dyno_web::{Class, Coding, Content, JSON_DOCUMENT, Model, STREAM_LINE, WRONG_DOCUMENT, text};
-use tokio::sync::watch;
 
-use super::coder::{Brotli, Gzip, Zstd};
+use super::coder::{Brotli, Coder, Gzip, Zstd};
 use super::document::CodedDocument;
-use super::give_way;
 use super::source::Source;
-use super::stream::{STAGE_COUNT, Stream, stage_of};
-
-type Stages = [OnceLock<Stream>; STAGE_COUNT];
+use super::stream::Stream;
+use crate::cache::Cache;
 
 /// Many lines, so that a long content of them lies in few pieces.
 static LINES: LazyLock<String> = LazyLock::new(|| STREAM_LINE.repeat(1_000));
@@ -21,98 +18,49 @@ static LINES: LazyLock<String> = LazyLock::new(|| STREAM_LINE.repeat(1_000));
 /// All contents of a web.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    text: OnceLock<Vec<u8>>,
-    streams: [Stages; 3],
+    text: Vec<u8>,
+    /// In the order of [`Coding::COMPRESSED`]; `None` for a coding that the web never serves.
+    streams: [Option<Stream>; 3],
     documents: [CodedDocument; 2],
-    /// Told whenever something is ready.
-    ready: watch::Sender<()>,
 }
 
-/// The threads that prepare pages.
-#[derive(Debug)]
-pub(crate) struct Preparation(Mutex<Vec<JoinHandle<io::Result<()>>>>);
-
 impl Pages {
-    /// Begins to prepare the pages of a web.
-    pub(crate) fn begin(model: &Model) -> io::Result<(Arc<Self>, Preparation)> {
-        let pages = Arc::new(Self {
-            text: OnceLock::new(),
-            streams: <[Stages; 3]>::default(),
-            documents: [&JSON_DOCUMENT, &WRONG_DOCUMENT].map(|it| CodedDocument::new(it)),
-            ready: watch::Sender::new(()),
+    /// Takes the pages of a web from `cache`, or makes them, in seconds, and keeps them there; `making` is called before it
+    /// makes any.
+    pub(crate) fn prepare(model: &Model, cache: &Cache, making: fn(&Cache)) -> io::Result<Self> {
+        let text = text(model.compression_ratio());
+        let shelf = Shelf {
+            cache,
+            digest: blake3::hash(&text),
+            making,
+            said: Once::new(),
+        };
+        let codings = model.codings();
+        let streams = thread::scope(|scope| {
+            let all = Coding::COMPRESSED.map(|coding| {
+                let (text, shelf) = (&text, &shelf);
+                let is_served = codings.contains(&coding);
+                is_served.then(|| scope.spawn(move || stream(coding, text, shelf)))
+            });
+            all.map(|one| one.map(|one| one.join().expect("coding does not panic")))
         });
-        let ratio = model.compression_ratio();
-        let codings: Vec<Coding> = model
-            .codings()
-            .into_iter()
-            .filter(|&coding| coding != Coding::Identity)
-            .collect();
-        let beginning = pages.clone();
-        let begun = thread::Builder::new()
-            .name("text".to_owned())
-            .spawn(move || {
-                give_way();
-                beginning.text.get_or_init(|| text(ratio));
-                beginning.ready.send_replace(());
-                thread::scope(|scope| {
-                    let pages = &beginning;
-                    let all: Vec<_> = codings
-                        .iter()
-                        .map(|&coding| scope.spawn(move || pages.prepare(coding)))
-                        .collect();
-                    all.into_iter()
-                        .try_for_each(|one| one.join().expect("coding does not panic"))
-                })
-            })?;
-        Ok((pages, Preparation(Mutex::new(vec![begun]))))
+        let [gzip, br, zstd] = streams.map(Option::transpose);
+        Ok(Self {
+            text,
+            streams: [gzip?, br?, zstd?],
+            documents: [
+                CodedDocument::new(&JSON_DOCUMENT)?,
+                CodedDocument::new(&WRONG_DOCUMENT)?,
+            ],
+        })
     }
 
-    fn prepare(&self, coding: Coding) -> io::Result<()> {
-        let Some(place) = place(coding) else {
-            return Ok(());
-        };
-        let text = self.text.get().expect("the text came first");
-        let done = |stage: usize, stream| {
-            self.streams[place][stage].get_or_init(|| stream);
-            self.ready.send_replace(());
-        };
-        match coding {
-            Coding::Identity => Ok(()),
-            Coding::Gzip => Stream::prepare(text, Gzip::new(), done),
-            Coding::Br => Stream::prepare(text, Brotli::new(), done),
-            Coding::Zstd => Stream::prepare(text, Zstd::new()?, done),
-        }
-    }
-
-    /// The bytes of a content, with the coding they are in; waits for what is not prepared yet.
-    pub(crate) async fn source(&self, content: Content, coding: Coding) -> (Source<'_>, Coding) {
-        if let Some(found) = self.prepared(content, coding) {
-            return found;
-        }
-        let mut ready = self.ready.subscribe();
-        loop {
-            if let Some(found) = self.prepared(content, coding) {
-                return found;
-            }
-            ready
-                .changed()
-                .await
-                .expect("the sender is a part of the pages");
-        }
-    }
-
-    /// As [`Pages::source`], if it is prepared.
-    pub(crate) fn prepared(
-        &self,
-        content: Content,
-        coding: Coding,
-    ) -> Option<(Source<'_>, Coding)> {
-        let found = match content {
+    /// The bytes of a content, with the coding they are in.
+    pub(crate) fn source(&self, content: Content, coding: Coding) -> (Source<'_>, Coding) {
+        match content {
             Content::Empty => (Source::EMPTY, Coding::Identity),
-            Content::Page(class) => (self.page(class, coding)?, coding),
-            Content::Text { bytes } => {
-                (Source::repeated(self.text.get()?, bytes), Coding::Identity)
-            }
+            Content::Page(class) => self.page(class, coding),
+            Content::Text { bytes } => (Source::repeated(&self.text, bytes), Coding::Identity),
             Content::Lines { count } => {
                 let bytes = count * STREAM_LINE.len() as u64;
                 (Source::repeated(LINES.as_bytes(), bytes), Coding::Identity)
@@ -125,38 +73,111 @@ impl Pages {
                     None => (Source::whole(document.as_bytes()), Coding::Identity),
                 }
             }
-        };
-        Some(found)
+        }
     }
 
-    fn page(&self, class: Class, coding: Coding) -> Option<Source<'_>> {
-        match place(coding) {
-            None => Some(Source::whole(self.text.get()?).cut(class.bytes())),
-            Some(place) => Some(self.streams[place][stage_of(class)].get()?.page(class)),
+    fn page(&self, class: Class, coding: Coding) -> (Source<'_>, Coding) {
+        let coded = Coding::COMPRESSED
+            .iter()
+            .zip(&self.streams)
+            .find_map(|(&compressed, stream)| stream.as_ref().filter(|_| compressed == coding));
+        match coded {
+            Some(stream) => (stream.page(class), coding),
+            None => (
+                Source::whole(&self.text).cut(class.bytes()),
+                Coding::Identity,
+            ),
         }
     }
 }
 
-fn place(coding: Coding) -> Option<usize> {
-    Coding::COMPRESSED
-        .iter()
-        .position(|&compressed| compressed == coding)
+/// Where the streams of a text are kept.
+struct Shelf<'c> {
+    cache: &'c Cache,
+    digest: blake3::Hash,
+    making: fn(&Cache),
+    said: Once,
 }
 
-impl Preparation {
-    /// Adds a thread to wait for.
-    pub(crate) fn add(&self, thread: JoinHandle<io::Result<()>>) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(thread);
+fn stream(coding: Coding, text: &[u8], shelf: &Shelf<'_>) -> io::Result<Stream> {
+    match coding {
+        Coding::Identity => unreachable!("not among the compressed ones"),
+        Coding::Gzip => shelf.stream(text, Gzip::new()),
+        Coding::Br => shelf.stream(text, Brotli::new()),
+        Coding::Zstd => shelf.stream(text, Zstd::new()?),
+    }
+}
+
+impl Shelf<'_> {
+    fn stream<C: Coder>(&self, text: &[u8], coder: C) -> io::Result<Stream> {
+        let name = format!("{}-{}", C::MADE_BY.replace(' ', "-"), self.digest.to_hex());
+        if let Some(kept) = self.cache.get(&name)
+            && let Some(stream) = Stream::from_bytes(&kept)
+        {
+            return Ok(stream);
+        }
+        self.said.call_once(|| (self.making)(self.cache));
+        let stream = Stream::code(text, coder)?;
+        self.cache.keep(&name, &stream.to_bytes());
+        Ok(stream)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// What `pages` serve of the longest and of the shortest page, in every coding.
+    fn served(pages: &Pages) -> Vec<(Vec<u8>, Coding)> {
+        let ends = [Class::all().next(), Class::all().last()];
+        let mut all = Vec::new();
+        for class in ends.into_iter().flatten() {
+            for coding in [Coding::Identity].into_iter().chain(Coding::COMPRESSED) {
+                let (source, coding) = pages.source(Content::Page(class), coding);
+                let start = source.from(0);
+                all.push(([start, source.from(start.len() as u64)].concat(), coding));
+            }
+        }
+        all
     }
 
-    /// Waits until all is prepared.
-    pub(crate) fn wait(&self) -> io::Result<()> {
-        let threads = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        threads
-            .into_iter()
-            .try_for_each(|thread| thread.join().expect("preparing does not panic"))
+    #[test]
+    fn pages_are_made_once_and_then_taken_from_the_cache() {
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        let making = |_: &Cache| {
+            MADE.fetch_add(1, Ordering::Relaxed);
+        };
+        let folder = std::env::temp_dir().join(format!("dyno-pages-{}", std::process::id()));
+        drop(std::fs::remove_dir_all(&folder));
+        let model =
+            "name = 'test'\nseed = 1\n[content]\ncodings = { gzip = 0.3, br = 0.3, zstd = 0.3 }";
+        let model = Model::from_toml(model).unwrap();
+        let cache = Cache::at(folder.clone());
+        let made = served(&Pages::prepare(&model, &cache, making).unwrap());
+        assert_eq!(MADE.load(Ordering::Relaxed), 1);
+        let kept = served(&Pages::prepare(&model, &cache, making).unwrap());
+        assert_eq!(MADE.load(Ordering::Relaxed), 1);
+        assert!(made == kept);
+        // One that rots is made again, alone.
+        let first = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap();
+        let whole = std::fs::read(first.path()).unwrap();
+        std::fs::write(first.path(), &whole[1..]).unwrap();
+        assert!(served(&Pages::prepare(&model, &cache, making).unwrap()) == made);
+        assert_eq!(MADE.load(Ordering::Relaxed), 2);
+        assert!(std::fs::read(first.path()).unwrap() == whole);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_coding_that_the_web_never_serves_is_never_made() {
+        let model = Model::from_toml("name = 'test'\nseed = 1").unwrap();
+        let pages = Pages::prepare(&model, &Cache::none(), |_| panic!("nothing to make")).unwrap();
+        assert!(
+            served(&pages)
+                .iter()
+                .all(|(_, coding)| *coding == Coding::Identity)
+        );
     }
 }

@@ -10,39 +10,25 @@ use dyno_web::{CLASSES, Class};
 use super::coder::{Coder, End};
 use super::source::Source;
 
-/// The last class of each stage: a stage is served as soon as it is coded, the short and frequent pages first.
-const STAGES: [usize; STAGE_COUNT] = [CLASSES / 2 - 1, CLASSES * 3 / 4 - 1, CLASSES - 1];
-/// How many stages a stream has.
-pub(crate) const STAGE_COUNT: usize = 3;
-
-/// The stage that holds a class.
-pub(crate) fn stage_of(class: Class) -> usize {
-    STAGES
-        .iter()
-        .position(|&last| class.index() <= last)
-        .expect("the last stage holds the last class")
-}
-
-/// The coded form of the classes up to some class.
-#[derive(Debug)]
+/// The coded form of the pages of all classes.
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Stream {
     coded: Box<[u8]>,
     classes: Vec<(usize, End)>,
 }
 
+/// How many bytes a class has in [`Stream::to_bytes`]: where its coded form is cut, and its end.
+const CLASS_BYTES: usize = size_of::<u64>() + End::STORED_BYTES;
+
 impl Stream {
-    /// The coded page of `class`, which must be among those of the stream.
+    /// The coded page of `class`.
     pub(crate) fn page(&self, class: Class) -> Source<'_> {
         let (length, end) = &self.classes[class.index()];
         Source::ended(&self.coded[..*length], end.as_bytes())
     }
 
-    /// Codes the pages of all classes of `text`; hands over each stage as it is done.
-    pub(crate) fn prepare(
-        text: &[u8],
-        mut coder: impl Coder,
-        mut done: impl FnMut(usize, Self),
-    ) -> io::Result<()> {
+    /// Codes the pages of all classes of `text`.
+    pub(crate) fn code(text: &[u8], mut coder: impl Coder) -> io::Result<Self> {
         let mut classes = Vec::with_capacity(CLASSES);
         let mut coded_bytes = 0;
         for class in Class::all() {
@@ -50,15 +36,39 @@ impl Stream {
             coder.extend(&text[coded_bytes..bytes])?;
             coded_bytes = bytes;
             classes.push((coder.coded().len(), coder.end()));
-            if let Some(stage) = STAGES.iter().position(|&last| last == class.index()) {
-                let stream = Self {
-                    coded: coder.coded().into(),
-                    classes: classes.clone(),
-                };
-                done(stage, stream);
-            }
         }
-        Ok(())
+        Ok(Self {
+            coded: coder.coded().into(),
+            classes,
+        })
+    }
+
+    /// As it is kept: the classes, then what is coded.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(CLASSES * CLASS_BYTES + self.coded.len());
+        for (length, end) in &self.classes {
+            bytes.extend((*length as u64).to_le_bytes());
+            bytes.extend(end.to_bytes());
+        }
+        bytes.extend(&self.coded);
+        bytes
+    }
+
+    /// What [`Stream::to_bytes`] gave; `None` for anything else.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (stored, coded) = bytes.split_at_checked(CLASSES * CLASS_BYTES)?;
+        let class = |stored: &[u8]| {
+            let (length, end) = stored.split_first_chunk()?;
+            let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+            Some((length, End::from_bytes(end.try_into().ok()?)?)).filter(|_| length <= coded.len())
+        };
+        Some(Self {
+            classes: stored
+                .chunks(CLASS_BYTES)
+                .map(class)
+                .collect::<Option<_>>()?,
+            coded: coded.into(),
+        })
     }
 }
 
@@ -75,17 +85,13 @@ mod tests {
         TEXT.get_or_init(|| dyno_web::text(5))
     }
 
-    /// Decodes the page of every class, with both what a stage and what the whole stream serves.
+    /// Decodes the page of every class, from a stream that was kept and read again.
     fn check(coder: impl Coder, decode: impl Fn(&[u8]) -> Vec<u8>) -> f64 {
-        let mut stages = Vec::new();
-        Stream::prepare(text(), coder, |stage, stream| {
-            assert_eq!(stage, stages.len());
-            stages.push(stream);
-        })
-        .unwrap();
-        assert_eq!(stages.len(), STAGE_COUNT);
+        let made = Stream::code(text(), coder).unwrap();
+        let stream = Stream::from_bytes(&made.to_bytes()).unwrap();
+        assert!(stream == made);
         for class in Class::all() {
-            let page = stages[stage_of(class)].page(class);
+            let page = stream.page(class);
             let bytes = [page.from(0), page.from(page.from(0).len() as u64)].concat();
             assert_eq!(bytes.len() as u64, page.bytes());
             let plain = decode(&bytes);
@@ -97,7 +103,7 @@ mod tests {
             );
         }
         #[expect(clippy::cast_precision_loss, reason = "megabytes")]
-        let ratio = text().len() as f64 / stages[STAGE_COUNT - 1].coded.len() as f64;
+        let ratio = text().len() as f64 / stream.coded.len() as f64;
         ratio
     }
 
@@ -136,5 +142,24 @@ mod tests {
             assert!(decoder.finish().is_empty(), "bytes after the end");
             plain
         });
+    }
+
+    #[test]
+    fn what_was_never_a_stream_is_none() {
+        let stream = Stream::code(text(), Zstd::new().unwrap()).unwrap();
+        let bytes = stream.to_bytes();
+        assert_eq!(
+            Stream::from_bytes(&bytes[..CLASSES * CLASS_BYTES - 1]),
+            None
+        );
+        let shorter = &bytes[..bytes.len() - 1];
+        assert_eq!(
+            Stream::from_bytes(shorter),
+            None,
+            "the last class lies beyond it"
+        );
+        let mut long_end = bytes.clone();
+        long_end[CLASS_BYTES - 1] = u8::MAX;
+        assert_eq!(Stream::from_bytes(&long_end), None);
     }
 }

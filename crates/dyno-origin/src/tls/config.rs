@@ -110,16 +110,6 @@ impl Tls {
         config.cert_resolver = Arc::new(Fixed(leaf));
         Ok(Arc::new(config))
     }
-
-    /// Waits for the key of a leaf, if it takes long to make.
-    pub(crate) async fn key_of(&self, handshake: Handshake) -> Result<(), Error> {
-        if self.authority.has_key(handshake.key) {
-            return Ok(());
-        }
-        let authority = self.authority.clone();
-        let made = tokio::task::spawn_blocking(move || authority.prepare_rsa()).await;
-        made.expect("making a key does not panic")
-    }
 }
 
 /// Which configuration a host has.

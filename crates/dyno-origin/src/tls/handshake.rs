@@ -80,7 +80,6 @@ async fn complete(
     handshake: Handshake,
 ) -> io::Result<TlsStream<Wire>> {
     let tls = &accepted.worker.tls;
-    tls.key_of(handshake).await.map_err(io::Error::other)?;
     let config = if named {
         tls.config(handshake)
     } else {

@@ -12,7 +12,7 @@ use dyno_web::{Model, Web};
 use rustix::process::setpriority_process;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use crate::stage::{Stage, connect, cpu, reply, request};
+use crate::stage::{Stage, cache, connect, cpu, reply, request};
 
 /// Has the calling thread run on the CPU of the origins.
 fn pin() {
@@ -254,7 +254,11 @@ fn what_keeps_an_origin_from_starting_is_said() {
             None,
         ));
         let authority = Arc::new(Authority::new().unwrap());
-        Origin::start(options(Options::new(web, authority), stage.http())).unwrap_err()
+        let given = Options {
+            cache: cache(),
+            ..Options::new(web, authority)
+        };
+        Origin::start(options(given, stage.http())).unwrap_err()
     };
     let taken = start(|options, address| Options {
         https: vec![address],

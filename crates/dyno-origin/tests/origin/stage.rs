@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dyno_http::{Limits, Method, Parse, body, response};
-use dyno_origin::{Authority, Options, Origin, Record, Running, Snapshot};
+use dyno_origin::{Authority, Cache, Options, Origin, Record, Running, Snapshot};
 use dyno_web::{Model, Web};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -30,6 +30,11 @@ pub struct Reply {
     pub content: Vec<u8>,
 }
 
+/// What every test here would make again.
+pub fn cache() -> Cache {
+    Cache::at(env!("CARGO_TARGET_TMPDIR").into())
+}
+
 impl Stage {
     /// Plays the web that `hosts` add to an empty model.
     pub fn new(hosts: &str) -> Self {
@@ -47,6 +52,7 @@ impl Stage {
             dns: vec![any],
             cpus: vec![cpu(); threads],
             log_arrivals: true,
+            cache: cache(),
             ..Options::new(web.clone(), authority.clone())
         });
         Self {

@@ -24,7 +24,6 @@ fn each_host_has_its_key_and_its_versions() {
          [[host]]\nname = 'ecdsa.test'\nkey = 'ecdsa'\n\
          [[host]]\nname = 'old.test'\ntls_1_2 = true\n",
     );
-    stage.running().wait_prepared().unwrap();
     stage
         .authority
         .prepare(&stage.web, &["rsa.test", "ecdsa.test"]);

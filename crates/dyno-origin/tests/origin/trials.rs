@@ -9,7 +9,7 @@ use dyno_http::Method;
 use dyno_origin::{Authority, CONTROL_PATH, ControlConnection, Options, Origin, Record, Running};
 use dyno_web::{Model, Web};
 
-use crate::stage::{connect, cpu, reply, request};
+use crate::stage::{cache, connect, cpu, reply, request};
 
 /// More than it takes for a request to be kept, and its connection to be parked.
 const OFTEN: usize = 12;
@@ -21,6 +21,7 @@ fn controlled(threads: usize) -> (Running, SocketAddr, Receiver<ControlConnectio
         http: vec![SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0)],
         cpus: vec![cpu(); threads],
         control: Some(control),
+        cache: cache(),
         ..Options::new(Arc::new(web), Arc::new(Authority::new().unwrap()))
     })
     .unwrap();

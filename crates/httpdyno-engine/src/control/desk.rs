@@ -92,9 +92,6 @@ impl Desk {
     }
 
     fn begin(&self, visitor: Visitor, running: &Running) -> Answered {
-        if let Err(error) = running.wait_prepared() {
-            return refusal(500, &error.to_string());
-        }
         let mut trial = self.trial();
         if let Some(other) = trial.as_ref().filter(|trial| trial.holder != visitor) {
             let (from, seconds) = (other.holder.from.ip().to_canonical(), other.since.elapsed());

@@ -9,7 +9,7 @@ use super::supply::Supplied;
 use super::web::WebRecord;
 use crate::complaint::complain;
 
-/// Says why the command was not started, if it was not, and reports; the status is the room's.
+/// Says why the command was not started, if it was not, and if the origin was late, and reports; the status is the room's.
 pub fn conclude(
     arguments: &Arguments,
     ending: Ending,
@@ -31,6 +31,9 @@ pub fn conclude(
                 .as_deref()
                 .unwrap_or("the command could not be started"),
         );
+    }
+    if let Some(origin) = origin {
+        origin.own_up();
     }
     if let Some(path) = &arguments.report {
         Report {

@@ -13,6 +13,7 @@ use dyno_web::{Nanos, Scheme, Web};
 use serde_json::{Value, json};
 
 use super::url_list::Foreseen;
+use crate::preparation;
 use crate::progress::Done;
 use crate::web_identity;
 
@@ -44,6 +45,8 @@ impl RoomWeb {
             dns: vec![SocketAddr::new(addresses::PEER_V4.address, DNS_PORT)],
             cpus: options.engine_cpus.iter().collect(),
             log_arrivals,
+            cache: preparation::cache(),
+            making: preparation::making,
             ..Options::new(web.clone(), authority.clone())
         })?;
         Ok(Self {
@@ -66,7 +69,6 @@ impl RoomWeb {
         let foreseen = Foreseen::read(list, |line| self.web.expect(line, timeout))?;
         let hosts: Vec<String> = foreseen.handshakes.into_iter().collect();
         self.authority.prepare(&self.web, &hosts);
-        self.running.wait_prepared()?;
         Ok(foreseen.requests)
     }
 
@@ -108,6 +110,11 @@ impl WebRecord {
     /// Which web it was.
     pub fn identity(&self) -> Value {
         web_identity::identity(&self.web)
+    }
+
+    /// Says so if the origin itself was late.
+    pub fn own_up(&self) {
+        preparation::own_up(&self.record.report.lateness_ns);
     }
 
     /// The origin's counters.
