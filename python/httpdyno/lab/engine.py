@@ -21,11 +21,13 @@ __all__ = ["Engine", "Reached", "ServedWeb", "engine_refusal"]
 
 def engine_refusal(stderr: str, status: int) -> str:
     """Give the one line in which the engine says why it refuses."""
-    own = [line for line in stderr.splitlines() if line.startswith(f"{ENGINE_NAME}:")]
-    if own:
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    own = [line for line in lines if line.startswith(f"{ENGINE_NAME}:")]
+    # What is killed by a signal cannot say why: what it said before is of something else.
+    if own and status >= 0:
         return own[-1].removeprefix(f"{ENGINE_NAME}:").strip()
-    last = stderr.strip().splitlines()[-1:] or ["it says nothing"]
-    return f"ended with exit status {status}: {last[0].strip()}"
+    last = [line for line in lines if line not in own][-1:] or ["it says nothing"]
+    return f"ended with exit status {status}: {last[0]}"
 
 
 def _seeded(seed: int | None) -> list[str]:

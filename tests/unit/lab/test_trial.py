@@ -278,3 +278,5 @@ def test_the_engine_says_why_it_refuses() -> None:
     assert engine_refusal("noise\nhttpdyno-engine: no room: out of space\n", 125) == "no room: out of space"
     assert engine_refusal("thread panicked\n", 101) == "ended with exit status 101: thread panicked"
     assert engine_refusal("", -9) == "ended with exit status -9: it says nothing"
+    said = "httpdyno-engine: coding the pages of the web\n"
+    assert engine_refusal(said, -9) == "ended with exit status -9: it says nothing"
