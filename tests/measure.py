@@ -120,7 +120,8 @@ def measure_python(arguments: Sequence[str]) -> Left:
     """Run the Python measurements, and the properties with other examples than the gate's."""
     record = RECORDS / "measured.json"
     record.unlink(missing_ok=True)
-    pytest = [sys.executable, "-m", "pytest", "-m", "measured or hypothesis", "--fresh-seeds", "--outcome", str(record)]
+    chosen = ["-m", "measured or hypothesis", "--fresh-seeds", "--durations", "15"]
+    pytest = [sys.executable, "-m", "pytest", *chosen, "--outcome", str(record)]
     status = subprocess.run([*pytest, *arguments], cwd=ROOT, check=False).returncode
     if not record.exists():
         sys.exit(status or 1)

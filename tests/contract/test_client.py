@@ -11,6 +11,7 @@ import pytest
 from contract.crawling import Crawled, crawl_in_room, urls_of
 from contract.escalation import DELAYS_MS, TIMEOUTS_S, first_right
 from contract.memory import LARGE_HEAPS, LONG, LONGEST, SHORT, Growth, memory_growth
+from httpdyno.judge.saturation import TIMED_OUT_SATURATED
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.prober import probe_subject
@@ -177,7 +178,8 @@ def test_every_fault_is_told_apart_within_a_second(crawl: Crawl, engine: Engine,
     concurrency = min(MOST_AT_ONCE, build.subject.concurrency)
     crawled = crawl(urls_of(engine, "contract", 10_000), web="contract", timeout_s=1.0, concurrency=concurrency)
     assert crawled.judged.trial.outcome is Outcome.OK, crawled.judged.trial.reason
-    assert crawled.wrong == []
+    # A client that compiles itself as it begins may have no CPU left for a long content: that is no fault mistaken.
+    assert [one for one in crawled.wrong if TIMED_OUT_SATURATED not in one] == []
 
 
 # --- Honest answers alone -------------------------------------------------------------------------------------------
