@@ -120,7 +120,7 @@ def measured(
     now: Callable[[], Moment] = Moment.now,
     wait: Callable[[], object] = wait_for_quiet,
 ) -> tuple[Sequence[R], str | None]:
-    """Measure until it passes or fails undisturbed, at most three times.
+    """Measure until it passes or fails undisturbed, at most three times; before another time wait for quiet.
 
     Returns
     -------
@@ -128,8 +128,9 @@ def measured(
         The reports of the last attempt, and what disturbed it when every attempt failed and was disturbed.
     """
     found = None
-    for _ in range(ATTEMPTS):
-        wait()
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            wait()
         before = now()
         reports = once()
         found = disturbance(before, now()) if any(report.failed for report in reports) else None

@@ -27,7 +27,7 @@ FIGURES: Final = ROOT / "measurements.csv"
 COLUMNS: Final = ("date", "commit", "machine", "test", "figure", "value", "unit")
 CREPT: Final = 1.1
 """A figure that grew or shrank by less is not worth a second look."""
-FUZZ_S: Final = 60
+FUZZ_S: Final = 30
 
 
 @dataclass(frozen=True)
@@ -111,18 +111,26 @@ def measure_rust() -> Left:
 
 
 def fuzz() -> Left:
-    """Fuzz every parser for a minute."""
+    """Fuzz every parser for half a minute."""
     ended = subprocess.run([ROOT / "scripts" / "fuzz", "--together", str(FUZZ_S)], check=False)
     return Left(failed=("scripts/fuzz",)) if ended.returncode else Left(1)
 
 
-def measure_python(arguments: Sequence[str]) -> Left:
-    """Run the Python measurements, and the properties with other examples than the gate's."""
+def measure_python(arguments: Sequence[str]) -> list[Left]:
+    """Run the properties with other examples than the gate's, side by side, then the Python measurements."""
+    beside = ["-n", str(len(os.sched_getaffinity(0)))]
+    return [
+        run_measured("-m", "hypothesis and not measured", "--fresh-seeds", *beside, *arguments),
+        run_measured("-m", "measured", "--fresh-seeds", "--durations", "15", *arguments),
+    ]
+
+
+def run_measured(*arguments: str) -> Left:
+    """Run pytest; return what it left."""
     record = RECORDS / "measured.json"
     record.unlink(missing_ok=True)
-    chosen = ["-m", "measured or hypothesis", "--fresh-seeds", "--durations", "15"]
-    pytest = [sys.executable, "-m", "pytest", *chosen, "--outcome", str(record)]
-    status = subprocess.run([*pytest, *arguments], cwd=ROOT, check=False).returncode
+    pytest = [sys.executable, "-m", "pytest", "--outcome", str(record), *arguments]
+    status = subprocess.run(pytest, cwd=ROOT, check=False).returncode
     if not record.exists():
         sys.exit(status or 1)
     left = json.loads(record.read_text(encoding="utf-8"))
@@ -185,7 +193,8 @@ def main(arguments: Sequence[str]) -> int:
     if disturbed := wait_for_quiet():
         print(f"measure: the machine is not quiet, {disturbed}: some measurements may be inconclusive", flush=True)
     # Arguments choose among the Python measurements: the others are left out then.
-    parts = [measure_python(arguments)] if arguments else [measure_rust(), fuzz(), measure_python([])]
+    others = [] if arguments else [measure_rust(), fuzz()]
+    parts = [*others, *measure_python(arguments)]
     append_figures(FIGURES, [figure for part in parts for figure in part.figures])
     print("\n".join(["", *last_lines(parts)]), flush=True)
     return 1 if any(part.failed for part in parts) else 0

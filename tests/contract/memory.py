@@ -22,6 +22,8 @@ that wobbles by more than its share: V8's was seen between 260 and 390 MiB for 4
 """
 LARGE_HEAPS = frozenset({"deno-fetch", "dotnet-httpclient", "node-fetch", "python-aiohttp"})
 """Clients of which the short list was seen to tell nothing, whose first is the long one."""
+TAKE_A_MINUTE = LARGE_HEAPS | {"ruby-async-http-rb"}
+"""Clients that take so long that they are measured only when they are named."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pytest
 
 from contract.crawling import Crawled, crawl_in_room, urls_of
 from contract.escalation import DELAYS_MS, TIMEOUTS_S, first_right
-from contract.memory import LARGE_HEAPS, LONG, LONGEST, SHORT, Growth, memory_growth
+from contract.memory import LARGE_HEAPS, LONG, LONGEST, SHORT, TAKE_A_MINUTE, Growth, memory_growth
 from httpdyno.judge.saturation import TIMED_OUT_SATURATED
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
@@ -293,7 +293,11 @@ def test_a_setting_that_cannot_be_honoured_ends_with_127(crawl: Crawl, version: 
 # A process a URL takes minutes, and there may be three lists.
 @pytest.mark.measured
 @pytest.mark.timeout(1800)
-def test_memory_does_not_grow_with_the_list(crawl: Crawl, engine: Engine, build: Build) -> None:
+def test_memory_does_not_grow_with_the_list(
+    crawl: Crawl, engine: Engine, build: Build, pytestconfig: pytest.Config
+) -> None:
+    if build.subject.id in TAKE_A_MINUTE and not pytestconfig.getoption("--subject"):
+        pytest.skip(f"it takes a minute: make measure ARGS='tests/contract --subject {build.subject.id}'")
     if known := build.subject.known_failure("memory_growth"):
         pytest.skip(f"known: {known.reason}")
 

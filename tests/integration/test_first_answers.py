@@ -12,8 +12,8 @@ from httpdyno.lab.engine import Engine
 
 URLS = 300
 IN_FLIGHT = 100
-# More than twice what an answer of this web takes, as a client's timeout that is met by whoever is prepared.
-TIMEOUT_S = 5
+# More than any answer of these takes, and little enough for an origin that is a second late to be found out.
+TIMEOUT_S = 3
 
 Answers = dict[str, str]
 

@@ -53,7 +53,7 @@ def attempts(*tried: tuple[bool, bool]) -> tuple[bool, int, bool]:
         return [SimpleNamespace(failed=False), SimpleNamespace(failed=failed)]
 
     reports, disturbed = measured(once, now=lambda: moments[-1], wait=lambda: waits.append(1))
-    assert len(waits) == len(moments) - 1
+    assert len(waits) == len(moments) - 2
     return reports[-1].failed, len(moments) - 1, disturbed is not None
 
 
