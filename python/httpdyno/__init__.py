@@ -7,7 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from os import PathLike
 
-    from httpdyno.experiments.notebook import LoadedRun
+    from httpdyno.runs.notebook import LoadedRun
 
 __all__ = ["__version__", "load_run"]
 __version__ = "0.1.0"
@@ -43,6 +43,6 @@ def load_run(run: "str | PathLike[str]", *, runs: "str | PathLike[str]" = "runs"
     >>> run.ranking("p99")  # doctest: +SKIP
     """
     # Imported here: whoever only asks for the version does not wait for polars.
-    from httpdyno.experiments.notebook import load_run as load
+    from httpdyno.runs.notebook import load_run as load
 
     return load(run, runs=runs)

@@ -18,7 +18,7 @@ from doubles.trials import trial
 from httpdyno.cli.page import write_report
 from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.capacity.presets import find_capacity_preset
-from httpdyno.judge import judge_load
+from httpdyno.experiments.load.judge import judge_load
 from httpdyno.model import (
     Counters,
     CpuTime,

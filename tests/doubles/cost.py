@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from doubles.trials import trial
-from httpdyno.judge.cost.tool import UNCHECKED
+from httpdyno.experiments.cost.judge.tool import UNCHECKED
 from httpdyno.model import DOCUMENT_BYTES, CostPoint, CostStep, CostSummary, Counters, Tally, Trial, Validity
 
 __all__ = ["MS", "SECOND", "US", "cost_trial", "tool_trial"]

@@ -16,15 +16,15 @@ from jsonschema import Draft202012Validator
 from doubles.capacity import Simulated, capacity_trials
 from doubles.cost import cost_trial, tool_trial
 from httpdyno.experiments.capacity.axes import Axes
+from httpdyno.experiments.load.judge import judge_load
 from httpdyno.experiments.registry import definition_of, experiment_names
-from httpdyno.experiments.report import build_report
-from httpdyno.judge import judge_load
 from httpdyno.model import Outcome, Table, Trial, Verdict
 from httpdyno.model.documentation import records_page
 from httpdyno.published import Circumstances, Workload, beside, published_table
 from httpdyno.report import Surface, format_names, render
 from httpdyno.report.html.page import page
 from httpdyno.report.json_schema import experiment_schema
+from httpdyno.runs.report import build_report
 from httpdyno.store import Run, open_run
 
 HERE = Path(__file__).parent

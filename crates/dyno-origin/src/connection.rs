@@ -10,10 +10,12 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::accepted::Accepted;
-use crate::control::{self, ControlConnection};
-use crate::http::{self, End, Input, Rest};
+use crate::control::ControlConnection;
+use crate::handshake::{HandshakeEnd, shake_hands};
+use crate::http::{self, End, Rest};
 use crate::http2::{self, Preceded};
-use crate::tls::{self, Shaken};
+use crate::message::{self, Input};
+use crate::tls;
 use crate::wire::Wire;
 use crate::worker::Worker;
 
@@ -45,7 +47,7 @@ pub(crate) async fn serve(accepted: Accepted, stream: TcpStream) {
         _ if accepted.scheme == Scheme::Http => {
             let mut input = Input::new();
             if let Some(control) = &worker.control
-                && control::is_reserved(&mut wire, &mut input).await
+                && message::is_reserved(&mut wire, &mut input).await
             {
                 hand_over(control, wire, &input, worker, turn)
             } else {
@@ -53,8 +55,8 @@ pub(crate) async fn serve(accepted: Accepted, stream: TcpStream) {
                 finish_plain(wire, &accepted, end).await
             }
         }
-        _ => match tls::shake_hands(wire, &accepted).await {
-            Ok(Shaken::Encrypted(mut stream)) => {
+        _ => match shake_hands(wire, &accepted).await {
+            Ok(HandshakeEnd::Encrypted(mut stream)) => {
                 let end = if stream.get_ref().1.alpn_protocol() == Some(tls::HTTP2) {
                     http2::serve(&mut *stream, &accepted).await
                 } else {
@@ -62,7 +64,7 @@ pub(crate) async fn serve(accepted: Accepted, stream: TcpStream) {
                 };
                 finish(*stream, &accepted, end, |stream| stream.get_ref().0.reset()).await
             }
-            Ok(Shaken::Over) => Ok(()),
+            Ok(HandshakeEnd::Over) => Ok(()),
             Err(error) => Err(error),
         },
     };

@@ -126,7 +126,7 @@ pub(crate) fn merge(threads: Vec<Counters>) -> (OriginReport, Throughput) {
         faults: present(
             Fault::ALL
                 .iter()
-                .map(|&fault| (fault.name(), struck(&threads, fault))),
+                .map(|&fault| (fault.name(), injected(&threads, fault))),
         ),
         lateness_ns: Lateness {
             count: lateness.len(),
@@ -181,7 +181,7 @@ fn coded(threads: &[Counters], coding: Coding) -> u64 {
         .sum()
 }
 
-fn struck(threads: &[Counters], fault: Fault) -> u64 {
+fn injected(threads: &[Counters], fault: Fault) -> u64 {
     threads
         .iter()
         .map(|thread| thread.faults[fault as usize])

@@ -124,12 +124,12 @@ impl Shared {
     }
 
     /// A request arrived; it is in flight until what is returned goes.
-    pub(crate) fn fly(&self) -> InFlight<'_> {
+    pub(crate) fn in_flight(&self) -> InFlight<'_> {
         self.depart();
         InFlight(self)
     }
 
-    /// As [`Shared::fly`], for whoever says itself when it is over.
+    /// As [`Shared::in_flight`], for whoever says itself when it is over.
     pub(crate) fn depart(&self) {
         let now = self.flight.now.fetch_add(1, Ordering::Relaxed) + 1;
         if now > self.flight.peak.load(Ordering::Relaxed) {
@@ -165,10 +165,10 @@ mod tests {
     #[test]
     fn the_peak_is_what_was_in_flight_at_once() {
         let shared = Shared::new(1);
-        let first = shared.fly();
-        drop(shared.fly());
+        let first = shared.in_flight();
+        drop(shared.in_flight());
         drop(first);
-        drop(shared.fly());
+        drop(shared.in_flight());
         assert_eq!((shared.peak(), shared.snapshot().in_flight), (2, 0));
     }
 }

@@ -15,7 +15,8 @@ use tokio::task::{spawn_local, yield_now};
 
 use crate::accepted::Accepted;
 use crate::connection;
-use crate::http::{Input, Rest};
+use crate::http::Rest;
+use crate::message::Input;
 use crate::park::{Park, Parked};
 use crate::worker::Worker;
 

@@ -37,7 +37,7 @@ pub struct OriginReport {
     pub statuses: BTreeMap<String, u64>,
     /// Answers by the content coding they were sent in.
     pub codings: BTreeMap<&'static str, u64>,
-    /// How often each fault struck.
+    /// How often each fault was injected.
     pub faults: BTreeMap<&'static str, u64>,
     /// Requests by `User-Agent`: the first 16 distinct ones.
     pub user_agents: BTreeMap<String, u64>,

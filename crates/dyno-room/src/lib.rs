@@ -56,6 +56,7 @@ mod readiness;
 mod room;
 mod running;
 mod signals;
+mod starting;
 mod steering;
 mod subject;
 mod subject_hash;

@@ -7,26 +7,14 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::account::{Ending, Outcome};
 use crate::error::{Result, RoomError};
 use crate::options::PeerOptions;
 use crate::protocol::{Event, Instants, PeerEnd, Request};
 use crate::readiness::Readiness;
-use crate::room::Room;
-use crate::running::Running;
+use crate::room::{PeerInRoom, Room};
 
 /// Between asking a peer program to end, so that it can clear up after itself, and killing it.
 const GRACE: Duration = Duration::from_secs(1);
-
-/// A peer program that was started.
-#[derive(Debug)]
-pub(crate) struct PeerInRoom {
-    pub(crate) argv: Vec<OsString>,
-    /// The number, inside the room, of the process whose descendants are the peer's.
-    pub(crate) keeper: i32,
-    started: Instants,
-    pub(crate) ready_ns: Option<u64>,
-}
 
 /// Whether a peer program can be talked to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,15 +116,6 @@ impl Room {
             self.init.next_event()?;
         }
         Ok(())
-    }
-
-    /// Ends the room without a subject, since its peer program is not ready.
-    ///
-    /// # Errors
-    ///
-    /// When the room itself failed.
-    pub fn give_up_peer(self, argv: Vec<OsString>, reason: String) -> Result<Ending> {
-        Running::refused(self, argv, Outcome::PeerFailed, reason)
     }
 }
 

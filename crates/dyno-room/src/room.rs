@@ -1,35 +1,32 @@
-//! A room from its making to the start of its subject, as the engine drives it.
-//!
-//! What a room is at is its type: `start` (or `refuse`) makes a [`Running`] of a [`Room`], which has the room from then on. So
-//! `room` and `running` name each other, and `peer_in_room`, which has those of `Room`'s methods that start a peer program,
-//! names both: the one circle of modules here that is meant.
+//! A room from its making until its subject is started, as the engine drives it.
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 
-use rustix::process::getpgrp;
-use rustix::termios::{isatty, tcgetpgrp};
-
-use crate::account::{Ending, Outcome};
-use crate::control_group::{ControlGroup, Wishes};
+use crate::control_group::{ControlGroup, GroupOptions};
 use crate::cpu::CpuSet;
-use crate::cpu_series::CpuSampler;
 use crate::error::{Result, RoomError, Step};
 use crate::init_process::InitProcess;
 use crate::link::{LinkCheck, RoomLink};
-use crate::machine_window::MachineSnapshot;
 use crate::network::Network;
-use crate::options::{Environment, Furnishing, RoomOptions, SubjectOptions, Surroundings};
-use crate::peer_in_room::PeerInRoom;
+use crate::options::{Environment, Furnishing, RoomOptions, Surroundings};
 use crate::process;
-use crate::protocol::{Event, Instants, NameFiles, Program, Request};
-use crate::running::{Running, Samplers};
+use crate::protocol::{Instants, NameFiles, Program, Request};
 use crate::signals::{self, Signals};
 use crate::steering::{self, ReceiveSteering};
-use crate::tree_sampler::TreeSampler;
 use crate::{environment, files, leftovers, namespaces, program};
+
+/// A peer program that was started.
+#[derive(Debug)]
+pub(crate) struct PeerInRoom {
+    pub(crate) argv: Vec<OsString>,
+    /// The number, inside the room, of the process whose descendants are the peer's.
+    pub(crate) keeper: i32,
+    pub(crate) started: Instants,
+    pub(crate) ready_ns: Option<u64>,
+}
 
 /// A sealed room: this process is in the peer's network namespace, the subject's is waiting. On the machine's own network
 /// ([`Surroundings::Machine`]) there are neither, and the rest is the same.
@@ -81,7 +78,7 @@ impl Room {
         options.engine_cpus.pin()?;
         program::raise_open_files();
         leftovers::sweep();
-        let mut group = ControlGroup::create(Wishes {
+        let mut group = ControlGroup::create(GroupOptions {
             cpus: &options.subject_cpus,
             memory_limit_bytes: options.memory_limit_bytes,
         });
@@ -200,76 +197,6 @@ impl Room {
         })
     }
 
-    /// Ends the room without a subject, since its link is not what was asked for.
-    ///
-    /// # Errors
-    ///
-    /// When the link cannot be accounted for.
-    pub fn refuse(self, argv: Vec<OsString>) -> Result<Ending> {
-        if let Some(link) = &self.link {
-            // What the check has sent is not the subject's.
-            link.begin()?;
-        }
-        let reason = self.link.as_ref().and_then(RoomLink::refusal);
-        let reason = reason.unwrap_or("the link was refused").to_owned();
-        Running::refused(self, argv, Outcome::LinkLimited, reason)
-    }
-
-    /// Starts the subject; returns when it has been executed, or could not be (which [`Running::wait`] then tells).
-    ///
-    /// # Errors
-    ///
-    /// When the room itself fails.
-    pub fn start(mut self, subject: SubjectOptions) -> Result<Running> {
-        let deadline_ns = subject
-            .deadline
-            .map(|deadline| u64::try_from(deadline.as_nanos()).unwrap_or(u64::MAX));
-        let terminal = terminal_in_foreground(subject.stdin.as_fd());
-        let request = Request::StartSubject {
-            program: self.program(&subject.argv, &subject.environment, subject.directory),
-            deadline_ns,
-            takes_terminal: terminal.is_some(),
-        };
-        let streams = [
-            subject.stdin.as_fd(),
-            subject.stdout.as_fd(),
-            subject.stderr.as_fd(),
-        ];
-        if let Some(network) = &mut self.network {
-            network.wait_until_operational()?;
-            if let Some(link) = &self.link {
-                link.begin()?;
-                network.begin()?;
-            }
-        }
-        let before = MachineSnapshot::take();
-        let answer = match self.init.ask(&request, &streams) {
-            Ok(Event::SubjectStarted(at)) => Ok(at),
-            Ok(other) => return Err(RoomError::Init(format!("unexpected answer {other:?}"))),
-            Err(RoomError::Init(reason)) => Err(reason),
-            Err(error) => return Err(error),
-        };
-        let samplers = match &answer {
-            Ok(at) => Some(self.sample(*at)?),
-            Err(_) => None,
-        };
-        Running::new(self, subject.argv, answer, before, samplers, terminal)
-    }
-
-    fn sample(&self, exec: Instants) -> Result<Samplers> {
-        // The room's own /proc, where nothing but the room is to be seen.
-        let proc = PathBuf::from(format!("/proc/{}/root/proc", self.init.pid()));
-        let keeper = self.peer.as_ref().map(|peer| peer.keeper);
-        let reader = self.group.cpu_reader();
-        TreeSampler::start(proc, keeper, exec)
-            .and_then(|tree| {
-                let start = |reader| CpuSampler::start(reader, exec);
-                let cpu = reader.map(start).transpose()?;
-                Ok(Samplers { tree, cpu })
-            })
-            .step(|| "starting the threads that sample the subject".to_owned())
-    }
-
     pub(crate) fn program(
         &self,
         argv: &[OsString],
@@ -282,12 +209,4 @@ impl Room {
             directory,
         }
     }
-}
-
-/// A copy of this descriptor if it is the terminal in whose foreground this process is.
-fn terminal_in_foreground(input: BorrowedFd) -> Option<OwnedFd> {
-    let is_foreground = isatty(input) && tcgetpgrp(input).is_ok_and(|group| group == getpgrp());
-    is_foreground
-        .then(|| input.try_clone_to_owned().ok())
-        .flatten()
 }

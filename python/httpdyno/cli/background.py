@@ -7,7 +7,7 @@ from pathlib import Path
 
 from httpdyno.cli.terminal import tell
 from httpdyno.errors import StorageFailed, UsageError
-from httpdyno.experiments.pending import PendingRun
+from httpdyno.runs.pending import PendingRun
 from httpdyno.store.files import storing
 from httpdyno.store.layout import OUTPUT
 

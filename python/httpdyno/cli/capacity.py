@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from httpdyno.experiments.capacity.capacity import Capacity
-    from httpdyno.experiments.pending import PendingRun
     from httpdyno.model import Subject
+    from httpdyno.runs.pending import PendingRun
 
 __all__ = ["capacity"]
 

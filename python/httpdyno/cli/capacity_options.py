@@ -8,10 +8,10 @@ from httpdyno.cli.against import settled
 from httpdyno.errors import InvalidValue, UsageError
 from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.capacity.capacity import Capacity
+from httpdyno.experiments.capacity.judge.objective import DEFAULT_OBJECTIVE
 from httpdyno.experiments.capacity.presets import DEFAULT_SUBJECTS, CapacityPreset, find_capacity_preset
 from httpdyno.experiments.capacity.quantity import CONCURRENCY, DELAY, LINK_RATE, QUEUE, ROUND_TRIP, SIZE
 from httpdyno.experiments.capacity.timing import DEFAULT_DURATION_S
-from httpdyno.judge.capacity.objective import DEFAULT_OBJECTIVE
 from httpdyno.lab.engine import Engine
 from httpdyno.model import Link, Loop, Subject, SubjectKind, optional_size_bytes, parse_duration_ns, parse_loop
 from httpdyno.published import parse_scale

@@ -69,9 +69,9 @@ def compare(
     from httpdyno.cli.run_argument import open_named_run
     from httpdyno.cli.terminal import tell
     from httpdyno.errors import CheckFailed, NothingMeasured, UsageError
-    from httpdyno.experiments.pair_comparison import compare_within_run
     from httpdyno.experiments.registry import definition_of
-    from httpdyno.experiments.run_comparison import compare_two_runs
+    from httpdyno.runs.pair_comparison import compare_within_run
+    from httpdyno.runs.run_comparison import compare_two_runs
 
     check_format(format)
     if second is not None and baseline is not None:

@@ -31,7 +31,7 @@ from httpdyno.cli.options import (
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from httpdyno.experiments.pending import PendingRun
+    from httpdyno.runs.pending import PendingRun
 
 __all__ = ["cost"]
 
@@ -91,7 +91,7 @@ def cost(
     from httpdyno.cli.cost_options import CostOptions, choose_subjects, make_cost
     from httpdyno.cli.running import Beginning, RunOptions, run_and_show
     from httpdyno.cli.terminal import tell
-    from httpdyno.experiments.companion import find_peer
+    from httpdyno.runs.companion import find_peer
 
     def begin(beginning: Beginning) -> "AbstractContextManager[PendingRun]":
         server = find_peer(beginning.catalogue, peer, "json")

@@ -8,7 +8,7 @@ from httpdyno.cli.against import agreed, refuse_beside
 from httpdyno.cli.preset import require_able
 from httpdyno.errors import UsageError
 from httpdyno.experiments.cost.cost import DOCUMENTS, QUICK_DOCUMENTS, Cost, able_to
-from httpdyno.experiments.crawl import HEADLINE
+from httpdyno.experiments.crawl.crawl import HEADLINE
 from httpdyno.lab.engine import Engine
 from httpdyno.model import Link, Subject, SubjectKind, optional_size_bytes, parse_duration_ns
 from httpdyno.published import Preset, find_preset, parse_scale

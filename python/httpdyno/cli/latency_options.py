@@ -6,13 +6,13 @@ from typing import Final
 
 from httpdyno.cli.against import refuse_beside, settled
 from httpdyno.cli.preset import require_able
-from httpdyno.experiments.companion import ORIGIN, find_peer
 from httpdyno.experiments.latency.latency import DURATION_S, NAME, QUICK_DURATION_S, Latency, able_to
 from httpdyno.experiments.latency.points import grid, points_text
 from httpdyno.experiments.latency.presets import HEADLINE, PUBLISHED_PEER, published_points
 from httpdyno.lab.engine import Engine
 from httpdyno.model import Link, Subject, SubjectKind, optional_size_bytes, parse_duration_ns
 from httpdyno.published import find_preset
+from httpdyno.runs.companion import ORIGIN, find_peer
 from httpdyno.subjects.catalogue import Catalogue
 
 __all__ = ["LatencyOptions", "choose_subjects", "make_latency", "peer_of"]

@@ -10,19 +10,19 @@ import os
 import sys
 from contextlib import contextmanager
 
+from httpdyno.experiments.load.arguments import load_arguments
+from httpdyno.experiments.load.started import start_load
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.load_arguments import load_arguments
 from httpdyno.lab.location import find_engine, usable_engine
-from httpdyno.lab.started_load import start_load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from httpdyno.experiments.load_run import LoadRun
-    from httpdyno.judge.load_limit import LoadLimit
-    from httpdyno.lab.started_load import StartedLoad
+    from httpdyno.experiments.load.limit import LoadLimit
+    from httpdyno.experiments.load.run import LoadRun
+    from httpdyno.experiments.load.started import StartedLoad
 
 __all__ = ["FORMATS", "send_load"]
 
@@ -100,7 +100,7 @@ def _require_file(name: str, path: str) -> None:
 def _limits(texts: Sequence[str], *, open_loop: bool) -> list[LoadLimit]:
     if not texts:
         return []
-    from httpdyno.judge.load_limit import parse_load_limit
+    from httpdyno.experiments.load.limit import parse_load_limit
 
     limits = [parse_load_limit(text) for text in texts]
     for limit in limits:
@@ -113,7 +113,7 @@ def _require_folder(folder: str | os.PathLike[str]) -> None:
         return
     from pathlib import Path
 
-    from httpdyno.experiments.load_run import require_folder
+    from httpdyno.experiments.load.run import require_folder
 
     require_folder(Path(folder))
 
@@ -140,8 +140,8 @@ def _measure(values: Mapping[str, Any], started: StartedLoad, interruption: Inte
     from pathlib import Path
 
     from httpdyno.cli.load_line import LoadLine
-    from httpdyno.experiments.load_run import measure_load
-    from httpdyno.lab.load_options import LoadOptions
+    from httpdyno.experiments.load.options import LoadOptions
+    from httpdyno.experiments.load.run import measure_load
 
     line = LoadLine(sys.stderr, values["repeat"])
     with line:

@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from httpdyno.lab.load_progress import LoadProgress
+    from httpdyno.experiments.load.progress import LoadProgress
 
 __all__ = ["LoadLine"]
 

@@ -6,12 +6,12 @@ from httpdyno.cli.output import print_reserved, print_run
 from httpdyno.cli.page import leave_page
 from httpdyno.cli.terminal import tell
 from httpdyno.errors import CheckFailed, Interrupted, NothingMeasured
-from httpdyno.experiments.load import DEFINITION
-from httpdyno.experiments.load_run import LoadRun
-from httpdyno.experiments.reservation import not_whole
-from httpdyno.experiments.showing import reserved, tables_of
-from httpdyno.judge.load_limit import LoadLimit
+from httpdyno.experiments.load.definition import DEFINITION
+from httpdyno.experiments.load.limit import LoadLimit
+from httpdyno.experiments.load.run import LoadRun
 from httpdyno.model import Trial
+from httpdyno.report.sections.reservation import not_whole
+from httpdyno.runs.showing import reserved, tables_of
 from httpdyno.store import open_run
 
 __all__ = ["finish_load"]

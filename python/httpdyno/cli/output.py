@@ -12,11 +12,11 @@ import typer
 from httpdyno.cli.page import leave_page
 from httpdyno.cli.terminal import reader_may_leave, results, tell
 from httpdyno.errors import HttpdynoError, Interrupted, NothingMeasured, NotResumable, UnknownName
-from httpdyno.experiments.measure import Measured
-from httpdyno.experiments.pending import PendingRun
 from httpdyno.model import Note, Subject, Table
 from httpdyno.report import Surface, format_names, render
 from httpdyno.report.cell import without_controls
+from httpdyno.runs.measure import Measured
+from httpdyno.runs.pending import PendingRun
 from httpdyno.subjects.builder import BuildOutcome
 from httpdyno.subjects.probe import ProbeResult
 
@@ -78,7 +78,7 @@ def print_reserved(tables: Sequence[Table], reservations: Sequence[Note], format
 
 def _has_place(tables: Sequence[Table], format_name: str) -> bool:
     """Tell whether the reservations of tables can be read in what is printed of them."""
-    from httpdyno.experiments.showing import read_by_programs
+    from httpdyno.runs.showing import read_by_programs
 
     without_rows = read_by_programs(format_name) and not any(table.rows for table in tables)
     return format_name != _WITHOUT_NOTES and not without_rows
@@ -95,8 +95,8 @@ def print_run(run: "Run", format_name: str) -> None:
         If this version does not know the preset of the run.
     """
     from httpdyno.cli.preset import absent_subjects
-    from httpdyno.experiments.reservation import table_reservations
-    from httpdyno.experiments.showing import shown_tables
+    from httpdyno.report.sections.reservation import table_reservations
+    from httpdyno.runs.showing import shown_tables
 
     tables = shown_tables(run, format_name, absent_subjects(run))
     # To read the trials once more takes about a millisecond each: only where the tables do not say it.

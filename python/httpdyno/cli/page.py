@@ -46,7 +46,7 @@ def report_of(run: "Run") -> "Report":
         If the run is damaged, or of an experiment that this version does not know.
     """
     from httpdyno.experiments.registry import definition_of
-    from httpdyno.experiments.report import build_report
+    from httpdyno.runs.report import build_report
 
     return build_report(run, definition_of(run.manifest.experiment))
 

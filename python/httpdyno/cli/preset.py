@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from httpdyno.errors import UsageError
-from httpdyno.experiments.crawl import HEADLINE
+from httpdyno.experiments.crawl.crawl import HEADLINE
 from httpdyno.experiments.published import PRESET_SETTING
 from httpdyno.model import Condition, Subject, SubjectKind
 from httpdyno.published import find_preset, parse_scale

@@ -41,10 +41,11 @@ def published(
     else:
         from httpdyno.cli.run_argument import open_named_run
         from httpdyno.experiments.published import run_beside
-        from httpdyno.experiments.reservation import table_reservations
-        from httpdyno.experiments.showing import read_by_programs, reserved
+        from httpdyno.experiments.registry import definition_of
+        from httpdyno.report.sections.reservation import table_reservations
+        from httpdyno.runs.showing import read_by_programs, reserved
 
         table, run = published_table(name), open_named_run(beside, runs)
-        both = run_beside(run, table, for_programs=read_by_programs(format))
+        both = run_beside(run, definition_of(run.manifest.experiment), table, for_programs=read_by_programs(format))
         notes = table_reservations(run.manifest, run.records())
         print_reserved(reserved((both,), notes, format), notes, format)

@@ -67,8 +67,8 @@ def _print_schema(run: "Run") -> None:
     import sys
 
     from httpdyno.cli.terminal import reader_may_leave
-    from httpdyno.experiments.showing import shown_tables
     from httpdyno.report.json_schema import experiment_schema
+    from httpdyno.runs.showing import shown_tables
 
     (table,) = shown_tables(run, "json")
     with reader_may_leave():

@@ -10,11 +10,11 @@ import typer
 from httpdyno.cli.live import LiveOptions, confirm, require_answer
 from httpdyno.cli.session import make_place, traffic_of
 from httpdyno.errors import NotResumable, UsageError
-from httpdyno.experiments.crawl import Crawl
-from httpdyno.experiments.pending import PendingRun
-from httpdyno.experiments.registry import RESUMABLE, definition_of
-from httpdyno.experiments.resume import Resumed, resume_run
+from httpdyno.experiments.crawl.crawl import Crawl
+from httpdyno.experiments.registry import definition_of
 from httpdyno.lab.interruption import Interruption
+from httpdyno.runs.pending import PendingRun
+from httpdyno.runs.resume import Resumed, resume_run
 from httpdyno.store import find_run, read_manifest
 
 __all__ = ["refuse_beside_resume", "resume_named"]
@@ -36,8 +36,9 @@ def resume_named(
         At a signal while its list is read.
     """
     folder = find_run(name, runs)
-    if (experiment := definition_of(read_manifest(folder).experiment).name) != verb:
-        if experiment not in RESUMABLE:
+    definition = definition_of(read_manifest(folder).experiment)
+    if (experiment := definition.name) != verb:
+        if not definition.resumable:
             raise NotResumable(f"{folder} is a run of {experiment}, which cannot be continued; begin a new one")
         again = f"httpdyno {experiment} --resume {shlex.quote(str(folder))}"
         raise UsageError(f"{folder} is a run of {experiment}; go on with: {again}")

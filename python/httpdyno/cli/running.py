@@ -17,13 +17,13 @@ from httpdyno.cli.output import check_format, close_run, print_run, telling_of_r
 from httpdyno.cli.resuming import refuse_beside_resume, resume_named
 from httpdyno.cli.session import make_place, options_of_environment
 from httpdyno.cli.terminal import messages, tell
-from httpdyno.experiments.ceiling import FETCHER
 from httpdyno.experiments.experiment import Experiment
-from httpdyno.experiments.measure import Measured, measure
-from httpdyno.experiments.pending import PendingRun, begin_run
-from httpdyno.experiments.place import Place
 from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.place import Place
 from httpdyno.model import Subject
+from httpdyno.runs.ceiling import FETCHER
+from httpdyno.runs.measure import Measured, measure
+from httpdyno.runs.pending import PendingRun, begin_run
 from httpdyno.store import open_run
 from httpdyno.subjects.catalogue import Catalogue, read_catalogue
 

@@ -11,7 +11,7 @@ def runs(out: OutputFolder = Path("runs"), format: Format = "table") -> None:  #
     """List the runs of a folder, the newest first."""
     from httpdyno.cli.output import check_format, print_table
     from httpdyno.cli.terminal import tell
-    from httpdyno.experiments.past import runs_table
+    from httpdyno.runs.past import runs_table
 
     check_format(format)
     table, complaints = runs_table(out)

@@ -24,7 +24,7 @@ from httpdyno.cli.options import (
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from httpdyno.experiments.pending import PendingRun
+    from httpdyno.runs.pending import PendingRun
 
 __all__ = ["service"]
 

@@ -16,16 +16,13 @@ from httpdyno.cli.http_version import parse_http_version
 from httpdyno.cli.live import LiveOptions, Traffic, confirm, live_user_agent, require_answer
 from httpdyno.cli.terminal import tell
 from httpdyno.errors import EmptyList, InvalidValue, UsageError
-from httpdyno.experiments.against_list import file_at_origin
-from httpdyno.experiments.crawl import Crawl
-from httpdyno.experiments.pending import PendingRun, begin_run
-from httpdyno.experiments.place import Place
+from httpdyno.experiments.crawl.crawl import Crawl
 from httpdyno.experiments.schedule import usual_repeat
-from httpdyno.experiments.url_source import QUICK_LIMIT, STANDARD_INPUT, UrlFile, urls_of_list, urls_of_web
 from httpdyno.lab.engine import Engine, ServedWeb
 from httpdyno.lab.host_limit import count_hosts
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.location import find_engine
+from httpdyno.lab.place import Place
 from httpdyno.lab.room import Pinning
 from httpdyno.model import (
     LIVE,
@@ -37,7 +34,10 @@ from httpdyno.model import (
     parse_cpus,
     parse_duration_ns,
 )
+from httpdyno.runs.pending import PendingRun, begin_run
 from httpdyno.subjects.cache import cache_folder
+from httpdyno.urls.against_list import file_at_origin
+from httpdyno.urls.source import QUICK_LIMIT, STANDARD_INPUT, UrlFile, urls_of_list, urls_of_web
 
 __all__ = [
     "CrawlOptions",
@@ -154,7 +154,7 @@ def begin_crawl(
 
 def _as_tuned(subjects: Sequence[Subject], crawl: Crawl, place: Place) -> list[Subject]:
     """Give subjects the concurrencies that were found here, and say of each where its own comes from."""
-    from httpdyno.experiments.tuned import with_tuned
+    from httpdyno.experiments.tune.tuned import with_tuned
 
     tuned = with_tuned(subjects, place, crawl)
     for one in tuned:

@@ -69,12 +69,12 @@ def try_subject(
     from httpdyno.cli.result_lines import ResultLines
     from httpdyno.cli.session import CrawlOptions, begin_crawl, make_place
     from httpdyno.cli.terminal import messages, results, tell
-    from httpdyno.experiments.measure import measure
     from httpdyno.experiments.registry import definition_of
-    from httpdyno.experiments.reservation import of_memory
-    from httpdyno.experiments.showing import reserved
     from httpdyno.lab.interruption import Interruption
     from httpdyno.model import SubjectKind
+    from httpdyno.report.sections.reservation import of_memory
+    from httpdyno.runs.measure import measure
+    from httpdyno.runs.showing import reserved
     from httpdyno.subjects.catalogue import read_catalogue
 
     check_format(format)

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from httpdyno.cli.session import CrawlOptions
-    from httpdyno.experiments.measure import Measured
-    from httpdyno.experiments.pending import PendingRun
-    from httpdyno.experiments.place import Place
-    from httpdyno.experiments.url_source import UrlFile
     from httpdyno.lab.interruption import Interruption
+    from httpdyno.lab.place import Place
     from httpdyno.model import Subject
+    from httpdyno.runs.measure import Measured
+    from httpdyno.runs.pending import PendingRun
+    from httpdyno.urls.source import UrlFile
 
 __all__ = ["tune"]
 
@@ -154,8 +154,8 @@ def _begin(
 ) -> "Iterator[PendingRun]":
     from httpdyno.cli.session import make_crawl
     from httpdyno.errors import UsageError
-    from httpdyno.experiments.pending import begin_run
-    from httpdyno.experiments.tune import Tune
+    from httpdyno.experiments.tune.tune import Tune
+    from httpdyno.runs.pending import begin_run
 
     if options.on_live_web:
         raise UsageError("tune: a search sends far too much to the real internet; tune on a web of ours")
@@ -182,7 +182,7 @@ def _open_urls(
 ) -> "UrlFile":
     """Get the list ready: of the size that is asked for, else as many as a fast client can get through in a trial."""
     from httpdyno.cli.session import open_urls
-    from httpdyno.experiments.list_size import SAMPLED, urls_needed
+    from httpdyno.experiments.tune.list_size import SAMPLED, urls_needed
     from httpdyno.model import parse_duration_ns
 
     if limit is None:
@@ -206,9 +206,9 @@ def _open_urls(
 def _keep(run: "PendingRun", measured: "Measured") -> bool:
     """Keep what was found, and say where it is used; or why nothing is kept. Tell whether something was."""
     from httpdyno.cli.terminal import tell
-    from httpdyno.experiments.tune import Tune
-    from httpdyno.experiments.tuned import keep_found, options_found_for
-    from httpdyno.experiments.tuning import chosen_words, concluded, disturbed_words, uncertain_words
+    from httpdyno.experiments.tune.tune import Tune
+    from httpdyno.experiments.tune.tuned import keep_found, options_found_for
+    from httpdyno.experiments.tune.tuning import chosen_words, concluded, disturbed_words, uncertain_words
 
     (subject,) = run.subjects
     if disturbed := disturbed_words(measured.trials):
@@ -219,10 +219,10 @@ def _keep(run: "PendingRun", measured: "Measured") -> bool:
     if uncertain := uncertain_words(concluded(measured.trials)):
         tell(uncertain)
         return False
-    if keep_found(run, measured.trials) is None:
+    assert isinstance(run.experiment, Tune), "only a search finds a concurrency"
+    if keep_found(run.experiment, subject, run.place, measured.trials, run.folder.name if run.folder else None) is None:
         return False
     tell(chosen_words(subject.id, subject.concurrency, concluded(measured.trials)))
-    assert isinstance(run.experiment, Tune), "only a search finds a concurrency"
     found_for = options_found_for(run.experiment)
     tell(f"kept for this machine; use it with: httpdyno bench {subject.id}{found_for} --concurrency auto")
     return True

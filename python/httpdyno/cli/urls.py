@@ -13,8 +13,8 @@ from httpdyno.cli.completion import WEBS, complete_own_webs
 from httpdyno.cli.options import Limit, Seed
 
 if TYPE_CHECKING:
-    from httpdyno.experiments.download import Received
-    from httpdyno.experiments.url_source import UrlFile
+    from httpdyno.urls.download import Received
+    from httpdyno.urls.source import UrlFile
 
 __all__ = ["urls"]
 
@@ -46,12 +46,12 @@ def urls(
 def _prepared(source: str, limit: int | None, seed: int | None) -> "UrlFile":
     from httpdyno.cli.terminal import tell
     from httpdyno.errors import UnknownName, UsageError
-    from httpdyno.experiments.list_file import is_remote
-    from httpdyno.experiments.url_preparation import prepare_urls
-    from httpdyno.experiments.url_source import STANDARD_INPUT, urls_of_web
     from httpdyno.lab.engine import Engine
     from httpdyno.lab.location import find_engine
     from httpdyno.model import LIVE
+    from httpdyno.urls.list_file import is_remote
+    from httpdyno.urls.preparation import prepare_urls
+    from httpdyno.urls.source import STANDARD_INPUT, urls_of_web
 
     path = Path(source)
     if source == STANDARD_INPUT or is_remote(source) or (path.is_file() and path.suffix != ".toml"):

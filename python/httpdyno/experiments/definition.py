@@ -2,12 +2,21 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from httpdyno.experiments.experiment import Setting
+from httpdyno.experiments.experiment import Experiment, Setting
+from httpdyno.experiments.preset_run import PresetRun
 from httpdyno.judge import Judge, find_metric, judge_crawl, trial_table
-from httpdyno.model import Column, Metric, Table, Trial
+from httpdyno.lab.trial import RunTrial
+from httpdyno.model import Column, Metric, Report, Table, Trial
+from httpdyno.published import Circumstances, PublishedTable
+from httpdyno.store import Manifest, Run, WebIdentity
 
-__all__ = ["Definition"]
+__all__ = ["Beside", "Definition"]
+
+Settings = Mapping[str, Setting]
+Beside = Callable[[Manifest, Sequence[Trial], PublishedTable, Circumstances], Table]
+"""Puts trials beside a published table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +49,34 @@ class Definition:
     It is told the settings of the run, as its manifest carries them.
     """
     judge: Judge = judge_crawl
-    """Makes the record of a client's trial from what it left; a tool's and a server's are made where they are run."""
+    """Makes the record of a client's trial from what it left."""
+    run: RunTrial | None = None
+    """Runs and judges the trials of subjects that are no clients, tools or servers; None: it has none of them."""
+    restore: Callable[[Settings, Sequence[WebIdentity]], Experiment] | None = None
+    """Makes the experiment again from its settings and its webs; None: with its list, or its runs are not continued."""
+    restore_with_list: Callable[[Settings, Sequence[WebIdentity], Path], Experiment] | None = None
+    """Makes the experiment again whose conditions share one list of URLs."""
+    asks_web: bool = True
+    """Whether its subjects are clients, which ask a web or a peer; servers answer themselves."""
+    report: Callable[[Run, "Definition"], Report] | None = None
+    """Makes the report of a run in which subjects are not what rows and colours are; None: the usual one."""
+    beside: Beside | None = None
+    """Puts a run beside a published table whose rows are not subjects; None: subject by subject."""
+    preset_views: Callable[[PresetRun], tuple[Table, ...]] | None = None
+    """Makes what people are shown of a run of a preset; None: its tables, and what stands beside the published one."""
+    preset_rows: Callable[[PresetRun, str], tuple[Table, ...]] | None = None
+    """Makes what programs get of a run of a preset, in a format; None: each row with its published figures."""
     told: Callable[[Trial], str | None] | None = None
     """Says in a few words what a trial found that went well; None: how many URLs were fetched in which time."""
 
     def __post_init__(self) -> None:
         """Refuse to rank by what is not measured."""
         find_metric(self.metrics, self.ranked_by)
+
+    @property
+    def resumable(self) -> bool:
+        """Whether its runs can be continued once they were stopped."""
+        return self.restore is not None or self.restore_with_list is not None
 
     @property
     def ranking_metric(self) -> Metric:

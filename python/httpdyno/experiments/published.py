@@ -5,12 +5,10 @@ from dataclasses import replace
 from typing import Final
 
 from httpdyno.errors import UsageError
-from httpdyno.experiments.capacity.presets import find_capacity_preset
-from httpdyno.experiments.capacity.published_form import beside_published
-from httpdyno.experiments.registry import definition_of
-from httpdyno.experiments.reservation import table_reservations
-from httpdyno.model import LIVE, Note, Table, Trial, format_size
-from httpdyno.published import Circumstances, PublishedTable, Workload, beside, find_preset, parse_scale, stacked
+from httpdyno.experiments.definition import Definition
+from httpdyno.model import LIVE, Table, Trial, format_size
+from httpdyno.published import Circumstances, PublishedTable, Workload, beside, find_preset, stacked
+from httpdyno.report.sections.reservation import table_reservations
 from httpdyno.store import Machine, Manifest, Run, WebIdentity
 
 __all__ = ["PRESET_SETTING", "SCALE_SETTING", "circumstances_of", "published_beside", "run_beside"]
@@ -24,7 +22,6 @@ PEER_SETTING: Final = "peer"
 AGAINST_SETTING: Final = "against"
 """The setting that names the origin of another machine; absent or None: the web was played on this one."""
 _ENGINE: Final = "engine"
-_CAPACITY: Final = "capacity"
 
 
 def circumstances_of(manifest: Manifest, trials: Sequence[Trial]) -> Circumstances:
@@ -52,13 +49,15 @@ def circumstances_of(manifest: Manifest, trials: Sequence[Trial]) -> Circumstanc
     )
 
 
-def run_beside(run: Run, published: PublishedTable, *, for_programs: bool = False) -> Table:
+def run_beside(run: Run, definition: Definition, published: PublishedTable, *, for_programs: bool = False) -> Table:
     """Put a run beside a published table.
 
     Parameters
     ----------
     run : Run
         Of the experiment that the table answers.
+    definition : Definition
+        Of the run's experiment.
     published : PublishedTable
         What it is held against.
     for_programs : bool
@@ -69,7 +68,7 @@ def run_beside(run: Run, published: PublishedTable, *, for_programs: bool = Fals
     UsageError
         If the run is of another experiment.
     UnreadableRun
-        If this version does not know the experiment, or a trial is damaged.
+        If a trial is damaged.
     """
     experiment = run.manifest.experiment
     if experiment != published.experiment:
@@ -79,25 +78,15 @@ def run_beside(run: Run, published: PublishedTable, *, for_programs: bool = Fals
         )
     trials = run.records()
     here = circumstances_of(run.manifest, trials)
-    if experiment == _CAPACITY:
-        table = _grid_beside(run.manifest, trials, published, here)
+    if definition.beside is not None:
+        table = definition.beside(run.manifest, trials, published, here)
     else:
         put = beside if for_programs else stacked
-        table = put(definition_of(experiment).table(trials), published, here)
+        table = put(definition.table(trials), published, here)
     return replace(table, notes=(*table_reservations(run.manifest, trials), *table.notes))
 
 
-def _grid_beside(manifest: Manifest, trials: Sequence[Trial], published: PublishedTable, here: Circumstances) -> Table:
-    """Put a grid beside a published one: its rows are points, whoever was measured there."""
-    scale = parse_scale(str(manifest.settings.get(SCALE_SETTING) or "1"))
-    table = beside_published(trials, find_capacity_preset(published.preset), scale)
-    machines = f"machine: published: {published.circumstances.machine}; measured: {here.machine}"
-    versions = ", ".join(f"{subject} {version}" for subject, version in here.versions.items())
-    lines = (machines, *((f"versions: measured: {versions}; published: unknown",) if versions else ()))
-    return replace(table, notes=(*table.notes, *map(Note, lines)))
-
-
-def published_beside(run: Run) -> Table | None:
+def published_beside(run: Run, definition: Definition) -> Table | None:
     """Put a run that was made with a preset beside the table of its preset; None for any other run.
 
     Raises
@@ -110,7 +99,7 @@ def published_beside(run: Run) -> Table | None:
     name = run.manifest.settings.get(PRESET_SETTING)
     if not isinstance(name, str):
         return None
-    return run_beside(run, find_preset(name, run.manifest.experiment).table)
+    return run_beside(run, definition, find_preset(name, definition.name).table)
 
 
 def _machine(machine: Machine) -> str:

@@ -4,9 +4,7 @@ from httpdyno.judge.belief import believed, believed_trials
 from httpdyno.judge.ceiling import Ceiling, ceiling_notes, ceiling_of, under_ceiling
 from httpdyno.judge.comparison import compare_runs
 from httpdyno.judge.expectations import Expectations, expectations_unknown, read_expectations
-from httpdyno.judge.load import SERVER, judge_load
-from httpdyno.judge.load_metrics import LOAD_METRICS
-from httpdyno.judge.metrics import CRAWL_METRICS, find_metric
+from httpdyno.judge.metrics import find_metric
 from httpdyno.judge.notes import trial_notes
 from httpdyno.judge.ranking import rank
 from httpdyno.judge.reference import Reference, clock_bound_ns, read_arrivals
@@ -15,9 +13,6 @@ from httpdyno.judge.trial import Judge, JudgedTrial, Remains, judge_crawl, trial
 from httpdyno.judge.validity import with_validity
 
 __all__ = [
-    "CRAWL_METRICS",
-    "LOAD_METRICS",
-    "SERVER",
     "Ceiling",
     "Expectations",
     "Judge",
@@ -33,7 +28,6 @@ __all__ = [
     "expectations_unknown",
     "find_metric",
     "judge_crawl",
-    "judge_load",
     "rank",
     "read_arrivals",
     "read_expectations",

@@ -25,9 +25,7 @@ from httpdyno.lab.peer import peer_command, without_peer
 from httpdyno.lab.planned_time import PlannedTime
 from httpdyno.lab.room import Command, Pinning
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.lab.server_trial import run_server_trial
-from httpdyno.lab.tool_trial import run_tool_trial
-from httpdyno.lab.trial import Evidence, run_trial
+from httpdyno.lab.trial import Evidence, Lab, RunTrial, run_trial
 from httpdyno.lab.web_answers import Answers, WebAnswers
 from httpdyno.lab.wire import Wire
 from httpdyno.model import Condition, Outcome, SubjectKind, TrialPlan, UrlSeries, Workload
@@ -69,6 +67,8 @@ class RoomExecutor:
     """
     judge: Judge = judge_crawl
     """How the trials of a client are judged: as its experiment does."""
+    run_other: RunTrial | None = None
+    """How the trials of tools and servers are run and judged: as their experiment does; None: it has none of them."""
     _web: WebAnswers = field(init=False)
     _wire: Wire = field(init=False)
 
@@ -96,14 +96,10 @@ class RoomExecutor:
         if peer is not None and peer.build is None:
             return without_peer(plan, peer)
         beside = peer_command(peer.build) if peer and peer.build else None
-        if plan.condition.service_point is not None:
-            return run_server_trial(
-                *(self.engine, plan, outcome.build, self.companions, self.pinning, self.interruption, self.observer)
-            )
-        if plan.subject.kind is SubjectKind.TOOL:
-            return run_tool_trial(
-                *(self.engine, plan, outcome.build, self.pinning, self.interruption, self.observer), peer=beside
-            )
+        if plan.subject.kind is not SubjectKind.CLIENT:
+            assert self.run_other is not None, f"{plan.condition.experiment} measures clients only"
+            lab = Lab(self.engine, self.pinning, self.interruption, self.observer, self.companions)
+            return self.run_other(lab, plan, outcome.build, beside)
         with self._list(plan.condition.workload) as urls:
             answers = self._web.of(plan.condition, urls)
             command = command_of(plan, outcome.build)

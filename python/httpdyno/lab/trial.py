@@ -4,23 +4,59 @@ import contextlib
 import json
 import os
 import subprocess
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from httpdyno.errors import EngineFailed, Interrupted
 from httpdyno.installation import RENEW_ENGINE
-from httpdyno.lab.engine import engine_refusal
+from httpdyno.judge import JudgedTrial
+from httpdyno.lab.engine import Engine, engine_refusal
 from httpdyno.lab.engine_watch import EngineWatch, Limits
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.observer import Observer
 from httpdyno.lab.room import Command, Pinning, RoomFiles, room_argv
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.model import Condition
+from httpdyno.model import Condition, TrialPlan
+from httpdyno.subjects.build import Build
+from httpdyno.subjects.builder import BuildOutcome
 
-__all__ = ["Evidence", "run_room", "run_trial"]
+__all__ = ["Evidence", "Lab", "RunTrial", "run_room", "run_trial"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """Where trials are run, and who looks on."""
+
+    engine: Engine
+    pinning: Pinning
+    interruption: Interruption
+    """Looked at ten times a second."""
+    observer: Observer | None = None
+    """Sees the progress, and the output if it wants to."""
+    companions: Mapping[str, BuildOutcome] = field(default_factory=dict)
+    """What became of the builds of those that take part and are not measured, by their ids."""
+
+
+class RunTrial(Protocol):
+    """Runs one trial of a subject that is no client, and judges it."""
+
+    def __call__(self, lab: Lab, plan: TrialPlan, build: Build, peer: Command | None) -> JudgedTrial:
+        """Run one fresh process of a subject; ``peer`` is the server that plays the peer, None: our origin does.
+
+        Raises
+        ------
+        InvalidValue
+            If the subject cannot do what is asked.
+        Interrupted
+            If it was stopped half-way.
+        EngineFailed
+            If the engine refuses or fails.
+        StorageFailed
+            If there is no room for the files of the trial.
+        """
 
 
 @dataclass(slots=True)

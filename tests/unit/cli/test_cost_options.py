@@ -7,7 +7,7 @@ import pytest
 
 from httpdyno.cli.cost_options import CostOptions, Selected, choose_subjects, make_cost
 from httpdyno.errors import InvalidValue, UnknownName, UsageError
-from httpdyno.experiments.crawl import HEADLINE
+from httpdyno.experiments.crawl.crawl import HEADLINE
 from httpdyno.lab.engine import Engine, ServedWeb
 from httpdyno.model import Subject, SubjectKind
 from httpdyno.subjects.catalogue import Catalogue, read_catalogue

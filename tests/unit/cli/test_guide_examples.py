@@ -19,8 +19,8 @@ from httpdyno.cli.load_words import LOAD_OPTIONS
 from httpdyno.cli.quick import read_quickly
 from httpdyno.cli.reference import ENGINE_VERBS
 from httpdyno.experiments.capacity.quantity import QUANTITIES
+from httpdyno.experiments.load.limit import limit_names, parse_load_limit
 from httpdyno.experiments.registry import definition_of
-from httpdyno.judge.load_limit import limit_names, parse_load_limit
 from httpdyno.model import CrawlSummary, Link, Outcome, Sample, Trial
 from httpdyno.store import open_run, polars_schema
 from httpdyno.store.manifest_columns import RUN_COLUMNS

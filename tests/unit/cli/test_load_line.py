@@ -5,7 +5,7 @@ import io
 import pytest
 
 from httpdyno.cli.load_line import LoadLine, line_of
-from httpdyno.lab.load_progress import LoadProgress
+from httpdyno.experiments.load.progress import LoadProgress
 
 PROGRESS = LoadProgress(12.34, 48_211, 0, 3_912.6, 64, 1_020_000, 4_500_000)
 

@@ -7,6 +7,7 @@ import pytest
 from conftest import MakeSubject
 from doubles.command_line import Command
 from httpdyno.experiments.published import published_beside
+from httpdyno.experiments.registry import definition_of
 from httpdyno.published import published_table
 from httpdyno.store import open_run
 
@@ -98,8 +99,8 @@ def test_a_report_of_the_run_finds_the_published_table_again(httpdyno: Command, 
     httpdyno("bench", "go-net-http", "--preset", "published", "--quick", "--limit", "3")
     httpdyno("bench", "go-net-http", "--limit", "3", "--quick")
     with_preset, without = (open_run(folder) for folder in sorted((tmp_path / "runs").iterdir()))
-    assert published_beside(without) is None
-    table = published_beside(with_preset)
+    assert published_beside(without, definition_of("bench")) is None
+    table = published_beside(with_preset, definition_of("bench"))
     assert table is not None
     assert {"measured", "published", "ratio"} == set(table.values("figures"))
     told = [note.text for note in table.notes]

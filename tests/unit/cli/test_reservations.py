@@ -12,8 +12,8 @@ from httpdyno.cli.load_result import finish_load
 from httpdyno.cli.output import print_run
 from httpdyno.cli.published import published
 from httpdyno.errors import Interrupted, StorageFailed
-from httpdyno.experiments.load_run import LoadRun
-from httpdyno.judge import judge_load
+from httpdyno.experiments.load.judge import judge_load
+from httpdyno.experiments.load.run import LoadRun
 from httpdyno.store import open_run
 
 LOAD = Path(__file__).parents[2] / "fixtures" / "load-reports" / "closed.json"

@@ -11,7 +11,7 @@ from doubles.trials import trial
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.plan import ListedPlan, NextTrial, SearchPlan, following
 from httpdyno.experiments.schedule import schedule
-from httpdyno.experiments.tune import Tune, restore_tune
+from httpdyno.experiments.tune.tune import Tune, restore_tune
 from httpdyno.model import Condition, Outcome, Subject, SubjectKind, Trial, TrialPlan, Workload
 
 SUBJECTS = [

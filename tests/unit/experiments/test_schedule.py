@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
-from httpdyno.experiments.crawl import Crawl, restore_crawl
+from httpdyno.experiments.crawl.crawl import Crawl, restore_crawl
 from httpdyno.experiments.schedule import schedule, usual_repeat
 from httpdyno.model import Condition, Link, Subject, SubjectKind, Workload
 from httpdyno.store import WebIdentity

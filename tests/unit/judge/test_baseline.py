@@ -4,7 +4,8 @@ import pytest
 
 from doubles.trials import trial, trials_of
 from httpdyno.errors import InvalidValue, UnknownName
-from httpdyno.judge import CRAWL_METRICS, find_metric
+from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
+from httpdyno.judge import find_metric
 from httpdyno.judge.baseline import compare_with_baseline
 from httpdyno.judge.ranking import rank
 from httpdyno.model import Difference, Outcome

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue, UnknownName
-from httpdyno.judge import CRAWL_METRICS, find_metric
+from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
+from httpdyno.judge import find_metric
 from httpdyno.judge.threshold import Threshold, parse_threshold
 from httpdyno.model import Comparison, Difference, Direction, Interval
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from httpdyno.judge import CRAWL_METRICS, find_metric
+from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
+from httpdyno.judge import find_metric
 from httpdyno.judge.wording import change_text, difference_text
 from httpdyno.model import Comparison, Difference, Interval
 

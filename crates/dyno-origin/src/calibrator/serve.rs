@@ -11,8 +11,8 @@ use tokio::net::TcpStream;
 
 use super::behaviour::{Behaviour, Plan};
 use super::record::{Distribution, Record, Times};
-use crate::http::Input;
 use crate::live::nanos;
+use crate::message::Input;
 use crate::timer::Timer;
 
 /// What every request gets.

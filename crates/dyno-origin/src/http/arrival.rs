@@ -5,14 +5,14 @@ use std::time::Instant;
 use dyno_http::Version;
 use dyno_web::{Answer, Coding};
 
-use super::arrived::Arrived;
-use super::delivery::Delivery;
-use super::kept::Same;
-use super::request::Names;
 use crate::accepted::Accepted;
 use crate::arrivals::Url;
 use crate::clock::Moment;
 use crate::live::nanos;
+use crate::message::arrived::Arrived;
+use crate::message::delivery::Delivery;
+use crate::message::kept::Same;
+use crate::message::request::Names;
 use crate::worker::Worker;
 
 /// The version of HTTP that a request is in.

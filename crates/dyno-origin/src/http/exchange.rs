@@ -11,14 +11,14 @@ use dyno_web::Request;
 
 use super::End;
 use super::arrival::{Spoken, arrive};
-use super::arrived::Arrived;
-use super::delivery::Delivery;
-use super::head;
-use super::input::Input;
-use super::kept::{Kept, Same};
-use super::request::{Asked, Names};
 use super::sending::write;
 use crate::accepted::Accepted;
+use crate::message::Input;
+use crate::message::arrived::Arrived;
+use crate::message::delivery::Delivery;
+use crate::message::head;
+use crate::message::kept::{Kept, Same};
+use crate::message::request::{Asked, Names};
 use crate::wire::Outlet;
 use crate::worker::Worker;
 
@@ -116,7 +116,7 @@ impl<'c, S: Outlet> Exchange<'c, S> {
             again,
         } = self.receive().await?;
         let worker = self.worker;
-        let _in_flight = worker.shared.fly();
+        let _in_flight = worker.shared.in_flight();
         let complete = if asked.has_body() {
             self.drain(&asked).await?;
             Instant::now()

@@ -5,9 +5,9 @@ use std::time::Instant;
 use dyno_web::{Answer, Drip, Fault, Framing, Nanos};
 
 use super::End;
-use super::delivery::{CHUNK_BYTES, Delivery};
 use super::exchange::Exchange;
-use super::outgoing::Outgoing;
+use crate::message::delivery::{CHUNK_BYTES, Delivery};
+use crate::message::outgoing::Outgoing;
 use crate::prepared::Source;
 use crate::wire::Outlet;
 

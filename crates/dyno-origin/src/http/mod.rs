@@ -1,24 +1,13 @@
 //! HTTP/1.1 and 1.0 on one connection.
 
 pub(crate) mod arrival;
-pub(crate) mod arrived;
-pub(crate) mod delivery;
 mod exchange;
 mod fault;
-pub(crate) mod head;
-mod input;
-mod kept;
-mod outgoing;
-mod piece;
-mod ready;
 mod repeated;
-pub(crate) mod request;
 mod sending;
 
 pub(crate) use exchange::{go_on, serve};
 pub(crate) use fault::GARBAGE;
-pub(crate) use input::Input;
-pub(crate) use kept::Repeated;
 pub(crate) use repeated::Rest;
 
 /// How a connection ends.

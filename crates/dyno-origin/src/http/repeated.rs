@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 use super::End;
 use super::arrival::arrive_again;
-use super::arrived::Arrived;
 use super::exchange::Exchange;
-use super::kept::Kept;
-use super::ready::Ready;
 use super::sending::write;
+use crate::message::arrived::Arrived;
+use crate::message::kept::Kept;
+use crate::message::ready::Ready;
 use crate::wire::Outlet;
 use crate::worker::Worker;
 
@@ -34,7 +34,7 @@ impl Kept {
         stream: &TcpStream,
     ) -> io::Result<Option<Rest>> {
         let arrived = arrive_again(worker, connection, &self.same, true);
-        let _in_flight = worker.shared.fly();
+        let _in_flight = worker.shared.in_flight();
         arrived.note_answer(worker, self.status, self.coding, arrived.at);
         let answer = self.answer(arrived.at_ns, &worker.date);
         worker.begin_sending();
@@ -55,7 +55,7 @@ impl Kept {
 impl Rest {
     /// Sends it.
     pub(crate) async fn send(self, stream: &mut impl Outlet, worker: &Worker) -> Result<(), End> {
-        let _in_flight = worker.shared.fly();
+        let _in_flight = worker.shared.in_flight();
         write(stream, &self.answer.bytes()[self.sent..]).await?;
         self.arrived.note_end(worker);
         Ok(())
@@ -68,7 +68,7 @@ impl<S: Outlet> Exchange<'_, S> {
         let worker = self.worker;
         let arrived = arrive_again(worker, self.accepted.number, &kept.same, self.is_reused);
         self.is_reused = true;
-        let _in_flight = worker.shared.fly();
+        let _in_flight = worker.shared.in_flight();
         self.input.consume(kept.same.head.len());
         arrived.note_answer(worker, kept.status, kept.coding, arrived.at);
         let answer = kept.answer(arrived.at_ns, &worker.date);

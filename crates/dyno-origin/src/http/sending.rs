@@ -3,7 +3,7 @@
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use super::End;
-use super::ready::Ready;
+use crate::message::ready::Ready;
 use crate::wire::Outlet;
 
 /// Sends some bytes.

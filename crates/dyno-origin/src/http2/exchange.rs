@@ -16,9 +16,9 @@ use super::head;
 use super::outgoing::{Outgoing, Then};
 use super::request::{asked, note};
 use super::session::{Completion, Flight, Session};
-use crate::http::arrived::Arrived;
-use crate::http::delivery::Delivery;
-use crate::http::request::Asked;
+use crate::message::arrived::Arrived;
+use crate::message::delivery::Delivery;
+use crate::message::request::Asked;
 use crate::worker::Worker;
 
 /// A request that is being answered.

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::exchange::{Exchange, Gone, Prepared, wait};
 use super::outgoing::{Outgoing, Then};
 use super::session::Order;
-use crate::http::delivery::Delivery;
+use crate::message::delivery::Delivery;
 
 impl Exchange {
     /// Sends the answer as its fault has it; one without a fault is whole.

@@ -8,8 +8,8 @@ use http::header::{
 use http::{HeaderMap, Response};
 
 use crate::date;
-use crate::http::delivery::Delivery;
-use crate::http::head::{Field, HINT, TRAILER_VALUE, describe};
+use crate::message::delivery::Delivery;
+use crate::message::head::{Field, HINT, TRAILER_VALUE, describe};
 
 /// The trailer section's field.
 const TRAILER_NAME: HeaderName = HeaderName::from_static("server-timing");

@@ -10,8 +10,8 @@ use http::request::Parts;
 
 use super::session::Session;
 use crate::http::arrival::{Spoken, arrive};
-use crate::http::arrived::Arrived;
-use crate::http::request::Asked;
+use crate::message::arrived::Arrived;
+use crate::message::request::Asked;
 
 /// What decides about the answer; where a version matters, what holds for HTTP/1.1 holds here.
 pub(super) fn asked(parts: &Parts, body: &RecvStream) -> Asked {

@@ -7,8 +7,8 @@ use std::task::{Context, Waker};
 use h2::StreamId;
 
 use crate::accepted::Accepted;
-use crate::http::arrived::Arrived;
-use crate::http::request::Names;
+use crate::message::arrived::Arrived;
+use crate::message::request::Names;
 use crate::worker::Worker;
 
 /// What a stream makes of its whole connection.

@@ -29,7 +29,7 @@ const REMOVAL_PAUSE: Duration = Duration::from_millis(5);
 
 /// What a control group is to do.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wishes<'a> {
+pub(crate) struct GroupOptions<'a> {
     pub(crate) cpus: &'a CpuSet,
     pub(crate) memory_limit_bytes: Option<u64>,
 }
@@ -49,16 +49,16 @@ pub(crate) struct ControlGroup {
 
 impl ControlGroup {
     /// The best that this machine gives this user: version 2 with memory, version 1, version 2 without, else none.
-    pub(crate) fn create(wishes: Wishes) -> Self {
+    pub(crate) fn create(options: GroupOptions) -> Self {
         let hierarchies = Hierarchies::of_this_process();
         let name = GroupName::own().to_string();
         let mut group = Self::none("no control group can be created here");
         let mut problems = Vec::new();
         for attempt in [
-            v2::create as fn(&Hierarchies, &str, Wishes) -> io::Result<ControlGroup>,
+            v2::create as fn(&Hierarchies, &str, GroupOptions) -> io::Result<ControlGroup>,
             v1::create,
         ] {
-            match attempt(&hierarchies, &name, wishes) {
+            match attempt(&hierarchies, &name, options) {
                 Ok(found) if found.memory_folder.is_some() || group.folders.is_empty() => {
                     group = found;
                 }
@@ -72,7 +72,7 @@ impl ControlGroup {
         if group.folders.is_empty() && !problems.is_empty() {
             group.memory_reason = Some(problems.join("; "));
         }
-        if wishes.memory_limit_bytes.is_none() {
+        if options.memory_limit_bytes.is_none() {
             group.memory_reason = None;
         }
         group

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::hierarchy::{Hierarchies, Hierarchy};
 use super::{
-    ControlGroup, Wishes, create_folder, in_folder, open_entry, remove_folder, write_setting,
+    ControlGroup, GroupOptions, create_folder, in_folder, open_entry, remove_folder, write_setting,
 };
 use crate::account::Accounting;
 use crate::cpu_time::CpuTime;
@@ -15,20 +15,20 @@ use crate::cpu_time::CpuTime;
 pub(super) fn create(
     hierarchies: &Hierarchies,
     name: &str,
-    wishes: Wishes,
+    options: GroupOptions,
 ) -> io::Result<ControlGroup> {
     let cpu_folder = folder_for(hierarchies, "cpuacct", name, |_| Ok(()))?;
     let mut folders = vec![cpu_folder.clone()];
     let mut memory_folder = None;
     let mut memory_reason = None;
     match folder_for(hierarchies, "memory", name, |folder| {
-        bound_memory(folder, wishes)
+        bound_memory(folder, options)
     }) {
         Ok(folder) => memory_folder = Some(folder),
         Err(error) => memory_reason = Some(error.to_string()),
     }
     // The subject is pinned anyway; this keeps it from moving itself.
-    let pinned = folder_for(hierarchies, "cpuset", name, |folder| pin(folder, wishes)).ok();
+    let pinned = folder_for(hierarchies, "cpuset", name, |folder| pin(folder, options)).ok();
     folders.extend(memory_folder.iter().cloned().chain(pinned));
     folders.sort();
     folders.dedup();
@@ -78,8 +78,8 @@ fn folder_for(
     Err(problem)
 }
 
-fn bound_memory(folder: &Path, wishes: Wishes) -> io::Result<()> {
-    let Some(limit) = wishes.memory_limit_bytes else {
+fn bound_memory(folder: &Path, options: GroupOptions) -> io::Result<()> {
+    let Some(limit) = options.memory_limit_bytes else {
         return Ok(());
     };
     write_setting(folder, "memory.limit_in_bytes", &limit.to_string())?;
@@ -88,7 +88,7 @@ fn bound_memory(folder: &Path, wishes: Wishes) -> io::Result<()> {
     Ok(())
 }
 
-fn pin(folder: &Path, wishes: Wishes) -> io::Result<()> {
+fn pin(folder: &Path, options: GroupOptions) -> io::Result<()> {
     // A new group has no memory nodes, and takes no process until it has.
     let parent = folder
         .parent()
@@ -96,7 +96,7 @@ fn pin(folder: &Path, wishes: Wishes) -> io::Result<()> {
         .join("cpuset.effective_mems");
     let nodes = fs::read_to_string(&parent).map_err(|error| in_folder(&parent, &error))?;
     write_setting(folder, "cpuset.mems", nodes.trim())?;
-    write_setting(folder, "cpuset.cpus", &wishes.cpus.to_string())
+    write_setting(folder, "cpuset.cpus", &options.cpus.to_string())
 }
 
 /// The files of a folder that tell the processor time of all that ever ran in the group.

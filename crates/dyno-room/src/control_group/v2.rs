@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::hierarchy::{Hierarchies, Hierarchy};
-use super::{ControlGroup, Wishes, create_folder, find_keyed, open_entry, write_setting};
+use super::{ControlGroup, GroupOptions, create_folder, find_keyed, open_entry, write_setting};
 use crate::account::Accounting;
 use crate::cpu_time::CpuTime;
 
@@ -15,7 +15,7 @@ const NANOSECONDS_PER_MICROSECOND: u64 = 1_000;
 pub(super) fn create(
     hierarchies: &Hierarchies,
     name: &str,
-    wishes: Wishes,
+    options: GroupOptions,
 ) -> io::Result<ControlGroup> {
     let hierarchy = hierarchies.v2().ok_or_else(|| {
         io::Error::new(
@@ -30,9 +30,9 @@ pub(super) fn create(
     create_folder(&folder, || {
         if has(&folder, "cpuset") {
             // The subject is pinned anyway; this keeps it from moving itself.
-            let _ = write_setting(&folder, "cpuset.cpus", &wishes.cpus.to_string());
+            let _ = write_setting(&folder, "cpuset.cpus", &options.cpus.to_string());
         }
-        memory_reason = bound_memory(&folder, wishes);
+        memory_reason = bound_memory(&folder, options);
         entry = Some(open_entry(&folder)?);
         Ok(())
     })?;
@@ -88,14 +88,14 @@ fn lists(file: &Path, controller: &str) -> bool {
 }
 
 /// Why memory is not bounded, if it is not.
-fn bound_memory(folder: &Path, wishes: Wishes) -> Option<String> {
+fn bound_memory(folder: &Path, options: GroupOptions) -> Option<String> {
     if !has(folder, "memory") {
         return Some(format!(
             "the memory controller is not enabled for groups in {}",
             folder.parent().unwrap_or(folder).display()
         ));
     }
-    let limit = wishes.memory_limit_bytes?;
+    let limit = options.memory_limit_bytes?;
     // Without this, one thread of a subject would die and the rest would hang on.
     let _ = write_setting(folder, "memory.oom.group", "1");
     let _ = write_setting(folder, "memory.swap.max", "0");

@@ -5,7 +5,7 @@ use std::io;
 
 use super::{Fact, Fitness, Value};
 use crate::account::Accounting;
-use crate::control_group::{ControlGroup, Hierarchies, Version, Wishes};
+use crate::control_group::{ControlGroup, GroupOptions, Hierarchies, Version};
 use crate::cpu::CpuSet;
 use crate::{leftovers, namespaces};
 
@@ -46,7 +46,7 @@ fn control_groups() -> Fact {
 fn memory_limit() -> Fact {
     const NAME: &str = "accounting";
     let cpus = CpuSet::allowed().unwrap_or_else(|_| CpuSet::from([0]));
-    let group = ControlGroup::create(Wishes {
+    let group = ControlGroup::create(GroupOptions {
         cpus: &cpus,
         memory_limit_bytes: Some(SOME_BYTES),
     });

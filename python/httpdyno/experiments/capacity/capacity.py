@@ -7,12 +7,12 @@ from typing import Any, Final
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.axes import Axes, name_of
 from httpdyno.experiments.capacity.frontier_plan import frontier_plan
+from httpdyno.experiments.capacity.judge.objective import DEFAULT_OBJECTIVE, parse_objective
 from httpdyno.experiments.capacity.timing import DEFAULT_DURATION_S, SHORTEST_DURATION_S, timing_of
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import ListedPlan, Plan
 from httpdyno.experiments.restoring import only_web, reading_settings
 from httpdyno.experiments.schedule import schedule
-from httpdyno.judge.capacity.objective import DEFAULT_OBJECTIVE, parse_objective
 from httpdyno.model import CapacityPoint, Condition, Link, Loop, Subject, UrlSeries, Workload
 from httpdyno.store import WebIdentity
 

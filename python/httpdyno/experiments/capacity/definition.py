@@ -2,12 +2,15 @@
 
 from typing import Final
 
-from httpdyno.experiments.capacity.capacity import NAME
+from httpdyno.experiments.capacity.capacity import NAME, restore_capacity
+from httpdyno.experiments.capacity.judge.trial import judge_capacity
+from httpdyno.experiments.capacity.metrics import CAPACITY_METRICS
 from httpdyno.experiments.capacity.point_table import point_table
+from httpdyno.experiments.capacity.published_form import grid_beside, grid_rows, grid_views
+from httpdyno.experiments.capacity.report import capacity_report
+from httpdyno.experiments.capacity.tool_trial import run_capacity_tool
 from httpdyno.experiments.capacity.views import capacity_views
 from httpdyno.experiments.definition import Definition
-from httpdyno.judge.capacity.metrics import CAPACITY_METRICS
-from httpdyno.judge.capacity.trial import judge_capacity
 from httpdyno.model import Column, Trial, format_time
 
 __all__ = ["DEFINITION"]
@@ -39,4 +42,10 @@ DEFINITION: Final = Definition(
     views=capacity_views,
     judge=judge_capacity,
     told=_told,
+    run=run_capacity_tool,
+    restore=restore_capacity,
+    report=capacity_report,
+    beside=grid_beside,
+    preset_views=grid_views,
+    preset_rows=grid_rows,
 )

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from httpdyno.experiments.capacity.judge.conclusion import KEPT_SHARE, counts
 from httpdyno.experiments.capacity.margin import beyond_law
-from httpdyno.judge.capacity.conclusion import KEPT_SHARE, counts
 from httpdyno.model import CapacityPoint, Outcome, Tone, Trial, Validity
 from httpdyno.stats import median
 

@@ -7,9 +7,9 @@ from itertools import product
 from typing import Any, Final
 
 from httpdyno.experiments.capacity.axes import Axes
+from httpdyno.experiments.capacity.judge.objective import Objective, parse_objective
 from httpdyno.experiments.capacity.margin import beyond_law, doubt_of
 from httpdyno.experiments.capacity.quantity import shown_size, shown_time
-from httpdyno.judge.capacity.objective import Objective, parse_objective
 from httpdyno.model import CapacityPoint, Frontier, FrontierAxis, FrontierPoint, Outcome, Trial, format_rate
 from httpdyno.stats import Check, ColumnBoundary, ColumnCheck, FrontierSearch
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.capacity.frontier import Slice, refined, slices
+from httpdyno.experiments.capacity.judge.objective import Objective, parse_objective
 from httpdyno.experiments.plan import NextTrial, SearchPlan
-from httpdyno.judge.capacity.objective import Objective, parse_objective
 from httpdyno.model import CapacityPoint, Condition, Outcome, Subject, Trial
 
 __all__ = ["frontier_plan"]

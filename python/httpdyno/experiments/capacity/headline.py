@@ -7,9 +7,9 @@ from typing import Final
 
 from httpdyno.experiments.capacity.found import Found, target_words
 from httpdyno.experiments.capacity.grid_axis import AXES, FRONTIER_AXES, LINK_RATE, SIZE
+from httpdyno.experiments.capacity.judge.foreseen import LimitKind
 from httpdyno.experiments.capacity.quantity import shown_size
 from httpdyno.experiments.capacity.reach import size_reached
-from httpdyno.judge.capacity.foreseen import LimitKind
 from httpdyno.judge.wording import listed
 from httpdyno.model import Frontier, FrontierPoint, Tone
 

@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from httpdyno.judge.capacity.conclusion import KEPT_SHARE
-from httpdyno.judge.capacity.foreseen import LimitKind, Situation
-from httpdyno.judge.capacity.limits import link_was_as_asked
-from httpdyno.judge.capacity.objective import Objective
+from httpdyno.experiments.capacity.judge.conclusion import KEPT_SHARE
+from httpdyno.experiments.capacity.judge.foreseen import LimitKind, Situation
+from httpdyno.experiments.capacity.judge.limits import link_was_as_asked
+from httpdyno.experiments.capacity.judge.objective import Objective
 from httpdyno.model import CapacityPoint, CapacitySummary, Link, Outcome, Trial, Validity
 
 __all__ = ["beyond_law", "doubt_of"]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from httpdyno.experiments.capacity.found import found
+from httpdyno.experiments.capacity.metrics import CAPACITY_METRICS
 from httpdyno.judge import trial_notes
-from httpdyno.judge.capacity.metrics import CAPACITY_METRICS
 from httpdyno.model import Cell, Column, ColumnKind, Metric, Note, Outcome, Table, Tone, Trial, Validity
 from httpdyno.stats import median
 

@@ -5,15 +5,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from httpdyno.experiments.capacity.presets import CapacityPreset, Place
+from httpdyno.experiments.capacity.presets import CapacityPreset, Place, find_capacity_preset
+from httpdyno.experiments.preset_run import PresetRun
 from httpdyno.model import Cell, Column, ColumnKind, Note, Table, Trial
-from httpdyno.published import PublishedTable
+from httpdyno.published import Circumstances, PublishedTable, parse_scale
 from httpdyno.published.table import Role
 from httpdyno.stats import median
+from httpdyno.store import Manifest
 
-__all__ = ["Measurement", "beside_published", "in_form", "measurements"]
+__all__ = ["Measurement", "beside_published", "grid_beside", "grid_rows", "grid_views", "in_form", "measurements"]
 
 _SUBJECT: Final = Column("subject", description="name of the subject's folder")
+_CSV: Final = "csv"
+_ROWS: Final = 40
+"""More of them beside each other push what was measured out of the terminal."""
 _DIGITS: Final = 4
 """As many as the publication prints."""
 
@@ -80,6 +85,30 @@ def beside_published(trials: Sequence[Trial], preset: CapacityPreset, scale: Fra
     )
     notes = tuple(Note(line) for line in _story(found, published, preset, scale))
     return Table(columns, rows, title=f"measured and published: {preset.table.title}", notes=notes)
+
+
+def grid_beside(manifest: Manifest, trials: Sequence[Trial], published: PublishedTable, here: Circumstances) -> Table:
+    """Put a grid beside a published one: its rows are points, whoever was measured there."""
+    scale = parse_scale(str(manifest.settings.get("scale") or "1"))
+    table = beside_published(trials, find_capacity_preset(published.preset), scale)
+    machines = f"machine: published: {published.circumstances.machine}; measured: {here.machine}"
+    versions = ", ".join(f"{subject} {version}" for subject, version in here.versions.items())
+    lines = (machines, *((f"versions: measured: {versions}; published: unknown",) if versions else ()))
+    return replace(table, notes=(*table.notes, *map(Note, lines)))
+
+
+def grid_views(of: PresetRun) -> tuple[Table, ...]:
+    """Put a grid beside its publication; of many points only what they come to, and where they are."""
+    if len(of.beside.rows) <= _ROWS:
+        return (*of.views, of.beside)
+    where = f"all {len(of.beside.rows)} points beside it: httpdyno published {of.published.name} --beside {of.folder}"
+    *others, last = of.views
+    return (*others, replace(last, notes=(*last.notes, Note(of.beside.title), Note(where), *of.beside.notes)))
+
+
+def grid_rows(of: PresetRun, format_name: str) -> tuple[Table, ...]:
+    """Return a grid for programs; as CSV in the published columns, so that one can stand for the other."""
+    return (in_form(of.trials, find_capacity_preset(of.published.preset)),) if format_name == _CSV else (of.table,)
 
 
 _Published = Mapping[Place, tuple[tuple[Cell, ...], float | None, float | None]]

@@ -6,8 +6,8 @@ from typing import Final
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.capacity.frontier import frontiers
+from httpdyno.experiments.capacity.judge.objective import DEFAULT_OBJECTIVE
 from httpdyno.experiments.experiment import Setting
-from httpdyno.judge.capacity.objective import DEFAULT_OBJECTIVE
 from httpdyno.model import Frontier, FrontierPoint, Trial
 
 __all__ = ["is_search", "reached", "size_reached"]

@@ -7,11 +7,11 @@ from typing import Final
 from httpdyno.experiments.capacity.found import Found, found, target_words
 from httpdyno.experiments.capacity.grid_axis import GridAxis, Value
 from httpdyno.experiments.capacity.headline import capacity_headline
+from httpdyno.experiments.capacity.judge.sentences import capacity_sentences
 from httpdyno.experiments.capacity.layout import Layout, Place
 from httpdyno.experiments.capacity.reach import is_search, reached
 from httpdyno.experiments.capacity.reach_table import reach_legend, reach_tables
 from httpdyno.experiments.experiment import Setting
-from httpdyno.judge.capacity.sentences import capacity_sentences
 from httpdyno.model import Column, ColumnKind, Note, Table, Tone, Trial
 
 __all__ = ["capacity_views"]

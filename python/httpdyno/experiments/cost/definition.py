@@ -2,11 +2,14 @@
 
 from typing import Final
 
-from httpdyno.experiments.cost.cost import NAME
-from httpdyno.experiments.cost.cost_table import IDENTITY, RANKED_BY, cost_table, cost_views
+from httpdyno.experiments.cost.charts import cost_charts
+from httpdyno.experiments.cost.cost import NAME, restore_cost
+from httpdyno.experiments.cost.judge.trial import judge_cost
+from httpdyno.experiments.cost.metrics import COST_METRICS
+from httpdyno.experiments.cost.table import IDENTITY, RANKED_BY, cost_table, cost_views
+from httpdyno.experiments.cost.tool_trial import run_cost_tool
 from httpdyno.experiments.definition import Definition
-from httpdyno.judge.cost.metrics import COST_METRICS
-from httpdyno.judge.cost.trial import judge_cost
+from httpdyno.experiments.usual_report import usual_report
 from httpdyno.model import Trial, format_time
 
 __all__ = ["DEFINITION"]
@@ -29,4 +32,8 @@ DEFINITION: Final = Definition(
     views=cost_views,
     judge=judge_cost,
     told=_told,
+    run=run_cost_tool,
+    restore=restore_cost,
+    report=lambda run, definition: usual_report(run, definition, cost_charts),
+    preset_views=lambda run: (run.views[0], run.in_form, run.beside),
 )

@@ -3,10 +3,12 @@
 from typing import Final
 
 from httpdyno.experiments.definition import Definition
-from httpdyno.experiments.latency.latency import NAME
-from httpdyno.experiments.latency.latency_table import IDENTITY, RANKED_BY, latency_table, latency_views
-from httpdyno.judge.latency.metrics import LATENCY_METRICS
-from httpdyno.judge.latency.trial import judge_latency
+from httpdyno.experiments.latency.judge.trial import judge_latency
+from httpdyno.experiments.latency.latency import NAME, restore_latency
+from httpdyno.experiments.latency.metrics import LATENCY_METRICS
+from httpdyno.experiments.latency.published_blocks import published_blocks
+from httpdyno.experiments.latency.report import latency_report
+from httpdyno.experiments.latency.table import IDENTITY, RANKED_BY, latency_table, latency_views
 from httpdyno.model import Trial, format_time
 
 __all__ = ["DEFINITION"]
@@ -28,4 +30,7 @@ DEFINITION: Final = Definition(
     views=latency_views,
     judge=judge_latency,
     told=_told,
+    restore=restore_latency,
+    report=latency_report,
+    preset_views=lambda run: (*run.views, *published_blocks(run.trials, run.published)),
 )

@@ -23,7 +23,7 @@ def published_points() -> tuple[LatencyPoint, ...]:
 
 def published_text(table: PublishedTable, subject: str, point: LatencyPoint) -> tuple[str, ...]:
     """Give what was published of a subject at a point, each time that it was, as timeit wrote it."""
-    from httpdyno.judge.latency.timeit import timeit_text
+    from httpdyno.experiments.latency.judge.timeit import timeit_text
 
     found = [table.cells(row) for row in table.rows if row.subject == subject]
     return tuple(

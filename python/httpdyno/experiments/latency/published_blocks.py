@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from httpdyno.experiments.latency.latency_table import of_timeit, seed_text
 from httpdyno.experiments.latency.presets import published_points, published_text
+from httpdyno.experiments.latency.table import of_timeit, seed_text
 from httpdyno.model import Column, Content, LatencyPoint, Note, Table, Trial
 from httpdyno.published import PublishedTable
 

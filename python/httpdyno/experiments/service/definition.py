@@ -3,10 +3,13 @@
 from typing import Final
 
 from httpdyno.experiments.definition import Definition
-from httpdyno.experiments.service.service import NAME
-from httpdyno.experiments.service.service_table import IDENTITY, service_table
+from httpdyno.experiments.service.metrics import RANKED_BY, SERVICE_METRICS
+from httpdyno.experiments.service.published_form import run_in_seed_form
+from httpdyno.experiments.service.report import service_report
+from httpdyno.experiments.service.server_trial import run_server_trial
+from httpdyno.experiments.service.service import NAME, restore_service
+from httpdyno.experiments.service.table import IDENTITY, service_table
 from httpdyno.experiments.service.views import service_views
-from httpdyno.judge.service.metrics import RANKED_BY, SERVICE_METRICS
 from httpdyno.model import Trial, format_time
 
 __all__ = ["DEFINITION"]
@@ -29,4 +32,9 @@ DEFINITION: Final = Definition(
     tabulate=service_table,
     views=service_views,
     told=_told,
+    run=run_server_trial,
+    restore=restore_service,
+    asks_web=False,
+    report=service_report,
+    preset_views=lambda run: (*run.views, run_in_seed_form(run.manifest, run.trials)),
 )

@@ -11,8 +11,8 @@ from httpdyno.experiments.plan import ListedPlan, Plan
 from httpdyno.experiments.restoring import reading_settings
 from httpdyno.experiments.schedule import schedule
 from httpdyno.experiments.service.axes import OWN_GENERATOR, Axes, name_of
+from httpdyno.experiments.service.judge.stretch import send_ns, unit_ns
 from httpdyno.experiments.service.search_plan import Bounds, search_plan
-from httpdyno.judge.service.stretch import send_ns, unit_ns
 from httpdyno.model import Condition, Endpoint, Link, ServicePoint, Subject, TrialPlan, Workload
 from httpdyno.store import WebIdentity
 

@@ -6,10 +6,10 @@ from typing import Final
 
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.service.axes import Variant
+from httpdyno.experiments.service.metrics import RANKED_BY
 from httpdyno.experiments.service.reach import Reach, reaches
 from httpdyno.experiments.service.search_plan import Bounds
-from httpdyno.experiments.service.service_table import service_table
-from httpdyno.judge.service.metrics import RANKED_BY
+from httpdyno.experiments.service.table import service_table
 from httpdyno.model import Cell, Column, ColumnKind, Note, Table, Trial
 
 __all__ = ["reach_table", "service_views"]

@@ -11,9 +11,9 @@ from doubles.trials import trial
 from httpdyno.experiments.capacity.axes import Axes, name_of
 from httpdyno.experiments.capacity.frontier import frontiers, refined, slices
 from httpdyno.experiments.capacity.frontier_plan import frontier_plan
+from httpdyno.experiments.capacity.judge.objective import DEFAULT_OBJECTIVE, parse_objective
 from httpdyno.experiments.capacity.margin import doubt_of
 from httpdyno.experiments.plan import SearchPlan, following
-from httpdyno.judge.capacity.objective import DEFAULT_OBJECTIVE, parse_objective
 from httpdyno.model import (
     CapacityPoint,
     CapacitySummary,

@@ -8,7 +8,7 @@ import pytest
 from doubles.runs import manifest_of
 from doubles.trials import trial
 from httpdyno.experiments.capacity.presets import find_capacity_preset
-from httpdyno.experiments.report.published_capacity_charts import published_charts
+from httpdyno.experiments.capacity.published_charts import published_charts
 from httpdyno.model import CapacitySummary, Chart, ChartKind, Trial
 
 TENTH = Fraction(1, 10)

@@ -6,13 +6,13 @@ import pytest
 
 from doubles.cost import MS, cost_trial, tool_trial
 from doubles.runs import make_run
-from httpdyno.experiments.cost.cost_table import cost_table, cost_views
+from httpdyno.experiments.cost.table import cost_table, cost_views
 from httpdyno.experiments.published import run_beside
 from httpdyno.experiments.registry import definition_of
-from httpdyno.experiments.report import build_report
 from httpdyno.model import Coding, CostPoint, Counters, Outcome, RequestClock, Table, Trial
 from httpdyno.model.against import AgainstCounters
 from httpdyno.published import find_preset, in_published_form
+from httpdyno.runs.report import build_report
 from httpdyno.store import open_run
 
 
@@ -91,7 +91,7 @@ def test_the_table_says_where_the_split_rests_on_the_clients_own_times() -> None
 def test_beside_a_publication_another_machine_is_named(tmp_path: Path) -> None:
     settings = {"preset": "published", "against": "http://other:8080"}
     folder = make_run(tmp_path, [cost_trial()], experiment="cost", settings=settings)
-    told = notes(run_beside(open_run(folder), find_preset("published", "cost").table))
+    told = notes(run_beside(open_run(folder), definition_of("cost"), find_preset("published", "cost").table))
     assert "played to the client by http://other:8080, another machine" in told
 
 
@@ -144,7 +144,7 @@ def test_the_published_form_has_the_published_columns_and_figures_are_compared_p
 def test_a_run_stands_beside_the_publication(tmp_path: Path) -> None:
     one = cost_trial("ruby-curb", documents=1_000, document_us=544, start_ms=0)
     run = open_run(make_run(tmp_path, [one], experiment="cost", settings={"preset": "published"}))
-    table = run_beside(run, find_preset("published", "cost").table, for_programs=True)
+    table = run_beside(run, definition_of("cost"), find_preset("published", "cost").table, for_programs=True)
     curb = next(row for row in rows(table) if row["subject"] == "ruby-curb")
     # 0.544 s for a thousand documents are as much as the published 5.44 s for ten thousand.
     assert (curb["total"], curb["totalPublished"], curb["totalRatio"]) == (0.544, 5.44, 1.0)

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from httpdyno.errors import UnreadableRun
-from httpdyno.experiments.report.service_charts import service_charts
 from httpdyno.experiments.service.axes import Axes
+from httpdyno.experiments.service.charts import service_charts
 from httpdyno.experiments.service.presets import THREADS_OF, find_service_preset, preset_axes, published_figures
 from httpdyno.experiments.service.seed_form import seed_form
 from httpdyno.experiments.service.service import Service
-from httpdyno.experiments.service.service_table import service_table
+from httpdyno.experiments.service.table import service_table
 from httpdyno.experiments.service.views import service_views
 from httpdyno.judge import trial_not_run
 from httpdyno.model import Outcome, ServiceSummary, Subject, SubjectKind, Table, Trial, TrialPlan, Validity

@@ -1,0 +1,102 @@
+//! One TLS handshake, as the host that the client asks for has it.
+
+use std::io;
+
+use dyno_web::{Fault, Handshake};
+use rustls::server::Acceptor;
+use rustls::{HandshakeKind, ProtocolVersion};
+use tokio::io::AsyncWriteExt;
+use tokio_rustls::server::TlsStream;
+use tokio_rustls::{LazyConfigAcceptor, StartHandshake};
+
+use crate::accepted::Accepted;
+use crate::wire::Wire;
+
+/// A record of the fatal alert `handshake_failure`.
+const HANDSHAKE_FAILURE: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];
+
+/// What a handshake came to.
+pub(crate) enum HandshakeEnd {
+    /// An encrypted connection.
+    Encrypted(Box<TlsStream<Wire>>),
+    /// The end of the connection.
+    Over,
+}
+
+/// Shakes hands, or does what the host does instead.
+pub(crate) async fn shake_hands(wire: Wire, accepted: &Accepted) -> io::Result<HandshakeEnd> {
+    let worker = &accepted.worker;
+    let failed = || worker.counters.borrow_mut().handshakes_failed += 1;
+    let mut acceptor = LazyConfigAcceptor::new(Acceptor::default(), wire);
+    let start = match (&mut acceptor).await {
+        Ok(start) => start,
+        Err(error) => {
+            // A connection on which nothing was ever sent, as of a client that raced two addresses, began no handshake.
+            if acceptor.take_io().is_some_and(|wire| wire.has_received()) {
+                failed();
+            }
+            return Err(error);
+        }
+    };
+    let name = start
+        .client_hello()
+        .server_name()
+        .map(str::to_ascii_lowercase);
+    let host = name
+        .clone()
+        .unwrap_or_else(|| accepted.local.ip().to_string());
+    let handshake = worker.tls.web().handshake(&host);
+    if let Some(fault) = handshake.fault {
+        worker.counters.borrow_mut().fault(fault);
+    }
+    match handshake.fault {
+        Some(Fault::StallTls) => {
+            failed();
+            start.io.until_peer_goes().await?;
+            Ok(HandshakeEnd::Over)
+        }
+        Some(Fault::TlsAlert) => {
+            failed();
+            let mut wire = start.io;
+            wire.write_all(&HANDSHAKE_FAILURE).await?;
+            wire.shutdown().await?;
+            wire.until_peer_goes().await?;
+            Ok(HandshakeEnd::Over)
+        }
+        _ => {
+            let stream = complete(start, accepted, name.is_some(), &host, handshake).await;
+            stream
+                .inspect_err(|_| failed())
+                .map(|stream| HandshakeEnd::Encrypted(Box::new(stream)))
+        }
+    }
+}
+
+async fn complete(
+    start: StartHandshake<Wire>,
+    accepted: &Accepted,
+    named: bool,
+    host: &str,
+    handshake: Handshake,
+) -> io::Result<TlsStream<Wire>> {
+    let tls = &accepted.worker.tls;
+    let config = if named {
+        tls.config(handshake)
+    } else {
+        tls.config_of_address(host, handshake)
+            .map_err(io::Error::other)?
+    };
+    let stream = start.into_stream(config).await?;
+    let session = stream.get_ref().1;
+    let mut counters = accepted.worker.counters.borrow_mut();
+    match session.handshake_kind() {
+        Some(HandshakeKind::Resumed) => counters.handshakes_resumed += 1,
+        _ => counters.handshakes_full += 1,
+    }
+    match session.protocol_version() {
+        Some(ProtocolVersion::TLSv1_2) => counters.tls_1_2 += 1,
+        _ => counters.tls_1_3 += 1,
+    }
+    drop(counters);
+    Ok(stream)
+}

@@ -1,0 +1,108 @@
+//! The subject of a room is started, or refused: from then on the room is a [`Running`].
+
+use std::ffi::OsString;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+
+use rustix::process::getpgrp;
+use rustix::termios::{isatty, tcgetpgrp};
+
+use crate::account::{Ending, Outcome};
+use crate::cpu_series::CpuSampler;
+use crate::error::{Result, RoomError, Step};
+use crate::link::RoomLink;
+use crate::machine_window::MachineSnapshot;
+use crate::options::SubjectOptions;
+use crate::protocol::{Event, Instants, Request};
+use crate::room::Room;
+use crate::running::{Running, Samplers};
+use crate::tree_sampler::TreeSampler;
+
+impl Room {
+    /// Ends the room without a subject, since its link is not what was asked for.
+    ///
+    /// # Errors
+    ///
+    /// When the link cannot be accounted for.
+    pub fn refuse(self, argv: Vec<OsString>) -> Result<Ending> {
+        if let Some(link) = &self.link {
+            // What the check has sent is not the subject's.
+            link.begin()?;
+        }
+        let reason = self.link.as_ref().and_then(RoomLink::refusal);
+        let reason = reason.unwrap_or("the link was refused").to_owned();
+        Running::refused(self, argv, Outcome::LinkLimited, reason)
+    }
+
+    /// Starts the subject; returns when it has been executed, or could not be (which [`Running::wait`] then tells).
+    ///
+    /// # Errors
+    ///
+    /// When the room itself fails.
+    pub fn start(mut self, subject: SubjectOptions) -> Result<Running> {
+        let deadline_ns = subject
+            .deadline
+            .map(|deadline| u64::try_from(deadline.as_nanos()).unwrap_or(u64::MAX));
+        let terminal = terminal_in_foreground(subject.stdin.as_fd());
+        let request = Request::StartSubject {
+            program: self.program(&subject.argv, &subject.environment, subject.directory),
+            deadline_ns,
+            takes_terminal: terminal.is_some(),
+        };
+        let streams = [
+            subject.stdin.as_fd(),
+            subject.stdout.as_fd(),
+            subject.stderr.as_fd(),
+        ];
+        if let Some(network) = &mut self.network {
+            network.wait_until_operational()?;
+            if let Some(link) = &self.link {
+                link.begin()?;
+                network.begin()?;
+            }
+        }
+        let before = MachineSnapshot::take();
+        let answer = match self.init.ask(&request, &streams) {
+            Ok(Event::SubjectStarted(at)) => Ok(at),
+            Ok(other) => return Err(RoomError::Init(format!("unexpected answer {other:?}"))),
+            Err(RoomError::Init(reason)) => Err(reason),
+            Err(error) => return Err(error),
+        };
+        let samplers = match &answer {
+            Ok(at) => Some(self.sample(*at)?),
+            Err(_) => None,
+        };
+        Running::new(self, subject.argv, answer, before, samplers, terminal)
+    }
+
+    fn sample(&self, exec: Instants) -> Result<Samplers> {
+        // The room's own /proc, where nothing but the room is to be seen.
+        let proc = PathBuf::from(format!("/proc/{}/root/proc", self.init.pid()));
+        let keeper = self.peer.as_ref().map(|peer| peer.keeper);
+        let reader = self.group.cpu_reader();
+        TreeSampler::start(proc, keeper, exec)
+            .and_then(|tree| {
+                let start = |reader| CpuSampler::start(reader, exec);
+                let cpu = reader.map(start).transpose()?;
+                Ok(Samplers { tree, cpu })
+            })
+            .step(|| "starting the threads that sample the subject".to_owned())
+    }
+
+    /// Ends the room without a subject, since its peer program is not ready.
+    ///
+    /// # Errors
+    ///
+    /// When the room itself failed.
+    pub fn give_up_peer(self, argv: Vec<OsString>, reason: String) -> Result<Ending> {
+        Running::refused(self, argv, Outcome::PeerFailed, reason)
+    }
+}
+
+/// A copy of this descriptor if it is the terminal in whose foreground this process is.
+fn terminal_in_foreground(input: BorrowedFd) -> Option<OwnedFd> {
+    let is_foreground = isatty(input) && tcgetpgrp(input).is_ok_and(|group| group == getpgrp());
+    is_foreground
+        .then(|| input.try_clone_to_owned().ok())
+        .flatten()
+}

@@ -1,0 +1,94 @@
+"""One trial of a client at a point of the capacity question: judged like a crawl, then by what it held."""
+
+from dataclasses import replace
+
+import polars as pl
+
+from httpdyno.errors import EngineFailed
+from httpdyno.experiments.capacity.judge.closed import sampled_stretch
+from httpdyno.experiments.capacity.judge.conclusion import concluded
+from httpdyno.experiments.capacity.judge.figures import time_figures
+from httpdyno.experiments.capacity.judge.open import Schedule, summarise_open
+from httpdyno.installation import RENEW_ENGINE
+from httpdyno.judge.reference import Reference
+from httpdyno.judge.trial import JudgedTrial, Remains, judge_crawl
+from httpdyno.model import CapacityPoint, CapacitySummary, Loop, Outcome, Trial, TrialPlan, Verdict
+
+__all__ = ["judge_capacity"]
+
+_NOTHING = CapacitySummary(answers=0, errors=0, measured_ns=0)
+
+
+def judge_capacity(
+    plan: TrialPlan, remains: Remains, reference: Reference, *, version: str | None = None
+) -> JudgedTrial:
+    """Judge one trial of one client at the point of its condition.
+
+    Parameters
+    ----------
+    plan, remains, reference, version
+        As for ``judge_crawl``. The list is a series: each URL ends with its number.
+
+    Raises
+    ------
+    EngineFailed
+        If the report cannot be read, or does not say when an open loop began.
+    """
+    judged = judge_crawl(plan, remains, reference, version=version)
+    point = plan.condition.capacity_point
+    assert point is not None, "who asks for a capacity has a point"
+    if judged.trial.outcome is Outcome.REFUSED:
+        return judged
+    trial = _waited_for(judged.trial, remains)
+    if point.loop is Loop.CLOSED:
+        summary, figures = _closed(judged.samples, point)
+    else:
+        summary, figures = _open(judged.samples, trial, remains)
+    return replace(judged, trial=concluded(replace(trial, capacity=summary), plan, figures))
+
+
+def _waited_for(trial: Trial, remains: Remains) -> Trial:
+    """Take it for no failure that a subject was silent when its time was over: it had more to do than it could."""
+    if trial.outcome is Outcome.HUNG and remains.report.get("outcome") == "deadline":
+        return replace(trial, outcome=Outcome.OK, reason=None)
+    return trial
+
+
+def _open(samples: pl.DataFrame, trial: Trial, remains: Remains) -> tuple[CapacitySummary, dict[str, float | None]]:
+    fed, ended_at_ns = remains.report.get("fed"), (remains.report.get("subject") or {}).get("ended_at_ns")
+    if not isinstance(fed, dict) or ended_at_ns is None:
+        if trial.outcome is not Outcome.OK:
+            return _NOTHING, {}
+        raise EngineFailed(f"the engine's report does not say when it fed the subject; {RENEW_ENGINE}")
+    started_at_ns, rate_per_s = int(fed["started_at_ns"]), float(fed["rate_per_s"])
+    # A subject that was slow to start may have been ended before all was due: what was not due nobody waited for.
+    due = int((int(ended_at_ns) - started_at_ns) / 1e9 * rate_per_s)
+    if not fed["lines"] or due < 1:
+        return _NOTHING, {}
+    schedule = Schedule(started_at_ns, rate_per_s, min(due, trial.urls_given))
+    return summarise_open(samples, schedule, concurrency=trial.concurrency, ended_at_ns=int(ended_at_ns))
+
+
+def _closed(samples: pl.DataFrame, point: CapacityPoint) -> tuple[CapacitySummary, dict[str, float | None]]:
+    stretch = sampled_stretch(samples, concurrency=point.concurrency)
+    if stretch is None:
+        return _NOTHING, {}
+    ends = pl.col("start_ns") + pl.col("duration_ns")
+    within = samples.filter((ends >= stretch.begin_ns) & (ends <= stretch.end_ns))
+    right = within["verdict"] == Verdict.RIGHT.value
+    times = within["duration_ns"].filter(right).to_numpy()
+    answers, errors = len(times), len(within) - len(times)
+    share = errors / len(within) if len(within) else None
+    figures = time_figures(times)
+    summary = CapacitySummary(
+        answers=answers,
+        errors=errors,
+        measured_ns=stretch.length_ns,
+        per_s=stretch.per_s * (1 - share) if answers and share is not None else None,
+        service_mean_ns=figures["mean"],
+        response_p50_ns=figures["p50"],
+        response_p99_ns=figures["p99"],
+        response_max_ns=figures["max"],
+        errors_share=share,
+    )
+    return summary, figures | {"errors": share}

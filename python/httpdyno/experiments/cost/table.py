@@ -1,0 +1,162 @@
+"""The table of what documents cost: a row for each subject and setting, the cheapest verified document first."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from httpdyno.experiments.cost.judge.tool import UNCHECKED
+from httpdyno.experiments.cost.metrics import COST_METRICS
+from httpdyno.experiments.experiment import Setting
+from httpdyno.judge import trial_table
+from httpdyno.model import (
+    Cell,
+    Coding,
+    Column,
+    ColumnKind,
+    Note,
+    Outcome,
+    RequestClock,
+    Table,
+    Trial,
+    Validity,
+    format_time,
+)
+
+__all__ = ["IDENTITY", "RANKED_BY", "cost_table", "cost_views"]
+
+RANKED_BY: Final = "cpuPerDocument"
+IDENTITY: Final = (
+    Column("subject", description="name of the subject's folder", shown=False),
+    Column("language"),
+    Column("method"),
+    Column("condition", description="the setting, where there are several", shown=False),
+)
+_SETTINGS: Final = (
+    Column("jsonParser", description="what the client parses the documents with"),
+    Column("keepalive", ColumnKind.BOOLEAN, description="whether connections may be kept"),
+    Column("gzip", ColumnKind.BOOLEAN, description="whether documents are offered compressed"),
+    Column("documents", ColumnKind.INTEGER, description="documents that were to be fetched", shown=False),
+    Column("peer", description="who has the documents", shown=False),
+    Column("runtime", description="the language, as published tables call it", shown=False),
+    Column("client", description="the method, as published tables call it", shown=False),
+)
+_VARIED: Final = ("keepalive", "gzip")
+"""People are shown these where they differ."""
+_PUBLISHED: Final = ("verified", "user", "system", "total", "real", "reqPerSec", "mbPerSec", "wrong", "verdict")
+_SPENT: Final = (
+    "rank",
+    "cpuPerDocument",
+    "steadyCpuPerDocument",
+    "coldCpuPerDocument",
+    "startCpu",
+    "warmUp",
+    "peakMemory",
+    "connections",
+)
+_SETTLED: Final = 0.1
+"""A cost that changes by more than this from the first to the last third had not settled."""
+
+
+def cost_table(trials: Sequence[Trial]) -> Table:
+    """Put trials into one row for each subject and setting, as ``judge.trial_table`` does; programs get all of it."""
+    table = trial_table(trials, COST_METRICS, RANKED_BY, IDENTITY)
+    groups = [
+        _group(trials, str(subject), str(condition or ""))
+        for subject, condition in zip(table.values("subject"), table.values("condition"), strict=True)
+    ]
+    width = len(IDENTITY)
+    return Table(
+        (*table.columns[:width], *_SETTINGS, *table.columns[width:]),
+        tuple((*row[:width], *_settings(group), *row[width:]) for row, group in zip(table.rows, groups, strict=True)),
+        title=table.title,
+        notes=tuple(_notes(table, groups)),
+    )
+
+
+def cost_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Table, ...]:
+    """Put trials into two tables that fit a terminal: what was published of each, and what each document cost.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        Of any number of subjects and settings.
+    settings : mapping
+        As the manifest of the run has them; nothing depends on them.
+    """
+    del settings
+    table = cost_table(trials)
+    varied = [name for name in _VARIED if len(set(table.values(name))) > 1]
+    who = ("language", "method", *varied)
+    spent = _picked(table, (*who, *_SPENT), ())
+    # Only programs get the ends of the interval.
+    notes = tuple(note for note in table.notes if not note.text.startswith(f"{RANKED_BY}Low"))
+    published = _picked(table, (*who, "jsonParser", *_PUBLISHED), notes)
+    return spent, published
+
+
+def _picked(table: Table, names: Sequence[str], notes: tuple[Note, ...]) -> Table:
+    """Take some columns, in that order."""
+    columns = {column.name: column for column in table.columns}
+    values = [table.values(name) for name in names]
+    return Table(
+        tuple(columns[name] for name in names), tuple(zip(*values, strict=True)) if table.rows else (), notes=notes
+    )
+
+
+def _group(trials: Sequence[Trial], subject: str, condition: str) -> list[Trial]:
+    return [trial for trial in trials if trial.subject == subject and trial.condition == condition]
+
+
+def _settings(group: Sequence[Trial]) -> tuple[Cell, ...]:
+    parsers = [trial.cost.json_parser for trial in group if trial.cost and trial.cost.json_parser]
+    point = group[0].cost_point
+    zipped = None if point is None else point.coding is Coding.GZIP
+    first = group[0]
+    asked = None if point is None else point.documents
+    who = (first.language, first.method)
+    return (parsers[0] if parsers else None, first.keepalive, zipped, asked, first.peer, *who)
+
+
+def _notes(table: Table, groups: Sequence[Sequence[Trial]]) -> Iterator[Note]:
+    """Give the notes of the rows, what has to be added to them, and those of the whole."""
+    yield from (note for note in table.notes if note.row is not None)
+    for row, group in enumerate(groups):
+        yield from (Note(text, row) for text in _remarks(group))
+    yield from map(Note, dict.fromkeys(text for group in groups for text in _own_times(group)))
+    yield from (note for note in table.notes if note.row is None and UNCHECKED not in note.text)
+
+
+def _own_times(group: Sequence[Trial]) -> Iterator[str]:
+    """Say why the split of start-up and steady state rests on what clients print: it does not show there."""
+    for trial in group:
+        if trial.cost is None or trial.cost.requests_timed_by is not RequestClock.CLIENT:
+            continue
+        way = trial.counters.against
+        if way is None:
+            why = f"nobody stamps the requests that {trial.peer} gets"
+        else:
+            why = f"the clock of {way.url} is known to {format_time(way.clock_bound_ns or 0)} only"
+        yield f"start-up and steady state rest on the clients' own times: {why}"
+        return
+
+
+def _remarks(group: Sequence[Trial]) -> Iterator[str]:
+    well = [trial for trial in group if trial.outcome is Outcome.OK and trial.cost]
+    if any(trial.validity is Validity.UNVERIFIED and trial.validity_reason == UNCHECKED for trial in well):
+        yield f"{UNCHECKED}: shown beside the others, and not ranked"
+    caught = sorted({trial.cost.caught for trial in well if trial.cost and trial.cost.caught})
+    if caught:
+        yield f"the web served wrong documents: {_counts(caught)} were named as such"
+    moved = [trial.cost.drift for trial in well if trial.cost and abs(trial.cost.drift or 0) > _SETTLED]
+    if 2 * len(moved) > len(well):
+        worst = max((drift for drift in moved if drift is not None), key=abs)
+        yield (
+            f"its cost had not settled: a document of the last third cost {abs(100 * worst):.0f} % "
+            f"{'less' if worst < 0 else 'more'} than one of the first; more --documents show where it ends"
+        )
+    refused = [trial.cost.receive_steering_reason for trial in well if trial.cost]
+    if any(refused):
+        yield f"packets were not received on its own CPUs: {next(filter(None, refused))}"
+
+
+def _counts(numbers: Sequence[int]) -> str:
+    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"

@@ -1,0 +1,28 @@
+"""How the results of the crawl are judged and shown."""
+
+from typing import Final
+
+from httpdyno.experiments.crawl.crawl import NAME, restore_crawl
+from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
+from httpdyno.experiments.definition import Definition
+from httpdyno.model import Column, ColumnKind
+
+__all__ = ["DEFINITION"]
+
+DEFINITION: Final = Definition(
+    name=NAME,
+    question="Which client fetches a list of URLs fastest, and how many of them does it get right?",
+    metrics=CRAWL_METRICS,
+    ranked_by="rightPerSec",
+    identity=(
+        Column("subject", description="name of the subject's folder", shown=False),
+        Column("language"),
+        Column("method"),
+        Column("concurrency", ColumnKind.INTEGER, description="requests in flight at most"),
+        Column(
+            "http_version", description="HTTP version that was asked for; empty: each client's default", shown=False
+        ),
+    ),
+    restore_with_list=restore_crawl,
+    preset_views=lambda run: (run.in_form, run.beside),
+)

@@ -1,0 +1,63 @@
+"""The metrics of a crawl: every figure that its table shows, under the name that people ask for it."""
+
+from typing import Final
+
+from httpdyno.judge.figures import Figure, of_counter, wire_bytes
+from httpdyno.judge.http_versions import http_2_share
+from httpdyno.model import Column, ColumnKind, Direction, Metric, Trial
+
+__all__ = ["CRAWL_METRICS"]
+
+_INTEGER, _DECIMAL, _DURATION = ColumnKind.INTEGER, ColumnKind.DECIMAL, ColumnKind.DURATION
+_HIGHER, _LOWER = Direction.HIGHER, Direction.LOWER
+_MS: Final = 1e-6
+
+
+def _summary(name: str, scale: float = 1.0) -> Figure:
+    def figure(trial: Trial) -> float | None:
+        value = getattr(trial.summary, name, None)
+        return None if value is None else value * scale
+
+    return figure
+
+
+CRAWL_METRICS: Final = (
+    # The seeds' columns come first, under their names and, as they print them, in whole milliseconds.
+    Metric(Column("totalUrls", _INTEGER, description="lines that the client printed"), _summary("urls")),
+    Metric(Column("time", _DURATION, "ms", "from exec to the last line"), _summary("time_ns", _MS), _LOWER),
+    Metric(Column("avg", _DURATION, "ms", "mean duration of a URL"), _summary("mean_ns", _MS), _LOWER),
+    Metric(Column("max", _DURATION, "ms", "longest duration of a URL"), _summary("max_ns", _MS), _LOWER),
+    Metric(Column("okReqsSec", _INTEGER, "1/s", "2xx for each second of time"), _summary("ok_per_s"), _HIGHER),
+    Metric(Column("okReqsPct", _DECIMAL, description="share of 2xx, 0 to 1"), _summary("ok_share"), _HIGHER, 2),
+    Metric(Column("avgBodyLen", _INTEGER, "bytes", "mean length of the content of 2xx"), _summary("mean_body_length")),
+    Metric(Column("2xx", _INTEGER), _summary("status_2xx")),
+    Metric(Column("3xx", _INTEGER), _summary("status_3xx")),
+    Metric(Column("4xx", _INTEGER), _summary("status_4xx")),
+    Metric(Column("5xx", _INTEGER), _summary("status_5xx")),
+    Metric(Column("Exception", _INTEGER, description="lines without a status"), _summary("exceptions")),
+    Metric(
+        Column("rightPerSec", _DECIMAL, "1/s", "right answers for each second until the list was exhausted"),
+        _summary("right_per_s"),
+        _HIGHER,
+        1,
+        "right answers a second",
+    ),
+    Metric(Column("p50", _DURATION, "ms", "median duration of a URL"), _summary("p50_ns", _MS), _LOWER, 1),
+    Metric(Column("p99", _DURATION, "ms", "99th percentile of the durations"), _summary("p99_ns", _MS), _LOWER, 1),
+    Metric(Column("cpuUser", _DURATION, "ms", "CPU time in user mode"), of_counter("cpu_user_ns", _MS), _LOWER),
+    Metric(Column("cpuSys", _DURATION, "ms", "CPU time in the kernel"), of_counter("cpu_system_ns", _MS), _LOWER),
+    Metric(
+        Column("peakMemory", ColumnKind.SIZE, "bytes", "highest memory in use"), of_counter("peak_memory_bytes"), _LOWER
+    ),
+    Metric(Column("wireBytes", ColumnKind.SIZE, "bytes", "sent and received on the wire"), wire_bytes),
+    Metric(
+        Column("connections", _INTEGER, description="TCP connections that the origin accepted"),
+        of_counter("connections"),
+    ),
+    Metric(
+        Column("http2", _DECIMAL, description="share of the requests that came by HTTP/2, 0 to 1", shown=False),
+        http_2_share,
+        digits=2,
+    ),
+)
+"""What a crawl is described by, in the order of its table."""

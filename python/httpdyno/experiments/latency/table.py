@@ -1,0 +1,264 @@
+"""The table of what a call costs: a row for each subject at each point, both ways of timing it beside each other."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from httpdyno.experiments.experiment import Setting
+from httpdyno.experiments.latency.judge.agreement import Agreement, agreement
+from httpdyno.experiments.latency.judge.lines import clock_tells
+from httpdyno.experiments.latency.judge.timeit import per_loop_text
+from httpdyno.experiments.latency.metrics import LATENCY_METRICS, MEAN
+from httpdyno.judge import believed_trials, trial_notes, trial_table
+from httpdyno.model import (
+    Cell,
+    Column,
+    ColumnKind,
+    Content,
+    LatencyPoint,
+    Note,
+    Outcome,
+    Table,
+    Trial,
+    format_span,
+    format_time,
+)
+
+__all__ = ["IDENTITY", "RANKED_BY", "latency_table", "latency_views", "of_timeit", "page_table", "seed_text"]
+
+RANKED_BY: Final = MEAN.name
+IDENTITY: Final = (
+    Column("subject", description="name of the subject's folder", shown=False),
+    Column("language"),
+    Column("method"),
+    Column("version", shown=False),
+    Column("condition", description="the point, in words", shown=False),
+)
+_POINT: Final = (
+    Column("workload", description="what is fetched: 13 bytes of text, or a JSON document of 16 KiB"),
+    Column("parallel", ColumnKind.INTEGER, description="calls started at once: a loop ends with the last of them"),
+    Column("keepalive", ColumnKind.BOOLEAN, description="whether connections may be kept"),
+    Column("peer", description="who answers", shown=False),
+    Column("mode", description="who timed the calls that the figures are of: lines, or the harness", shown=False),
+    Column("client", description="the method, as published tables call it", shown=False),
+)
+_LOOPS: Final = (
+    Column("perLoop", description="time of a loop, as timeit writes it: from outside, where it was timed from there"),
+    Column("inProcess", description="the same as the client timed its own calls, where both were measured"),
+    Column("inProcessMean", ColumnKind.TIME, "ms", "mean time of a loop that the client timed itself", shown=False),
+    Column("inProcessCpuPerCall", ColumnKind.TIME, "ms", "CPU time of a call in that loop", shown=False),
+    Column("agree", description="whether both agree within their intervals: in process over from outside"),
+)
+_SHOWN: Final = (
+    "rank",
+    "perLoop",
+    "inProcess",
+    "agree",
+    "p50",
+    "p99",
+    "p999",
+    "cpuPerCall",
+    "clientShare",
+    "wireShare",
+    "serverShare",
+    "wrong",
+    "verdict",
+)
+_SAID: Final = {Content.PLAIN: "Plain text", Content.JSON: "JSON"}
+_MS: Final = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What was measured of one subject at one point."""
+
+    point: LatencyPoint
+    lines: Sequence[Trial]
+    harness: Sequence[Trial]
+
+    @property
+    def ranked(self) -> Sequence[Trial]:
+        """Those whose figures the row has: from outside, unless only the client timed itself."""
+        return self.lines or self.harness
+
+    @property
+    def agreement(self) -> Agreement | None:
+        """Whether both ways of timing say the same."""
+        return agreement(self.lines, self.harness)
+
+
+def of_timeit(trial: Trial) -> bool:
+    """Tell whether the client timed its own calls in a trial."""
+    return bool(trial.harness)
+
+
+def latency_table(trials: Sequence[Trial]) -> Table:
+    """Put trials into one row for each subject and point: figures from its lines, and what it timed itself beside them.
+
+    Ranks are among the subjects of one point. Where a client's lines were not measured, the figures are those of its
+    own process.
+    """
+    groups = _groups(trials)
+    ranked = [trial for row in groups.values() for trial in row.ranked]
+    table = trial_table(ranked, LATENCY_METRICS, RANKED_BY, IDENTITY)
+    keys = zip(table.values("condition"), table.values("subject"), strict=True)
+    by_condition = {(row.ranked[0].condition, row.ranked[0].subject): row for row in groups.values()}
+    rows = [by_condition[str(condition), str(subject)] for condition, subject in keys]
+    width = len(IDENTITY)
+    return Table(
+        (*table.columns[:width], *_POINT, *_LOOPS, *table.columns[width:]),
+        tuple(
+            (*cells[:width], *_point(row), *_loops(row), *cells[width:])
+            for cells, row in zip(table.rows, rows, strict=True)
+        ),
+        title=table.title,
+        notes=tuple(_notes(table, rows)),
+    )
+
+
+def latency_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Table, ...]:
+    """Put trials into a table for each point that fits a terminal, as the seed has its blocks.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        Of any number of subjects and points.
+    settings : mapping
+        As the manifest of the run has them; nothing depends on them.
+    """
+    del settings
+    table = latency_table(trials)
+    names = [column.name for column in table.columns]
+    blocks = dict.fromkeys(zip(*(table.values(name) for name in ("workload", "parallel", "keepalive")), strict=True))
+    views = [_block(table, names, block) for block in blocks]
+    if not views:
+        return (table,)
+    whole = tuple(note for note in table.notes if note.row is None)
+    return (*views[:-1], replace(views[-1], notes=(*views[-1].notes, *whole)))
+
+
+def _block(table: Table, names: list[str], block: tuple[Cell, ...]) -> Table:
+    """Take the rows of one point, and of their columns those that say something there."""
+    places = [names.index(name) for name in ("workload", "parallel", "keepalive")]
+    rows = [index for index, row in enumerate(table.rows) if tuple(row[place] for place in places) == block]
+    wanted = [names.index(name) for name in ("language", "method", *_SHOWN)]
+    kept = [place for place in wanted if any(table.rows[row][place] is not None for row in rows)]
+    workload, parallel, keepalive = block
+    at_once = "one at a time" if parallel == 1 else f"{parallel} at once"
+    notes = (Note(note.text, rows.index(note.row)) for note in table.notes if note.row in rows)
+    return Table(
+        tuple(table.columns[place] for place in kept),
+        tuple(tuple(_short(table.rows[row][place], names[place]) for place in kept) for row in rows),
+        title=f"{_SAID[Content(str(workload))]}, {at_once}, {'' if keepalive else 'no '}keep-alive",
+        notes=tuple(notes),
+    )
+
+
+def _short(cell: Cell, name: str, *, every: bool = False) -> Cell:
+    """Leave out of the second text of a row what stands in the first; of both where neither has to be timeit's."""
+    texts = ("perLoop", "inProcess") if every else ("inProcess",)
+    return cell.partition(" per loop")[0] if name in texts and isinstance(cell, str) else cell
+
+
+def page_table(table: Table) -> Table:
+    """Put the columns of the table into the order in which a page shows them, its texts in short.
+
+    Parameters
+    ----------
+    table : Table
+        As ``latency_table`` makes it.
+    """
+    names = [column.name for column in table.columns]
+    first = [
+        names.index(name) for name in ("subject", "language", "method", "workload", "parallel", "keepalive", *_SHOWN)
+    ]
+    order = list(dict.fromkeys((*first, *range(len(names)))))
+    rows = [tuple(_short(row[place], names[place], every=True) for place in order) for row in table.rows]
+    return replace(table, columns=tuple(table.columns[place] for place in order), rows=tuple(rows))
+
+
+def seed_text(trials: Sequence[Trial]) -> str | None:
+    """Write what a loop takes as timeit does: of several trials, the one in the middle; None when none went well."""
+    believed = believed_trials(trials) or [trial for trial in trials if trial.outcome is Outcome.OK]
+    known = [trial.latency for trial in believed if trial.latency and trial.latency.mean_ns is not None]
+    if not known:
+        return None
+    middle = sorted(known, key=lambda one: one.mean_ns or 0.0)[(len(known) - 1) // 2]
+    return per_loop_text(middle.mean_ns or 0.0, middle.deviation_ns or 0.0, len(middle.runs), middle.loops or 0)
+
+
+def _groups(trials: Sequence[Trial]) -> dict[tuple[str, LatencyPoint, bool], _Row]:
+    groups: dict[tuple[str, LatencyPoint, bool], list[Trial]] = {}
+    for trial in trials:
+        if trial.latency_point is not None:
+            groups.setdefault((trial.subject, trial.latency_point, trial.keepalive), []).append(trial)
+    return {
+        key: _Row(key[1], [t for t in group if not of_timeit(t)], [t for t in group if of_timeit(t)])
+        for key, group in groups.items()
+    }
+
+
+def _point(row: _Row) -> tuple[Cell, ...]:
+    first = row.ranked[0]
+    mode = "lines" if row.lines else "harness"
+    return (row.point.workload.value, row.point.parallel, first.keepalive, first.peer, mode, first.method)
+
+
+def _loops(row: _Row) -> tuple[Cell, ...]:
+    timed = [trial.latency for trial in row.harness if trial.latency and trial.outcome is Outcome.OK]
+    means = [one.mean_ns for one in timed if one.mean_ns is not None]
+    cpu = [one.cpu_per_call_ns for one in timed if one.cpu_per_call_ns is not None]
+    found = row.agreement
+    return (
+        seed_text(row.ranked),
+        seed_text(row.harness) if row.lines else None,
+        _median_ms(means),
+        _median_ms(cpu),
+        found.text if found else None,
+    )
+
+
+def _median_ms(values: Sequence[float]) -> float | None:
+    from httpdyno.stats import median
+
+    middle = median(values)
+    return None if middle is None else round(middle * _MS, 6)
+
+
+def _notes(table: Table, rows: Sequence[_Row]) -> Iterator[Note]:
+    """Give the notes of the rows, what has to be added to them, and those of the whole."""
+    yield from (note for note in table.notes if note.row is not None)
+    for index, row in enumerate(rows):
+        yield from (Note(text, index) for text in _remarks(row))
+    yield from (note for note in table.notes if note.row is None)
+
+
+def _remarks(row: _Row) -> Iterator[str]:
+    if row.lines and row.harness:
+        yield from (f"in its own process: {text}" for text in trial_notes(row.harness))
+    idle = [trial for trial in row.lines if trial.outcome is Outcome.OK and trial.latency and not trial.latency.runs]
+    if idle:
+        calls = max(trial.tally.right for trial in idle if trial.tally) if any(trial.tally for trial in idle) else 0
+        few = f"{calls:,} calls" if calls != 1 else "1 call"
+        yield f"no time for seven warm runs: {few} in {_lasted(idle)}; give it more (--duration)"
+    yield from _untold(row.lines)
+    if row.point.workload is Content.JSON and not row.ranked[0].check:
+        yield "it does not parse JSON by itself: its calls are of fetching alone"
+
+
+def _untold(trials: Sequence[Trial]) -> Iterator[str]:
+    """Say why nobody knows whose time a call was, where the clock of another machine is the reason."""
+    for trial in trials:
+        bound_ns = trial.counters.against.clock_bound_ns if trial.counters.against else None
+        call_ns = trial.latency.call_ns if trial.latency else None
+        if bound_ns is not None and call_ns is not None and not clock_tells(bound_ns, call_ns):
+            clocks = (
+                f"the other machine's clock is known to {format_time(bound_ns)}, a call takes {format_time(call_ns)}"
+            )
+            yield f"nobody knows whose time a call is: {clocks}"
+            return
+
+
+def _lasted(trials: Sequence[Trial]) -> str:
+    """Say how long the longest of them lasted."""
+    return format_span(max((trial.counters.wall_ns or 0) for trial in trials) / 1e9)

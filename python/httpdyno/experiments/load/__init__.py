@@ -1,0 +1,1 @@
+"""A load by our own generator: what it measured of somebody's server."""

@@ -1,0 +1,121 @@
+"""One trial of a server from what it left to its record: the outcome, the figures, the validity."""
+
+from dataclasses import replace
+from typing import Final
+
+import polars as pl
+
+from httpdyno.errors import UnreadableReport
+from httpdyno.experiments.service.judge.outcome import service_outcome
+from httpdyno.experiments.service.judge.remains import ServiceRemains
+from httpdyno.experiments.service.judge.summary import (
+    claimed_summary,
+    connections_of,
+    leak_of,
+    measured_summary,
+    silence_ns,
+)
+from httpdyno.judge.outcome import ending_from_report
+from httpdyno.judge.tool_reports.registry import read_tool_report
+from httpdyno.judge.trial import JudgedTrial, trial_not_run, trial_refused
+from httpdyno.judge.validity import with_validity
+from httpdyno.model import (
+    Counters,
+    Outcome,
+    ServicePoint,
+    ServiceSummary,
+    Tally,
+    Trial,
+    TrialPlan,
+    Validity,
+    counters_from_report,
+)
+
+__all__ = ["judge_service"]
+
+_WORST: Final = frozenset({Outcome.INTERRUPTED, Outcome.CRASHED, Outcome.NEVER_LISTENED, Outcome.UNAVAILABLE})
+
+
+def judge_service(
+    plan: TrialPlan, remains: ServiceRemains, *, parser: str | None, version: str | None = None
+) -> JudgedTrial:
+    """Judge one trial of one server at the point of its condition.
+
+    Parameters
+    ----------
+    plan : TrialPlan
+        What was asked for.
+    remains : ServiceRemains
+        What the trial left.
+    parser : str, optional
+        Reads what another generator than ours printed; None: ours sent.
+    version : str, optional
+        Of the server's framework.
+
+    Raises
+    ------
+    EngineFailed
+        If a report cannot be read.
+    """
+    point, send_s = plan.condition.service_point, plan.condition.send_s
+    assert point is not None, "who asks a server has a point"
+    assert send_s is not None, "who asks a server sends for a time"
+    if ending_from_report(remains.report).refused:
+        return JudgedTrial(trial_refused(plan, remains.report, version=version), pl.DataFrame())
+    sent_ns = round(send_s * 1e9)
+    counters = counters_from_report(remains.report)
+    outcome, reason = service_outcome(
+        remains,
+        connections=connections_of(point),
+        leak=leak_of(remains, point, sent_ns=sent_ns),
+        silent_ns=silence_ns(remains.samples, point, sent_ns=sent_ns),
+    )
+    service = None
+    if outcome not in _WORST:
+        try:
+            service = _summary(remains, counters, point, parser=parser, sent_ns=sent_ns)
+        except UnreadableReport as error:
+            if outcome is Outcome.OK:
+                outcome, reason = Outcome.REFUSED, f"the generator: {error.line}"
+    trial = replace(
+        trial_not_run(plan, outcome, reason, version=version, urls_given=_asked(remains)),
+        counters=counters,
+        service=service,
+        tally=_tally(remains, service),
+    )
+    return JudgedTrial(_with_its_validity(trial), pl.DataFrame())
+
+
+def _summary(
+    remains: ServiceRemains, counters: Counters, point: ServicePoint, *, parser: str | None, sent_ns: int
+) -> ServiceSummary | None:
+    if parser is None:
+        if remains.samples is None or remains.load is None:
+            return None
+        return measured_summary(remains, counters, point, sent_ns=sent_ns)
+    if not remains.text.strip():
+        return None
+    return claimed_summary(remains, counters, read_tool_report(parser, remains.text), point)
+
+
+def _asked(remains: ServiceRemains) -> int:
+    return 0 if remains.samples is None else len(remains.samples)
+
+
+def _tally(remains: ServiceRemains, service: ServiceSummary | None) -> Tally | None:
+    """Count the answers whose content was checked; of a generator that checks none there is no tally."""
+    checks = (remains.load or {}).get("checks")
+    if service is None or checks is None:
+        return None
+    contents = int(checks.get("wrong_content") or 0) + int(checks.get("wrong_json") or 0)
+    return Tally(
+        right=int(checks.get("right") or 0),
+        wrong_status=0,
+        wrong_length=int(checks.get("wrong_length") or 0) + contents,
+    )
+
+
+def _with_its_validity(trial: Trial) -> Trial:
+    if trial.outcome is Outcome.REFUSED:
+        return replace(trial, validity=Validity.GENERATOR_LIMITED, validity_reason=trial.reason)
+    return with_validity(trial)

@@ -1,0 +1,196 @@
+"""Runs one trial of a server in a room: a generator of somebody's sends, and the engine proves the answers."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from httpdyno.experiments.service.judge.remains import ServiceRemains
+from httpdyno.experiments.service.judge.stretch import ramp_ns, unit_ns
+from httpdyno.experiments.service.judge.summary import connections_of
+from httpdyno.experiments.service.judge.trial import judge_service
+from httpdyno.judge import JudgedTrial, trial_not_run
+from httpdyno.judge.generator.samples import SAMPLE_COLUMNS
+from httpdyno.lab.room import Command, RoomFiles, server_room_argv
+from httpdyno.lab.scratch import ScratchFile
+from httpdyno.lab.trial import Lab, run_room
+from httpdyno.lab.trial_folder import TrialFolder
+from httpdyno.model import Condition, Endpoint, Loop, Outcome, ServicePoint, Subject, TrialPlan, format_exact
+from httpdyno.subjects.build import Build, filled
+from httpdyno.subjects.environment import program_path
+from httpdyno.subjects.template import Load, fill_content, fill_template
+
+__all__ = ["cannot_do", "drive_argv", "own_generator", "run_server_trial", "server_command"]
+
+_EVERY_MS: Final = 250
+"""How often an answer is checked beside the load."""
+_PATIENCE_UNITS: Final = 3.0
+_PATIENCE_AT_LEAST_S: Final = 5.0
+"""How long an answer beside the load, and after it, is waited for: a server with a long backlog may have more to do."""
+_SERVER_URL: Final = "{server_url}"
+"""The room writes the address of the server there."""
+_TEXT: Final = "httpdyno"
+_HELLO_SHA256: Final = "dffd6021bb2bd5b0af676290809ec3a53191dd81c7f70a4b28688a362182986f"
+_PATHS: Final = {Endpoint.PLAIN: "/plain", Endpoint.JSON: "/json", Endpoint.WORKLOADS: "/"}
+_METHOD: Final = "GET"
+"""As the published benchmark has it; a server takes its content with POST as well, which is proved."""
+_HEADER: Final = "Content-Type: application/json"
+
+
+def run_server_trial(lab: Lab, plan: TrialPlan, build: Build, peer: Command | None) -> JudgedTrial:
+    """Run one fresh process of a server under load, and judge it: a ``RunTrial``.
+
+    The engine makes the room and proves the answers, and it sends unless another generator does: then that is one of
+    the companions.
+    """
+    assert peer is None, "a server is the peer itself"
+    point = plan.condition.service_point
+    assert point is not None, "a server is measured at a point of the service question only"
+    if why := cannot_do(plan.subject, point):
+        return JudgedTrial(trial_not_run(plan, Outcome.UNAVAILABLE, why, version=build.version), pl.DataFrame())
+    outcome = lab.companions.get(point.generator)
+    if outcome is not None and outcome.build is None:
+        reason = outcome.error.line if outcome.error else f"{point.generator} was not built"
+        return JudgedTrial(trial_not_run(plan, Outcome.UNAVAILABLE, f"its generator: {reason}"), pl.DataFrame())
+    tool = outcome.build if outcome is not None else None
+    own = lab.pinning.with_subject_on(point.cpus, os.sched_getaffinity(0))
+    # The driver is started in the room, where no descriptor of ours is, so that its files have names.
+    with TrialFolder() as folder, ScratchFile() as nothing:
+        drive, load, samples = (folder.path / name for name in ("drive.json", "load.json", "samples.csv"))
+        generator = (
+            own_generator(lab.engine.path, plan.condition, point, report=load, samples=samples)
+            if tool is None
+            else _tool(tool, plan.condition, point)
+        )
+        driver = [*drive_argv(lab.engine.path, plan.subject, point, report=drive), "--", *generator]
+        command = server_command(plan.subject, build, point)
+
+        def argv(files: RoomFiles) -> list[str]:
+            return server_room_argv(lab.engine.path, plan.condition, own, files, command, driver)
+
+        with run_room(argv, plan.condition, nothing, lab.interruption, lab.observer) as evidence:
+            remains = ServiceRemains(
+                report=evidence.report,
+                drive=_json(drive),
+                load=_json(load),
+                samples=_samples(samples) if tool is None else None,
+                text="" if tool is None else evidence.driver_output.read_text(),
+                stderr=evidence.stderr.last_words(),
+                said=evidence.said,
+            )
+    parser = None if tool is None else tool.subject.report_parser
+    return judge_service(plan, remains, parser=parser, version=build.version)
+
+
+def cannot_do(subject: Subject, point: ServicePoint) -> str | None:
+    """Say why a server cannot be asked for a point, by what its ``subject.toml`` claims; None when it can."""
+    claims = subject.capabilities
+    if point.endpoint.value not in claims.endpoints:
+        return f"it claims no endpoint {point.endpoint.value!r}; it has {', '.join(claims.endpoints) or 'none'}"
+    if point.timeout_ms is not None and "timeout" not in claims.endpoints:
+        return "it cannot give up a request after a time; leave out --timeout-ms"
+    for option, claim, asked in (
+        ("threads", claims.threads, point.threads),
+        ("workers", claims.workers, point.workers),
+    ):
+        if asked is not None and not claim:
+            return f"its framework has no setting for {option}; leave out --{option}"
+        if asked is not None and asked > 1 and claim == "one":
+            return f"it runs with one of its {option} only; leave out --{option}, or ask for 1"
+    return None
+
+
+def server_command(subject: Subject, build: Build, point: ServicePoint) -> Command:
+    """Say how a server is started for a trial; the room tells it where to listen."""
+    works = Endpoint.WORKLOADS.value in subject.capabilities.endpoints
+    settings = {
+        "THREADS": point.threads,
+        "WORKERS": point.workers,
+        "WORKLOADS_MS": point.workloads_ms or None if works else None,
+        "TIMEOUT_MS": point.timeout_ms,
+    }
+    return Command(
+        argv=build.argv,
+        folder=build.folder,
+        environment={
+            "PATH": program_path(os.environ),
+            **{name: str(value) for name, value in settings.items() if value is not None},
+            **build.environment,
+        },
+    )
+
+
+def drive_argv(engine: Path, subject: Subject, point: ServicePoint, *, report: Path) -> list[str]:
+    """Give the command that proves a server's answers before, during and after a load; the generator's follows."""
+    proved = [endpoint.value for endpoint in Endpoint if endpoint.value in subject.capabilities.endpoints]
+    argv = [str(engine), "drive", "--report", str(report), "--expect", ",".join(proved)]
+    if point.workloads_ms and Endpoint.WORKLOADS.value in proved:
+        argv += ["--workloads-ms", point.workloads_ms]
+    if point.timeout_ms is not None:
+        argv += ["--timeout-ms", str(point.timeout_ms)]
+    patience_s = max(_PATIENCE_UNITS * unit_ns(point) / 1e9, _PATIENCE_AT_LEAST_S)
+    return [*argv, "--every", f"{_EVERY_MS}ms", "--patience", f"{format_exact(patience_s)}s"]
+
+
+def own_generator(engine: Path, condition: Condition, point: ServicePoint, *, report: Path, samples: Path) -> list[str]:
+    """Give the command of our own generator: each answer is checked, each request written down."""
+    assert condition.send_s is not None, "who asks a server sends for a time"
+    argv = [str(engine), "load", "--connections", str(connections_of(point))]
+    argv += ["--duration", f"{format_exact(condition.send_s)}s"]
+    argv += ["--timeout", f"{format_exact(condition.workload.timeout_s)}s"]
+    if point.loop is Loop.OPEN:
+        argv += ["--rate", format_exact(point.rate_per_s or 0.0)]
+    else:
+        argv += ["--ramp", f"{format_exact(ramp_ns(point) / 1e9)}s"]
+    argv += ["--check", "status=200", "--check", _check(point)]
+    if point.endpoint is Endpoint.WORKLOADS:
+        argv += ["--method", _METHOD, "--header", _HEADER, "--body", _content()]
+    return [*argv, "--report", str(report), "--samples", str(samples), _SERVER_URL + _PATHS[point.endpoint]]
+
+
+def _tool(tool: Build, condition: Condition, point: ServicePoint) -> list[str]:
+    assert condition.send_s is not None, "who asks a server sends for a time"
+    works = point.endpoint is Endpoint.WORKLOADS
+    load = Load(
+        # Its parts are only known once the room is there.
+        url=_SERVER_URL + _PATHS[point.endpoint],
+        connections=point.connections,
+        duration_s=condition.send_s,
+        requests=max(1, round(condition.send_s * point.connections)),
+        timeout_s=condition.workload.timeout_s,
+        method=_METHOD,
+        headers=(_HEADER,) if works else (),
+        content=_content() if works else None,
+    )
+    fill = fill_content if works else fill_template
+    return [filled(part, folder=tool.folder, target=tool.place.target) for part in fill(tool.subject, load)]
+
+
+def _content() -> str:
+    return json.dumps({"text": _TEXT, "count": 1})
+
+
+def _check(point: ServicePoint) -> str:
+    if point.endpoint is Endpoint.PLAIN:
+        return f"sha256={_HELLO_SHA256}"
+    if point.endpoint is Endpoint.JSON:
+        return "json=/0/numbers=123123"
+    return f"json=={json.dumps({'texts': [_TEXT] * len(point.waits_ms)})}"
+
+
+def _json(file: Path) -> dict[str, Any] | None:
+    """Read what a program of ours left; None when it left nothing, as it had no time to."""
+    try:
+        found = json.loads(file.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _samples(file: Path) -> pl.DataFrame:
+    """Read every request that ended; the last line may be cut where the generator was."""
+    if not file.exists() or not file.stat().st_size:
+        return pl.DataFrame(schema=SAMPLE_COLUMNS)
+    return pl.read_csv(file, schema=SAMPLE_COLUMNS, ignore_errors=True, truncate_ragged_lines=True)

@@ -1,0 +1,117 @@
+"""The table of the service question: a row for each server at each point, the least overhead first."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from httpdyno.experiments.service.axes import Variant
+from httpdyno.experiments.service.metrics import RANKED_BY, SERVICE_METRICS
+from httpdyno.experiments.service.notes import of_figures, of_servers
+from httpdyno.experiments.service.reach import Reach, reach_of, reaches
+from httpdyno.judge import trial_table
+from httpdyno.model import Cell, Column, ColumnKind, Table, Trial
+
+__all__ = ["IDENTITY", "service_table"]
+
+IDENTITY: Final = (
+    Column("subject", description="name of the subject's folder"),
+    Column("language", shown=False),
+    Column("method", description="the framework or server, by the name people know it by", shown=False),
+    Column("version", shown=False),
+    Column("condition", description="the point: connections, loop, threads, CPUs", shown=False),
+)
+_POINT: Final = (
+    Column("connections", ColumnKind.INTEGER, description="open loop: requests in flight of an ideal server"),
+    Column("loop", description="closed: sends when an answer came; open: sends on a schedule"),
+    Column("threads", ColumnKind.INTEGER, description="of the server; null: as many as it takes"),
+    Column("cpus", ColumnKind.INTEGER, description="of the server, where --server-cpus asks; null: those of --cpus"),
+    Column("generator", description="who sent", shown=False),
+    Column("framework", description="as the publication calls the method", shown=False),
+)
+_REACHED: Final = (
+    Column("held", ColumnKind.BOOLEAN, description="p99 < 1.1 x the longest wait; null: not known"),
+    Column("breaksAt", ColumnKind.INTEGER, description="fewest connections that it did not hold; null: it held all"),
+    Column("holdsUpTo", ColumnKind.INTEGER, description="most connections that it held; null: none", shown=False),
+    Column("atLeast", ColumnKind.BOOLEAN, description="p99 is a lower bound: requests were open", shown=False),
+    Column("whyNot", description="why it is not held, with its figure", shown=False),
+    Column("trials", ColumnKind.INTEGER, description="how often it was measured", shown=False),
+)
+
+
+def service_table(trials: Sequence[Trial]) -> Table:
+    """Put trials into a row for each server at each point, ranked at each point by the overhead.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        Of any number of servers, points and repeats; of a grid or of a search.
+    """
+    asked = [trial for trial in trials if trial.service_point is not None]
+    table = trial_table(asked, SERVICE_METRICS, RANKED_BY, IDENTITY)
+    found = reaches(asked)
+    subjects, conditions = table.values("subject"), table.values("condition")
+    verdict = [column.name for column in table.columns].index("wrong")
+    rows = [
+        (*row[: len(IDENTITY)], *_where(own[0]), *row[len(IDENTITY) : verdict], *_reached(own, found), *row[verdict:])
+        for row, subject, condition in zip(table.rows, subjects, conditions, strict=True)
+        for own in [[trial for trial in asked if (trial.subject, trial.condition) == (subject, condition)]]
+    ]
+    columns = table.columns
+    shown = _several(asked)
+    points = tuple(replace(column, shown=column.shown and column.name in shown) for column in _POINT)
+    all_columns = (
+        *(*columns[: len(IDENTITY)], *points, *columns[len(IDENTITY) : verdict]),
+        *(*_REACHED, *columns[verdict:]),
+    )
+    return Table(
+        all_columns,
+        tuple(_placed(rows, [column.name for column in all_columns])),
+        notes=(*of_servers(asked), *(note for note in table.notes if note.row is None), *of_figures(asked)),
+    )
+
+
+def _where(trial: Trial) -> tuple[Cell, ...]:
+    """Give the cells of ``_POINT``."""
+    point = trial.service_point
+    assert point is not None, "others were left out"
+    return (point.connections, point.loop.value, point.threads, point.cpus, point.generator, trial.method)
+
+
+def _reached(trials: Sequence[Trial], found: Sequence[Reach]) -> tuple[Cell, ...]:
+    """Give the cells of ``_REACHED``, of the trials of one server at one point."""
+    reach = reach_of(trials[0], found)
+    return (
+        _held(trials),
+        reach.failed if reach else None,
+        reach.held if reach else None,
+        _at_least(trials),
+        next((trial.service.why_not for trial in trials if trial.service and trial.service.why_not), None),
+        len(trials),
+    )
+
+
+def _several(trials: Sequence[Trial]) -> set[str]:
+    """Name what differs from row to row: what all rows share needs no column."""
+    points = [trial.service_point for trial in trials if trial.service_point]
+    variants = {Variant.of(point) for point in points}
+    several = {name for name in Variant._fields if len({getattr(variant, name) for variant in variants}) > 1}
+    return {"connections", *several}
+
+
+def _held(trials: Sequence[Trial]) -> bool | None:
+    held = {trial.service.held for trial in trials if trial.service}
+    return held.pop() if len(held) == 1 else None
+
+
+def _at_least(trials: Sequence[Trial]) -> bool | None:
+    known = [trial.service.at_least for trial in trials if trial.service and trial.service.at_least is not None]
+    return any(known) if known else None
+
+
+def _placed(rows: Sequence[tuple[Cell, ...]], names: Sequence[str]) -> list[tuple[Cell, ...]]:
+    """Order the rows of each point by the mean of the slowest 5 %, where nothing else is known of anybody."""
+    point, slowest, ranked = names.index("condition"), names.index("slowest5"), names.index(RANKED_BY)
+    if any(row[ranked] is not None for row in rows):
+        return list(rows)
+    points = list(dict.fromkeys(row[point] for row in rows))
+    return sorted(rows, key=lambda row: (points.index(row[point]), row[slowest] is None, row[slowest] or 0))

@@ -1,0 +1,26 @@
+"""How the results of the search for the best concurrency are judged and shown."""
+
+from typing import Final
+
+from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
+from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.tune.report import tuning_report
+from httpdyno.experiments.tune.table import tune_table
+from httpdyno.experiments.tune.tune import NAME, restore_tune
+from httpdyno.model import Column, ColumnKind
+
+__all__ = ["DEFINITION"]
+
+DEFINITION: Final = Definition(
+    name=NAME,
+    question="How many requests in flight give the most right answers a second, without more errors or late answers?",
+    metrics=CRAWL_METRICS,
+    ranked_by="rightPerSec",
+    identity=(
+        Column("subject", description="name of the subject's folder", shown=False),
+        Column("concurrency", ColumnKind.INTEGER, description="requests in flight at most"),
+    ),
+    tabulate=tune_table,
+    restore_with_list=restore_tune,
+    report=tuning_report,
+)

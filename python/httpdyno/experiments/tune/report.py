@@ -1,0 +1,229 @@
+"""Makes the report of a search for the best concurrency: its rows and colours are concurrencies, not subjects."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.tune.tuning import concluded, contention_begins, law_of, lawful
+from httpdyno.model import Axis, Chart, ChartKind, Mark, Report, Scale, Series, Trial, Verdict
+from httpdyno.report.sections.condition import ConditionTrials
+from httpdyno.report.sections.facts import run_facts
+from httpdyno.report.sections.headline import figure_text
+from httpdyno.report.sections.link_table import link_tables
+from httpdyno.report.sections.outcome_charts import error_table, status_chart, verdict_chart, verdict_counts
+from httpdyno.report.sections.ranking_charts import cost_chart
+from httpdyno.report.sections.reservation import reservations
+from httpdyno.report.sections.response_charts import percentile_chart, response_histograms
+from httpdyno.report.sections.tables import comparison_table
+from httpdyno.report.sections.trust_tables import rule_table, trial_overview
+from httpdyno.stats import Conclusion, NotEnoughPoints, Point, ScalabilityLaw, Standing
+from httpdyno.store import Manifest, Run
+
+__all__ = ["tuning_report"]
+
+_CURVE_POINTS: Final = 120
+_TRIED, _LAW, _RAISES = "as measured", "the law that fits", "more errors or late answers"
+_COLOURS: Final = (_TRIED, _LAW, _RAISES)
+_UNUSED: Final = frozenset({Standing.RAISES_FAULTS, Standing.FAILED})
+
+
+def tuning_report(run: Run, definition: Definition) -> Report:
+    """Say what a search found, and what that rests on.
+
+    Parameters
+    ----------
+    run : Run
+        Of a search; whole, partial or empty.
+    definition : Definition
+        Of the search.
+
+    Raises
+    ------
+    UnreadableRun
+        If its files are damaged.
+    """
+    trials = run.records()
+    conclusion = concluded(trials)
+    law = law_of(trials, conclusion)
+    # Everything that a report tells of subjects is told of concurrencies here.
+    by_load = [replace(trial, subject=_named(trial.concurrency), condition="") for trial in trials]
+    names = {_named(point.load): _named(point.load) for point in conclusion.points}
+    of = ConditionTrials("", {name: [t for t in by_load if t.subject == name] for name in names}, tuple(names))
+    who = f"{trials[0].language} {trials[0].method}".strip() if trials else "nobody"
+    return Report(
+        title=f"{definition.name}: {who}, {len(trials)} trial{'' if len(trials) == 1 else 's'}",
+        question=definition.question,
+        headline=_headline(conclusion, law, run.manifest),
+        reservations=tuple(note.text for note in reservations(run.manifest, trials)),
+        facts=tuple(_fact(name, text) for name, text in run_facts(run.manifest, trials)),
+        command=shlex.join(run.manifest.command),
+        subjects=(),
+        table=definition.table(trials),
+        comparisons=comparison_table((), definition.ranking_metric, names),
+        rules=rule_table(trials),
+        validity=trial_overview(by_load, names, run.ceiling()),
+        errors=error_table(by_load, names, run.samples()),
+        charts=tuple(_charts(run, of, trials, conclusion, law, definition)),
+        figures="Of all trials at each concurrency: geometric means, sums of errors and of late answers, else medians.",
+        evidence=link_tables(trials),
+    )
+
+
+def tuning_chart(
+    trials: Sequence[Trial], conclusion: Conclusion, law: ScalabilityLaw | NotEnoughPoints, own: int | None
+) -> Chart:
+    """Draw throughput over concurrency: what was measured, the law that fits, what was chosen and what was usual.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        All of them.
+    conclusion, law
+        Of these trials.
+    own : int, optional
+        The subject's own concurrency.
+    """
+    rates = [(trial.concurrency, trial.summary.right_per_s) for trial in trials if trial.summary]
+    points = {_TRIED: _points(conclusion, used=True), _RAISES: _points(conclusion, used=False)}
+    series: list[Series] = []
+    for name, kept in points.items():
+        loads = {point.load for point in kept}
+        single = [(float(load), rate) for load, rate in rates if load in loads and rate is not None]
+        if kept:
+            series.append(Series(name, tuple(x for x, _ in single), tuple(y for _, y in single), faint=True))
+            series.append(_with_intervals(name, kept))
+    if isinstance(law, ScalabilityLaw):
+        series.append(_curve(law, conclusion))
+    return Chart(
+        name="tune",
+        title="Right answers a second by concurrency",
+        kind=ChartKind.FITTED,
+        x=Axis("requests in flight", scale=Scale.LOGARITHMIC),
+        y=Axis("right answers a second"),
+        series=tuple(series),
+        caption=_caption(law),
+        section="Concurrency",
+        colours=_COLOURS,
+        marks=tuple(_marks(conclusion, law, own)),
+    )
+
+
+def _charts(
+    run: Run,
+    of: ConditionTrials,
+    trials: Sequence[Trial],
+    conclusion: Conclusion,
+    law: ScalabilityLaw | NotEnoughPoints,
+    definition: Definition,
+) -> Iterator[Chart]:
+    if not trials:
+        return
+    yield tuning_chart(trials, conclusion, law, _own(run.manifest.settings))
+    histograms = response_histograms(of, run.samples())
+    drawn = (
+        percentile_chart(of, histograms),
+        verdict_chart(of, _reached(verdict_counts(run.samples()))),
+        status_chart(of),
+        cost_chart(of, definition.ranking_metric),
+    )
+    yield from (chart for chart in drawn if chart is not None)
+
+
+def _headline(conclusion: Conclusion, law: ScalabilityLaw | NotEnoughPoints, manifest: Manifest) -> str:
+    best = conclusion.best
+    if not conclusion.points:
+        return "Nothing was measured: the run has no finished trial"
+    if best is None:
+        return "No concurrency was found at which it works"
+    own = _own(manifest.settings)
+    parts = [f"{best.load} in flight is best: {figure_text(best.value)} right answers a second{_spread(best)}"]
+    there = next((point for point in conclusion.points if point.load == own), None)
+    if there is not None and there.load != best.load:
+        parts.append(f"its own {own} brings {figure_text(there.value)}")
+    begins = contention_begins(law, conclusion)
+    if begins is not None:
+        parts.append(f"contention begins at about {begins:.0f}")
+    return "; ".join(parts)
+
+
+def _spread(best: Point) -> str:
+    interval = best.interval
+    if interval is None:
+        return ""
+    return f" ({100 * interval.level:g} %: {figure_text(interval.low)} to {figure_text(interval.high)})"
+
+
+def _marks(conclusion: Conclusion, law: ScalabilityLaw | NotEnoughPoints, own: int | None) -> Iterator[Mark]:
+    best = conclusion.best
+    if best is not None:
+        same = ", as in subject.toml" if best.load == own else ""
+        yield Mark(f"chosen: {best.load}{same}", best.load)
+    if own is not None and (best is None or best.load != own):
+        yield Mark(f"subject.toml: {own}", own, faint=True)
+    begins = contention_begins(law, conclusion)
+    if begins is not None:
+        yield Mark(f"contention begins: {begins:.0f}", begins, faint=True)
+
+
+def _fact(name: str, text: str) -> tuple[str, str]:
+    """Leave out that trials shared blocks: those of a search follow from each other."""
+    return name, text.partition(", in ")[0] if name == "Trials" else text
+
+
+def _reached(verdicts: Mapping[int, Mapping[str, int]]) -> dict[int, dict[str, int]]:
+    """Leave out what the deadline left over: the list of a search is longer than any trial."""
+    left = Verdict.NOT_REACHED.value
+    return {trial: {name: count for name, count in of.items() if name != left} for trial, of in verdicts.items()}
+
+
+def _points(conclusion: Conclusion, *, used: bool) -> list[Point]:
+    return [point for point in conclusion.points if (point.standing not in _UNUSED) is used and point.value > 0]
+
+
+def _with_intervals(name: str, points: Sequence[Point]) -> Series:
+    intervals = [point.interval for point in points]
+    return Series(
+        name,
+        tuple(float(point.load) for point in points),
+        tuple(point.value for point in points),
+        tuple(interval.low if interval else None for interval in intervals),
+        tuple(interval.high if interval else None for interval in intervals),
+    )
+
+
+def _curve(law: ScalabilityLaw, conclusion: Conclusion) -> Series:
+    loads = [point.load for point in conclusion.points if lawful(point)]
+    across = [float(load) for load in np.geomspace(min(loads), max(loads), _CURVE_POINTS)]
+    return Series(_LAW, tuple(map(_short, across)), tuple(_short(law.throughput(load)) for load in across))
+
+
+def _short(value: float) -> float:
+    """Keep as many digits as a drawing can show."""
+    return float(f"{value:.5g}")
+
+
+def _caption(law: ScalabilityLaw | NotEnoughPoints) -> str:
+    read = "Large dots are means of the trials, with intervals of 95 %; small dots are the trials."
+    if isinstance(law, NotEnoughPoints):
+        return f"{read} There is {law}."
+    figures = (
+        f"{figure_text(law.rate)} a second for one in flight, contention {law.contention:.2g} and coherency"
+        f" {law.coherency:.2g}; it misses the trials by {100 * law.residual:.0f} %"
+    )
+    return (
+        f"{read} The curve is Gunther's Universal Scalability Law with {figures}. Contention begins where one more in"
+        " flight brings half of what the first one does."
+    )
+
+
+def _own(settings: Mapping[str, object]) -> int | None:
+    own = settings.get("start")
+    return own if isinstance(own, int) else None
+
+
+def _named(load: int) -> str:
+    return f"{load} in flight"

@@ -1,0 +1,104 @@
+"""The table of a search for the best concurrency: a row for each that was tried, the chosen one marked."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
+from httpdyno.experiments.tune.tuning import concluded, law_of, law_words
+from httpdyno.judge import ceiling_notes, find_metric, trial_notes
+from httpdyno.judge.http_versions import asked_version_notes
+from httpdyno.model import Cell, Column, ColumnKind, Metric, Note, Outcome, Table, Trial, Validity
+from httpdyno.stats import Point, Standing, median
+
+__all__ = ["chosen_text", "tune_table"]
+
+_INTEGER: Final = ColumnKind.INTEGER
+_RATE: Final = find_metric(CRAWL_METRICS, "rightPerSec").column
+_MEDIANS: Final = tuple(find_metric(CRAWL_METRICS, name) for name in ("p50", "p99", "cpuUser", "cpuSys", "peakMemory"))
+_COLUMNS: Final = (
+    Column("subject", description="name of the subject's folder", shown=False),
+    Column("concurrency", _INTEGER, description="requests in flight at most"),
+    Column("http_version", description="HTTP version that was asked for; empty: the client's default", shown=False),
+    Column("verdict", description="what the search says of it: chosen, no better, worse, raises faults, or failed"),
+    Column("rightPerSec", _RATE.kind, _RATE.unit, "right answers a second: geometric mean of the trials"),
+    Column("rightPerSecLow", _RATE.kind, _RATE.unit, "lower end of its interval of 95 %, by the spread of all repeats"),
+    Column("rightPerSecHigh", _RATE.kind, _RATE.unit, "upper end"),
+    Column("errors", _INTEGER, description="wrong answers, known failures included, of all its trials; not those late"),
+    Column("late", _INTEGER, description="answers that came after the timeout, of all its trials"),
+    Column("trials", _INTEGER),
+    *(metric.column for metric in _MEDIANS),
+    Column("wrong", _INTEGER, description="wrong answers that no known failure explains, in the worst trial"),
+    Column("validity", description="whether its figures say something about the subject: that of its worst trial"),
+    Column("chosen", ColumnKind.BOOLEAN, description="whether it is the one that was found", shown=False),
+)
+
+
+def tune_table(trials: Sequence[Trial]) -> Table:
+    """Put the trials of one subject into a row for each concurrency, in their order.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        Of one subject, at any number of concurrencies; without any, the table has no rows.
+    """
+    conclusion = concluded(trials)
+    groups = [[trial for trial in trials if trial.concurrency == point.load] for point in conclusion.points]
+    rows = tuple(_row(point, group) for point, group in zip(conclusion.points, groups, strict=True))
+    notes = [Note(f"{point.load} in flight: {text}") for point, text in _reasons(conclusion.points, groups)]
+    if trials:
+        notes += [Note(chosen_text(conclusion.best)), Note(law_words(law_of(trials, conclusion), conclusion))]
+    notes += map(Note, (*asked_version_notes(trials), *ceiling_notes(trials)))
+    return Table(_COLUMNS, rows, notes=tuple(notes))
+
+
+def chosen_text(best: Point | None) -> str:
+    """Say in words what was found."""
+    if best is None:
+        return "no concurrency was found at which it works"
+    interval = best.interval
+    spread = f" ({100 * interval.level:g} %: {interval.low:.1f} to {interval.high:.1f})" if interval else ""
+    return f"best with {best.load} in flight: {best.value:.1f} right answers a second{spread}"
+
+
+def _row(point: Point, trials: Sequence[Trial]) -> tuple[Cell, ...]:
+    interval = point.interval
+    tallies = [trial.tally for trial in trials if trial.tally]
+    verified = [tally.wrong for tally in tallies if not tally.unverified]
+    late = sum(tally.late for tally in tallies)
+    return (
+        trials[0].subject,
+        point.load,
+        trials[0].http_version,
+        _verdict(point.standing, trials),
+        round(point.value, 1),
+        round(interval.low, 1) if interval else None,
+        round(interval.high, 1) if interval else None,
+        point.faults - late,
+        late,
+        point.trials,
+        *(_median(trials, metric) for metric in _MEDIANS),
+        max(verified, default=None),
+        _validity(trials),
+        point.standing is Standing.CHOSEN,
+    )
+
+
+def _median(trials: Sequence[Trial], metric: Metric) -> Cell:
+    value = median(map(metric.figure, trials))
+    return None if value is None else round(value, metric.digits) if metric.digits else round(value)
+
+
+def _verdict(standing: Standing, trials: Sequence[Trial]) -> str:
+    if standing is Standing.FAILED:
+        return next((trial.outcome.value for trial in trials if trial.outcome is not Outcome.OK), standing.value)
+    return standing.value
+
+
+def _validity(trials: Sequence[Trial]) -> str | None:
+    """Give the worst validity; what is worse stands further down in its list."""
+    found = [validity for validity in reversed(Validity) if any(trial.validity is validity for trial in trials)]
+    return found[0].value if found else None
+
+
+def _reasons(points: Sequence[Point], groups: Sequence[Sequence[Trial]]) -> list[tuple[Point, str]]:
+    return [(point, text) for point, group in zip(points, groups, strict=True) for text in trial_notes(group)]

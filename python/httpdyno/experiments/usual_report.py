@@ -1,0 +1,149 @@
+"""Makes the report of a run whose rows and colours are its subjects, whatever its metrics."""
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.published import published_beside
+from httpdyno.judge import believed_trials, rank
+from httpdyno.model import Chart, Metric, Ranking, Report, Table, Trial, Validity, counted
+from httpdyno.report.sections.condition import ConditionTrials
+from httpdyno.report.sections.facts import run_facts
+from httpdyno.report.sections.headline import headline
+from httpdyno.report.sections.link_table import link_tables
+from httpdyno.report.sections.outcome_charts import error_table, status_chart, verdict_chart, verdict_counts
+from httpdyno.report.sections.ranking_charts import cost_chart, ranking_chart, ratio_chart
+from httpdyno.report.sections.reservation import reservations
+from httpdyno.report.sections.response_charts import distribution_chart, percentile_chart, response_histograms
+from httpdyno.report.sections.subjects import subject_names
+from httpdyno.report.sections.tables import comparison_table, ranking_table
+from httpdyno.report.sections.time_charts import memory_chart, throughput_chart
+from httpdyno.report.sections.trust_tables import rule_table, trial_overview
+from httpdyno.stats import median
+from httpdyno.store import Run
+
+__all__ = ["usual_report"]
+
+_Draw = Callable[
+    [Run, ConditionTrials, Ranking, Metric, Mapping[str, str], Mapping[int, Mapping[str, int]]], Iterator[Chart]
+]
+"""Draws the charts of one condition."""
+
+
+def usual_report(run: Run, definition: Definition, draw: _Draw | None = None) -> Report:
+    """Say what a run says whose rows and colours are its subjects.
+
+    Parameters
+    ----------
+    run : Run
+        Whole, partial or empty.
+    definition : Definition
+        Of the run's experiment.
+    draw : callable, optional
+        Draws the charts of a condition; None: those that any experiment has.
+    """
+    trials = run.records()
+    by_condition = {
+        condition: [trial for trial in trials if trial.condition == condition]
+        for condition in dict.fromkeys(trial.condition for trial in trials)
+    }
+    metric = definition.ranking_metric
+    rankings = {condition: rank(group, metric) for condition, group in by_condition.items()}
+    table = definition.table(trials)
+    names = subject_names(trials, _order(rankings.values(), table))
+    verdicts = verdict_counts(run.samples())
+    charts: list[Chart] = []
+    for number, (condition, group) in enumerate(by_condition.items()):
+        of = ConditionTrials(
+            condition,
+            {names[subject]: [t for t in group if t.subject == subject] for subject in names},
+            tuple(names.values()),
+        )
+        drawn = (draw or _charts)(run, of, rankings[condition], metric, names, verdicts)
+        charts += [_of_condition(chart, condition, number) for chart in drawn]
+    return Report(
+        title=f"{definition.name}: {counted(len(names), 'subject')}, {counted(len(trials), 'trial')}",
+        question=definition.question,
+        headline=_headline(rankings, by_condition, definition, names, table),
+        reservations=tuple(note.text for note in reservations(run.manifest, trials)),
+        facts=run_facts(run.manifest, trials),
+        command=shlex.join(run.manifest.command),
+        subjects=tuple(names.items()),
+        table=ranking_table(table, definition.ranked_by),
+        comparisons=comparison_table(
+            (pair for ranking in rankings.values() for pair in ranking.comparisons), metric, names
+        ),
+        rules=rule_table(trials),
+        validity=trial_overview(trials, names, run.ceiling()),
+        errors=error_table(trials, names, run.samples()),
+        charts=tuple(charts),
+        published=published_beside(run, definition),
+        evidence=link_tables(trials),
+    )
+
+
+def _charts(
+    run: Run,
+    of: ConditionTrials,
+    ranking: Ranking,
+    metric: Metric,
+    names: Mapping[str, str],
+    verdicts: Mapping[int, Mapping[str, int]],
+) -> Iterator[Chart]:
+    histograms = response_histograms(of, run.samples())
+    drawn = (
+        ranking_chart(of, ranking, metric, names),
+        ratio_chart(of, ranking, names),
+        throughput_chart(of),
+        memory_chart(of),
+        percentile_chart(of, histograms),
+        distribution_chart(of, histograms),
+        verdict_chart(of, verdicts),
+        status_chart(of),
+        cost_chart(of, metric),
+    )
+    return (chart for chart in drawn if chart is not None)
+
+
+def _of_condition(chart: Chart, condition: str, number: int) -> Chart:
+    """Name a chart of one of several conditions; of the only one it keeps its name."""
+    if not condition:
+        return chart
+    return replace(chart, name=f"{chart.name}-{number}", title=f"{chart.title}, {condition}")
+
+
+def _order(rankings: Iterable[Ranking], table: Table) -> list[str]:
+    """Give the ids of subjects in the order in which they are shown: ranked ones first, then as in the table."""
+    ranked = [standing.subject for ranking in rankings for standing in ranking.standings]
+    return list(dict.fromkeys((*ranked, *map(str, table.values("subject")))))
+
+
+def _headline(
+    rankings: Mapping[str, Ranking],
+    by_condition: Mapping[str, Sequence[Trial]],
+    definition: Definition,
+    names: Mapping[str, str],
+    table: Table,
+) -> str:
+    if not rankings:
+        return "Nothing was measured: the run has no finished trial"
+    metric = definition.ranking_metric
+    verdicts = dict(zip(map(str, table.values("subject")), map(str, table.values("verdict")), strict=True))
+    sentences = []
+    for condition, ranking in rankings.items():
+        ranked = {standing.subject for standing in ranking.standings}
+        group = by_condition[condition]
+        medians = {
+            subject: median(map(metric.figure, believed_trials([t for t in group if t.subject == subject]))) or 0.0
+            for subject in ranked
+        }
+        present = {trial.subject for trial in group}
+        unranked = {
+            subject: f"no {metric.name}" if verdicts[subject] == Validity.VALID.value else verdicts[subject]
+            for subject in names
+            if subject in present - ranked
+        }
+        sentence = headline(ranking, metric, medians, names, unranked)
+        sentences.append(f"{condition}: {sentence}" if condition else sentence)
+    return ". ".join(sentences)

@@ -1,0 +1,146 @@
+"""Charts of who is better: each subject's figure with its interval, ratios to the first, cost against figure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from httpdyno.judge import believed_trials
+from httpdyno.model import Axis, Chart, ChartKind, Comparison, Metric, Ranking, Scale, Series, Trial
+from httpdyno.report.sections.condition import ConditionTrials
+from httpdyno.stats import median
+
+__all__ = ["cost_chart", "ranking_chart", "ratio_chart"]
+
+_SECTION: Final = "Ranking"
+
+
+def ranking_chart(of: ConditionTrials, ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> Chart | None:
+    """Draw the median of each ranked subject with its interval, over the single trials; None when nobody is ranked."""
+    series: list[Series] = []
+    for standing in ranking.standings:
+        name = names[standing.subject]
+        figures = _figures(believed_trials(of.trials[name]), metric)
+        value = standing.value
+        middle = value.estimate if value else median(figures)
+        series.append(Series(name, (name,) * len(figures), tuple(figures), faint=True))
+        low, high = (value.low, value.high) if value else (None, None)
+        series.append(Series(name, (name,), (middle,), (low,), (high,)))
+    levels = {standing.value.level for standing in ranking.standings if standing.value}
+    interval = f", the line its {_percent(levels)} interval" if levels else ""
+    return _chart(
+        "ranking",
+        _sentence(metric.phrase or metric.name),
+        series,
+        Axis(metric.phrase or metric.name, "" if metric.phrase else metric.column.unit),
+        of,
+        caption=f"The large dot is the median of a subject's trials{interval}; the small dots are the trials.",
+    )
+
+
+def ratio_chart(of: ConditionTrials, ranking: Ranking, names: Mapping[str, str]) -> Chart | None:
+    """Draw each subject as a multiple of the first; None when no ratio can be stated."""
+    if not ranking.standings:
+        return None
+    first = ranking.standings[0].subject
+    against = [_against(comparison, first) for comparison in ranking.comparisons]
+    series = [
+        Series(names[subject], (names[subject],), (middle,), (low,), (high,))
+        for subject, middle, low, high in filter(None, against)
+    ]
+    return _chart(
+        "ratios",
+        f"As a multiple of {names[first]}",
+        series,
+        Axis(f"multiple of {names[first]}", scale=Scale.LOGARITHMIC),
+        of,
+        caption=(
+            "Trials of one block shared what the machine was like, so subjects are compared block by block. "
+            "An interval that holds 1 leaves open which of the two is better."
+        ),
+        reference=1.0,
+    )
+
+
+def cost_chart(of: ConditionTrials, metric: Metric) -> Chart | None:
+    """Draw the CPU time of each right answer against the metric that ranks; None when neither is known."""
+    series: list[Series] = []
+    for name, trials in of.well:
+        points = [
+            (figure, cost)
+            for trial in trials
+            if (figure := metric.figure(trial)) is not None and (cost := _cpu_ms_an_answer(trial)) is not None
+        ]
+        if not points:
+            continue
+        across, up = (tuple(values) for values in zip(*points, strict=True))
+        series.append(Series(name, across, up, faint=True))
+        series.append(Series(name, (median(across) or 0.0,), (median(up),)))
+    if not series:
+        return None
+    return Chart(
+        name="cpu",
+        title="CPU time against throughput",
+        kind=ChartKind.POINTS,
+        x=Axis(metric.phrase or metric.name, "" if metric.phrase else metric.column.unit),
+        y=Axis("CPU time for each right answer", "ms"),
+        series=tuple(series),
+        caption="Fast and cheap is at the lower right. User and system time of the subject, as the kernel counted it.",
+        section="Cost",
+        colours=of.colours,
+    )
+
+
+def _chart(
+    name: str,
+    title: str,
+    series: Sequence[Series],
+    axis: Axis,
+    of: ConditionTrials,
+    *,
+    caption: str,
+    reference: float | None = None,
+) -> Chart | None:
+    if not series:
+        return None
+    return Chart(
+        name=name,
+        title=title,
+        kind=ChartKind.INTERVALS,
+        x=Axis("subject"),
+        y=axis,
+        series=tuple(series),
+        caption=caption,
+        section=_SECTION,
+        colours=of.colours,
+        reference=reference,
+    )
+
+
+def _figures(trials: Sequence[Trial], metric: Metric) -> list[float]:
+    return [figure for trial in trials if (figure := metric.figure(trial)) is not None]
+
+
+def _against(comparison: Comparison, first: str) -> tuple[str, float, float, float] | None:
+    """Give the other subject of a pair as a multiple of the first one; None for a pair of others."""
+    ratio = comparison.ratio
+    if ratio is None or first not in {comparison.subject, comparison.baseline}:
+        return None
+    if comparison.baseline == first:
+        return comparison.subject, ratio.estimate, ratio.low, ratio.high
+    # Seen from the other side, the upper end of the interval is its lower one.
+    return comparison.baseline, 1 / ratio.estimate, 1 / ratio.high, 1 / ratio.low
+
+
+def _cpu_ms_an_answer(trial: Trial) -> float | None:
+    user, system = trial.counters.cpu_user_ns, trial.counters.cpu_system_ns
+    if user is None or system is None or trial.tally is None or not trial.tally.right:
+        return None
+    return (user + system) / 1e6 / trial.tally.right
+
+
+def _percent(levels: set[float]) -> str:
+    low, high = 100 * min(levels), 100 * max(levels)
+    return f"{high:.4g} %" if low == high else f"{low:.4g} % to {high:.4g} %"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

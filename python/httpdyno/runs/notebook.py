@@ -1,0 +1,233 @@
+"""A run for notebooks: its records as frames, its table, ranking and comparisons as the commands print them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.registry import definition_of
+from httpdyno.judge import rank
+from httpdyno.judge.pair import find_rankable
+from httpdyno.model import ColumnKind, Metric, Ranking, Table, Trial
+from httpdyno.runs.pair_comparison import compare_within_run
+from httpdyno.runs.run_comparison import compare_two_runs
+from httpdyno.runs.showing import reserved_table
+from httpdyno.store import Manifest, Run, find_run, open_run
+
+__all__ = ["LoadedRun", "load_run"]
+
+_TYPES: Final[dict[ColumnKind, pl.DataType]] = {
+    ColumnKind.TEXT: pl.String(),
+    ColumnKind.INTEGER: pl.Int64(),
+    ColumnKind.BOOLEAN: pl.Boolean(),
+}
+_NUMBER: Final = pl.Float64()
+_STANDING: Final[dict[str, pl.DataType]] = {
+    "rank": pl.String(),
+    "subject": pl.String(),
+    "median": pl.Float64(),
+    "low": pl.Float64(),
+    "high": pl.Float64(),
+    "level": pl.Float64(),
+    "best": pl.Int64(),
+    "worst": pl.Int64(),
+    "condition": pl.String(),
+}
+_FOR_PEOPLE: Final = ("change", "passed")
+"""Columns of a comparison that say nothing that the others do not."""
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class LoadedRun:
+    """A run that was read from disk; get one with ``httpdyno.load_run``.
+
+    Frames are those of polars; ``.to_pandas()`` makes one of pandas' of any of them.
+
+    Attributes
+    ----------
+    folder : Path
+        Where it lies.
+    manifest : Manifest
+        What was run, where and with what: ``manifest.machine``, ``manifest.webs``, ``manifest.settings``, ...
+    trials : pl.DataFrame
+        One row for each trial of a subject: ``docs/reference/records.md``.
+    ceilings : pl.DataFrame
+        The trial that asked what the web can give at all, with the same columns; no row where none was made.
+    """
+
+    folder: Path
+    manifest: Manifest
+    trials: pl.DataFrame
+    ceilings: pl.DataFrame
+
+    @property
+    def samples(self) -> pl.LazyFrame:
+        """One row for each request, with the subject and the condition of its trial; read when it is collected.
+
+        Raises
+        ------
+        UnreadableRun
+            If the files cannot be read or lack a column.
+        """
+        whose = self.trials.lazy().select("trial", "subject", "condition")
+        return self._run.samples().join(whose, on="trial", how="left", maintain_order="left")
+
+    @property
+    def records(self) -> tuple[Trial, ...]:
+        """The trials as objects.
+
+        Raises
+        ------
+        UnreadableRun
+            If a trial lacks a value that no trial can be without.
+        """
+        return self._run.records()
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of the figures that each trial has: the columns of ``figures`` and of ``table``."""
+        return tuple(metric.name for metric in self._definition.metrics)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What stands under the table: why a trial failed or is not valid, and with what reservations it is read."""
+        return tuple(note.text for note in self._table.notes)
+
+    def table(self) -> pl.DataFrame:
+        """Give the table that the experiment prints: a row a subject, the best first; times in ms, sizes in bytes."""
+        return _frame(self._table)
+
+    def figures(self) -> pl.DataFrame:
+        """Give the metrics of each trial, in the units of the table, with the trial's block, subject and condition.
+
+        ``outcome`` and ``validity`` say whether they count.
+        """
+        records = self.records
+        columns: dict[str, pl.Series] = {}
+        for metric in self._definition.metrics:
+            values = [metric.figure(trial) for trial in records]
+            columns[metric.name] = pl.Series(metric.name, values, pl.Float64(), strict=False)
+        names = self.trials.sort("trial").select("trial", "block", "condition", "subject", "outcome", "validity")
+        return names.with_columns(**columns)
+
+    def ranking(self, metric: str | None = None) -> pl.DataFrame:
+        """Rank the subjects that can be believed: a row each, the best first, those of each condition together.
+
+        ``rank`` is ``1-2`` for those that cannot be told apart; ``median`` is given with the interval from ``low`` to
+        ``high`` that holds it with the confidence ``level``. With fewer than two trials these are null.
+
+        Parameters
+        ----------
+        metric : str, optional
+            By what; None: what the experiment ranks by.
+
+        Raises
+        ------
+        UnknownName
+            If there is no such metric; the message names those that there are.
+        InvalidValue
+            If it has no better and worse.
+        """
+        by = self._metric(metric)
+        rows = [row for condition, ranking in self._rankings(by) for row in _standings(condition, ranking)]
+        return pl.DataFrame(rows, schema=_STANDING, orient="row")
+
+    def comparisons(self, metric: str | None = None, *, baseline: str | None = None) -> pl.DataFrame:
+        """Compare the subjects with each other, paired by block, as ``httpdyno compare RUN`` does.
+
+        Parameters
+        ----------
+        metric : str, optional
+            By what; None: what the experiment ranks by.
+        baseline : str, optional
+            Compare all others with this subject; None: each pair.
+
+        Raises
+        ------
+        UnknownName
+            If there is no such metric or subject.
+        InvalidValue
+            If the metric has no better and worse.
+        """
+        compared = compare_within_run(self._run, [self._metric(metric)], (), baseline=baseline)
+        return _frame(compared.table).drop(_FOR_PEOPLE)
+
+    def compare(self, baseline: "LoadedRun", metric: str | None = None, *, anyway: bool = False) -> pl.DataFrame:
+        """Compare this run with an earlier one, subject by subject, as ``httpdyno compare BASELINE RUN`` does.
+
+        Parameters
+        ----------
+        baseline : LoadedRun
+            The run that this one is compared with.
+        metric : str, optional
+            By what; None: what the experiment ranks by.
+        anyway : bool
+            Compare also when machines, webs or settings differ.
+
+        Raises
+        ------
+        UsageError
+            If the two are one run, or of different experiments; without ``anyway`` if they are not alike.
+        UnknownName
+            If there is no such metric.
+        InvalidValue
+            If the metric has no better and worse.
+        """
+        compared = compare_two_runs(baseline._run, self._run, [self._metric(metric)], (), anyway=anyway)
+        return _frame(compared.table).drop(_FOR_PEOPLE)
+
+    def __repr__(self) -> str:
+        subjects = self.trials["subject"].n_unique()
+        return (
+            f"<run {self.folder.name}: {self.manifest.experiment}, {self.manifest.state},"
+            f" {len(self.trials)} of {self.manifest.trials_planned} trials of {subjects} subjects>"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+    @property
+    def _run(self) -> Run:
+        return Run(self.folder, self.manifest, self.trials, self.ceilings)
+
+    @property
+    def _definition(self) -> Definition:
+        return definition_of(self.manifest.experiment)
+
+    @property
+    def _table(self) -> Table:
+        return reserved_table(self.manifest, self.records)
+
+    def _metric(self, name: str | None) -> Metric:
+        definition = self._definition
+        return definition.ranking_metric if name is None else find_rankable(definition.metrics, name)
+
+    def _rankings(self, metric: Metric) -> list[tuple[str, Ranking]]:
+        records = self.records
+        conditions = dict.fromkeys(trial.condition for trial in records)
+        return [
+            (condition, rank([trial for trial in records if trial.condition == condition], metric))
+            for condition in conditions
+        ]
+
+
+def load_run(run: str | PathLike[str], *, runs: str | PathLike[str] = "runs") -> LoadedRun:
+    """Read a run; ``httpdyno.load_run`` is this function, and documents it."""
+    opened = open_run(find_run(str(Path(run)), Path(runs)))
+    return LoadedRun(opened.folder, opened.manifest, opened.trials, opened.ceilings)
+
+
+def _standings(condition: str, ranking: Ranking) -> Iterable[tuple[object, ...]]:
+    for standing in ranking.standings:
+        value = standing.value
+        interval = (value.estimate, value.low, value.high, value.level) if value else (None,) * 4
+        yield standing.text, standing.subject, *interval, standing.best, standing.worst, condition
+
+
+def _frame(table: Table) -> pl.DataFrame:
+    types = {column.name: _TYPES.get(column.kind, _NUMBER) for column in table.columns}
+    return pl.DataFrame(list(table.rows), schema=types, orient="row", strict=False)

@@ -1,0 +1,270 @@
+"""A run that is being made: what it consists of, what of it is there already, and where it is kept."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import httpdyno
+from httpdyno.errors import NotResumable
+from httpdyno.experiments.experiment import Experiment
+from httpdyno.experiments.plan import Plan
+from httpdyno.judge import JudgedTrial
+from httpdyno.lab.place import Place
+from httpdyno.lab.scratch import ScratchFile
+from httpdyno.model import Purpose, Subject, Trial
+from httpdyno.runs.changes import changed_subject
+from httpdyno.store import (
+    Manifest,
+    RunWriter,
+    SubjectVersion,
+    describe_git,
+    describe_machine,
+    keep_list,
+    lockfile_digests,
+)
+from httpdyno.subjects.build import build_place
+from httpdyno.subjects.builder import BuildOutcome
+from httpdyno.urls.source import UrlFile
+
+__all__ = ["PendingRun", "begin_run", "describe_subject"]
+
+
+class PendingRun:
+    """A run that is being made; use it as a context that ends the writing, whatever happens.
+
+    Attributes
+    ----------
+    experiment : Experiment
+        What is asked.
+    subjects : tuple of Subject
+        Who is asked.
+    urls : ScratchFile | None
+        What every subject is given; None: each condition has a list of its own.
+    place : Place
+        Where it is made.
+    writer : RunWriter | None
+        Keeps the run; None: it is not kept.
+    finished : tuple of Trial
+        What was measured before.
+    ceiling : Trial | None
+        What asked before what the web can give at all; None: not asked yet.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        subjects: Sequence[Subject],
+        urls: ScratchFile | None,
+        place: Place,
+        writer: RunWriter | None,
+        finished: Sequence[Trial] = (),
+        *,
+        ceiling: Trial | None = None,
+        announced: bool = False,
+    ) -> None:
+        """Use ``begin_run`` or ``resume_run``.
+
+        ``announced`` means that somebody was told where the run lies: then its folder stays, whatever happens.
+        """
+        self.experiment = experiment
+        self.subjects = tuple(subjects)
+        self.urls = urls
+        self.place = place
+        self.writer = writer
+        self.finished = tuple(finished)
+        self.ceiling = ceiling
+        self._kept = 0
+        self._open = writer is not None
+        self._announced = announced
+
+    @property
+    def live(self) -> bool:
+        """Whether it asks the real internet."""
+        return any(condition.live for condition in self.experiment.conditions())
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the run lies; None when it is not kept."""
+        return self.writer.folder if self.writer else None
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """What the run consists of; None when it is not kept."""
+        return self.writer.manifest if self.writer else None
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is known, and written down, which trials the run consists of."""
+        return self.manifest is None or all(subject.fingerprint for subject in self.manifest.subjects)
+
+    def settle(self, builds: Mapping[str, BuildOutcome]) -> Plan:
+        """Fix which trials the run consists of, now that it is known which subjects are available.
+
+        Parameters
+        ----------
+        builds : mapping
+            What became of the builds, by the id of the subject.
+
+        Returns
+        -------
+        Plan
+            All trials, those that are finished included.
+
+        Raises
+        ------
+        NotResumable
+            If a subject is not what it was, or a finished trial is not in the plan.
+        InvalidValue
+            If the experiment cannot be planned for these subjects.
+        """
+        available = sum(outcome.build is not None for outcome in builds.values())
+        plan = self.experiment.plan(self.subjects, available=available)
+        if self.writer:
+            cache = self.place.cache
+            versions = tuple(describe_subject(outcome.subject, cache, outcome) for outcome in builds.values())
+            self._check_unchanged(self.writer, versions, plan)
+            settings = {**self.writer.manifest.settings, **plan.settings}
+            self.writer.describe(
+                replace(self.writer.manifest, subjects=versions, trials_planned=plan.most, settings=settings)
+            )
+        return plan
+
+    def keep(self, judged: JudgedTrial) -> None:
+        """Keep a finished trial.
+
+        Raises
+        ------
+        StorageFailed
+            If it cannot be written; the trials before it are kept.
+        """
+        if self.writer:
+            self.writer.add(judged.trial, judged.samples if judged.samples.width else None)
+            self._kept += judged.trial.purpose is Purpose.SUBJECT
+
+    def close(self, *, whole: bool) -> None:
+        """End the writing.
+
+        Parameters
+        ----------
+        whole : bool
+            Whether all planned trials are there; else the run can be resumed.
+
+        Raises
+        ------
+        StorageFailed
+            If it cannot be written; the run stays ``partial``, with all of its trials.
+        """
+        if self.writer and self._open:
+            self._open = False
+            if whole:
+                # A search may have come to its end before it had used up its trials.
+                trials = len(self.finished) + self._kept
+                self.writer.manifest = replace(self.writer.manifest, trials_planned=trials)
+            self.writer.close(complete=whole, ended_at=datetime.now(UTC))
+
+    def hand_over(self, process: int) -> None:
+        """Leave the run to a process that was started with its lock."""
+        if self.writer:
+            self._open = False
+            self.writer.lock.name_holder(process)
+            self.writer.lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.writer and self._open and not self.settled and not self._announced:
+            # Nothing but its options would be lost, and they stand on the command line.
+            self._open = False
+            self.writer.discard()
+        self.close(whole=False)
+
+    def _check_unchanged(self, writer: RunWriter, versions: Sequence[SubjectVersion], plan: Plan) -> None:
+        then = {subject.id: subject for subject in writer.manifest.subjects}
+        for now in versions:
+            if self.settled and (change := changed_subject(then[now.id], now, built=True)):
+                raise NotResumable(f"{writer.folder}: {now.id}: {change}; begin a new run")
+        if trial := plan.unplanned(self.finished):
+            number = trial.trial + 1
+            raise NotResumable(f"{writer.folder}: trial {number} is not what its settings plan; begin a new run")
+
+
+def begin_run(experiment: Experiment, subjects: Sequence[Subject], urls: UrlFile | None, place: Place) -> PendingRun:
+    """Begin a run: make its folder, with all that is needed to go on with it.
+
+    Parameters
+    ----------
+    experiment, subjects
+        What is asked, and who.
+    urls : UrlFile, optional
+        The list that every subject is given; None: each condition has a list of its own.
+    place : Place
+        Where it is measured and kept.
+
+    Raises
+    ------
+    StorageFailed
+        If the folder of runs cannot be written: that is found out before minutes of building.
+    """
+    file = urls.file if urls else None
+    if place.runs is None:
+        return PendingRun(experiment, subjects, file, place, None)
+    manifest = Manifest(
+        experiment=experiment.name,
+        command=place.command,
+        version=httpdyno.__version__,
+        started_at=datetime.now(UTC),
+        machine=describe_machine(),
+        trials_planned=experiment.plan(subjects, available=len(subjects)).most,
+        git=describe_git(Path(httpdyno.__file__).parent),
+        webs=tuple(experiment.webs()),
+        subjects=tuple(describe_subject(subject) for subject in subjects),
+        settings={
+            **experiment.settings(),
+            "subject_cpus": place.pinning.subject_cpus,
+            "engine_cpus": place.pinning.engine_cpus,
+        },
+        engine=place.engine.identity(),
+        urls=urls.identity() if urls else None,
+    )
+    run = PendingRun(experiment, subjects, file, place, RunWriter.create(place.runs, manifest))
+    if urls and urls.source is not None and run.folder:
+        try:
+            keep_list(run.folder, urls.file.path)
+        except BaseException:
+            run.__exit__(None, None, None)
+            raise
+    return run
+
+
+def describe_subject(
+    subject: Subject, cache: Path | None = None, outcome: BuildOutcome | None = None
+) -> SubjectVersion:
+    """Say which version of a subject is measured, as far as that is known.
+
+    Parameters
+    ----------
+    subject : Subject
+        As it is measured.
+    cache : Path, optional
+        The user's cache folder; with it, the subject's files and its toolchain are hashed.
+    outcome : BuildOutcome, optional
+        What became of its build.
+    """
+    return SubjectVersion(
+        id=subject.id,
+        language=subject.language,
+        method=subject.method,
+        version=outcome.build.version if outcome and outcome.build else None,
+        lockfiles=lockfile_digests(subject.folder),
+        unavailable=outcome.error.line if outcome and outcome.error else None,
+        concurrency=subject.concurrency,
+        folder=str(subject.folder.resolve()),
+        http=subject.capabilities.http,
+        fingerprint=build_place(subject, cache).fingerprint if cache else None,
+    )

@@ -1,0 +1,1 @@
+"""Lists of URLs: of a web, of a file, of domains, downloaded."""

@@ -1,0 +1,95 @@
+"""Opens a list wherever it is and however it is packed: a file, standard input, a URL; plain, gzip or ZIP."""
+
+import gzip
+import io
+import shutil
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Final, cast
+
+from httpdyno.errors import UsageError
+from httpdyno.lab.scratch import ScratchFile
+from httpdyno.storage import storage_errors
+from httpdyno.urls.download import Received, download
+from httpdyno.urls.source import STANDARD_INPUT
+from httpdyno.urls.url_list import GZIP, ZIP
+
+__all__ = ["is_remote", "list_lines", "opened_list"]
+
+_LONGEST_LINE: Final = 64 * 1024
+"""What is longer is cut: no URL is, and a file that is no list must not fill memory."""
+_DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, NotImplementedError, RuntimeError)
+
+
+def is_remote(source: str) -> bool:
+    """Tell whether a list has to be downloaded."""
+    return source.lower().startswith(("http://", "https://"))
+
+
+@contextmanager
+def opened_list(source: str, progress: Received | None = None) -> Iterator[IO[bytes]]:
+    """Open a list for reading, unpacked.
+
+    Parameters
+    ----------
+    source : str
+        A file, ``-`` for standard input, or a URL of http or https.
+    progress : Received, optional
+        Told of every piece of a download.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be fetched or read, also while the block reads it.
+    StorageFailed
+        If there is no room for what is downloaded.
+    """
+    name = "standard input" if source == STANDARD_INPUT else source
+    with ExitStack() as stack:
+        try:
+            yield _unpacked(_opened(source, progress, stack), name, stack)
+        except _DAMAGED as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise UsageError(f"{name}: cannot be unpacked: {reason}; fetch it again, or unpack it yourself") from error
+        except OSError as error:
+            raise UsageError(f"{name}: cannot be read: {error.strerror or error}; name another file") from error
+
+
+def list_lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Give the lines of a list with their ends."""
+    return iter(lambda: file.readline(_LONGEST_LINE), b"")
+
+
+def _opened(source: str, progress: Received | None, stack: ExitStack) -> io.BufferedReader:
+    if source == STANDARD_INPUT:
+        stdin = sys.stdin.buffer
+        return stdin if isinstance(stdin, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stdin))
+    if not is_remote(source):
+        return stack.enter_context(Path(source).open("rb"))
+    file = stack.enter_context(ScratchFile())
+    download(source, file.file, progress=progress)
+    return stack.enter_context(file.path.open("rb"))
+
+
+def _unpacked(packed: io.BufferedReader, name: str, stack: ExitStack) -> IO[bytes]:
+    magic = packed.peek(len(ZIP))
+    if magic.startswith(GZIP):
+        return cast("IO[bytes]", stack.enter_context(gzip.open(packed)))
+    if not magic.startswith(ZIP):
+        return packed
+    if not packed.seekable():
+        copy = stack.enter_context(ScratchFile())
+        with storage_errors("unpacking the list: cannot write"):
+            shutil.copyfileobj(packed, copy.file)
+            copy.file.flush()
+        packed = stack.enter_context(copy.path.open("rb"))
+    archive = stack.enter_context(zipfile.ZipFile(packed))
+    members = [member for member in archive.infolist() if not member.is_dir()]
+    if not members:
+        raise UsageError(f"{name}: there is no file in the archive; give the list itself")
+    # Beside the list itself there may be a licence.
+    return stack.enter_context(archive.open(max(members, key=lambda member: member.file_size)))

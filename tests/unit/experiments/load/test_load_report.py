@@ -1,0 +1,124 @@
+"""The report of a load: its headline, its charts, and the page without the generator's own reports."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doubles.runs import make_run
+from httpdyno.experiments.load.definition import DEFINITION
+from httpdyno.experiments.load.judge import judge_load
+from httpdyno.model import ChartKind, Report, Scale, Trial
+from httpdyno.report.charts.canvas import Canvas
+from httpdyno.report.charts.drawing import specification
+from httpdyno.report.charts.theme import LIGHT
+from httpdyno.report.html.page import page
+from httpdyno.runs.report import build_report
+from httpdyno.store import open_run
+from httpdyno.store.load_reports import keep_load_report, read_load_report
+
+REPORTS = Path(__file__).parents[3] / "fixtures" / "load-reports"
+
+Told = Callable[..., Report]
+
+
+def report(name: str) -> dict[str, Any]:
+    return dict(json.loads((REPORTS / f"{name}.json").read_text(encoding="utf-8")))
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Told:
+    """Make the report of a run of these loads."""
+
+    def tell(*names: str, kept: bool = True, target: str = "http://a.example/") -> Report:
+        trials: list[Trial] = [judge_load(number, report(name), target=target) for number, name in enumerate(names)]
+        folder = make_run(tmp_path, trials, experiment="load", command=("httpdyno", "load", target), webs=())
+        if kept:
+            for number, name in enumerate(names):
+                keep_load_report(folder, number, report(name))
+        return build_report(open_run(folder), DEFINITION)
+
+    return tell
+
+
+def test_an_open_loop_has_every_chart(told: Told) -> None:
+    of = told("open")
+    assert [chart.name for chart in of.charts] == ["percentiles", "phases", "throughput", "times", "lag", "outcomes"]
+    percentiles = of.charts[0]
+    assert percentiles.x.scale is Scale.PERCENTILE
+    assert [series.name for series in percentiles.series] == ["response time", "service time", "send lag"]
+    assert all(list(series.y) == sorted(series.y) for series in percentiles.series if None not in series.y)  # type: ignore[type-var]
+    outcomes = of.charts[-1]
+    assert outcomes.kind is ChartKind.STACKED_BARS
+    assert {series.name: series.y for series in outcomes.series} == {"status 200": (874.0,), "never sent": (26.0,)}
+
+
+def test_a_closed_loop_has_no_lag(told: Told) -> None:
+    charts = told("closed").charts
+    assert "lag" not in [chart.name for chart in charts]
+    assert [series.name for series in charts[0].series] == ["response time", "service time"]
+    throughput = next(chart for chart in charts if chart.name == "throughput")
+    assert {series.name for series in throughput.series} == {"answers"}
+
+
+def test_further_trials_are_drawn_behind_the_first(told: Told) -> None:
+    percentiles = told("open", "open", "open").charts[0]
+    response = [series.faint for series in percentiles.series if series.name == "response time"]
+    assert response == [False, True, True]
+
+
+@pytest.mark.parametrize("names", [("open",), ("closed", "closed")])
+def test_every_chart_can_be_drawn(told: Told, names: tuple[str, ...]) -> None:
+    for chart in told(*names).charts:
+        for width in (340, 760):
+            specification(chart, Canvas(width, LIGHT), validate=True)
+
+
+def test_the_headline_says_how_fast_and_how_sure(told: Told) -> None:
+    of = told("open")
+    assert of.headline == (
+        "291 answers a second, half of them within 95.5 ms, 99 % within 451 ms, no errors; GENERATOR_LIMITED"
+    )
+    assert dict(of.facts)["Load"] == "http://a.example/: HTTP/1.1, 8 at a time, open loop of 300 a second, 3 s"
+
+
+def test_without_the_generators_reports_the_rest_is_there(told: Told) -> None:
+    assert [chart.name for chart in told("open", kept=False).charts] == ["throughput", "times", "lag", "outcomes"]
+
+
+def test_a_run_without_a_trial_says_so(told: Told) -> None:
+    of = told()
+    assert of.headline.startswith("Nothing was measured")
+    assert of.charts == ()
+    assert "Nothing was measured" in page(of)
+
+
+def test_a_hostile_target_can_do_nothing_to_the_page(told: Told) -> None:
+    text = page(told("open", target="http://a/</script><script>alert(1)</script>\x1b[31m"))
+    assert "<script>alert(1)" not in text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff", b"[" * 100_000])
+def test_a_damaged_report_is_as_good_as_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "load-000000.json").write_bytes(content)
+    assert read_load_report(tmp_path, 0) is None
+    assert read_load_report(tmp_path, 1) is None
+
+
+def test_the_last_second_is_not_drawn_as_a_fall(told: Told) -> None:
+    # The closed loop lasted 1.43 s: its second second is one in part only.
+    throughput = next(chart for chart in told("closed").charts if chart.name == "throughput")
+    assert [len(series.x) for series in throughput.series] == [1]
+
+
+def test_one_shorter_than_a_second_is_drawn_all_the_same(tmp_path: Path) -> None:
+    trial = judge_load(0, report("closed"), target="x")
+    assert trial.load is not None
+    short = replace(trial, load=replace(trial.load, elapsed_ns=400_000_000))
+    folder = make_run(tmp_path, [short], experiment="load", webs=())
+    charts = build_report(open_run(folder), DEFINITION).charts
+    assert "throughput" in [chart.name for chart in charts]

@@ -1,0 +1,109 @@
+"""The commands of a server's trial: the room, the drive, the generator, the server; and what a server cannot do."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from httpdyno.errors import InvalidValue
+from httpdyno.experiments.service.axes import Axes
+from httpdyno.experiments.service.server_trial import cannot_do, drive_argv, own_generator
+from httpdyno.experiments.service.service import Service
+from httpdyno.lab.room import Command, Pinning, RoomFiles, server_room_argv
+from httpdyno.model import Capabilities, Condition, Endpoint, Loop, ServicePoint, Subject, SubjectKind
+
+ENGINE = Path("/e")
+ALL = Capabilities(endpoints=("plain", "json", "workloads", "timeout"), threads="any", workers="one")
+SERVER = Subject("axum", SubjectKind.SERVER, "Rust", "axum", Path(), ("x",), capabilities=ALL)
+STATIC = replace(SERVER, capabilities=Capabilities(endpoints=("plain", "json")))
+
+
+def condition(axes: Axes | None = None, **changes: object) -> tuple[Condition, ServicePoint]:
+    (only,) = Service(axes or Axes(connections=(20,)), **changes).conditions()  # type: ignore[arg-type]
+    assert only.service_point is not None
+    return only, only.service_point
+
+
+def generator(axes: Axes) -> str:
+    return " ".join(own_generator(ENGINE, *condition(axes), report=Path("/r"), samples=Path("/s")))
+
+
+def test_a_closed_loop_is_ramped_and_each_answer_checked() -> None:
+    assert generator(Axes(connections=(20,))) == (
+        "/e load --connections 20 --duration 15s --timeout 17s --ramp 2s --check status=200 "
+        '--check json=={"texts": ["httpdyno", "httpdyno", "httpdyno"]} --method GET '
+        '--header Content-Type: application/json --body {"text": "httpdyno", "count": 1} '
+        "--report /r --samples /s {server_url}/"
+    )
+
+
+def test_an_open_loop_has_its_rate_and_twice_the_connections() -> None:
+    argv = generator(Axes(connections=(20,), loops=(Loop.OPEN,)))
+    assert "--connections 41 " in argv
+    assert "--rate 10 " in argv
+    assert "--ramp" not in argv
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "check"), [(Endpoint.PLAIN, "--check sha256=dffd"), (Endpoint.JSON, "--check json=/0/numbers=123123")]
+)
+def test_what_does_not_wait_is_asked_without_content(endpoint: Endpoint, check: str) -> None:
+    argv = generator(Axes(connections=(20,), endpoint=endpoint))
+    assert check in argv
+    assert "--body" not in argv
+    assert argv.endswith("{server_url}/" + endpoint.value)
+
+
+def test_everything_that_a_server_has_is_proved() -> None:
+    _, point = condition(Axes(connections=(20,), workloads_ms="10,20", timeout_ms=700))
+    argv = " ".join(drive_argv(ENGINE, SERVER, point, report=Path("/r")))
+    assert argv == (
+        "/e drive --report /r --expect plain,json,workloads --workloads-ms 10,20 --timeout-ms 700 "
+        "--every 250ms --patience 5s"
+    )
+    _, plain = condition(Axes(connections=(20,), endpoint=Endpoint.PLAIN))
+    assert "--expect plain,json --every" in " ".join(drive_argv(ENGINE, STATIC, plain, report=Path("/r")))
+
+
+def test_the_room_of_a_server_has_no_web() -> None:
+    asked, _ = condition(link="rtt=4ms", memory_bytes=1 << 30)
+    files = RoomFiles(
+        Path("/in"), Path("/out"), Path("/err"), Path("/rep"), Path("/arrivals"), 7, driver_output=Path("/drv")
+    )
+    command = Command(("./server", "x y"), Path("/f"), {"B": "2", "A": "1"})
+    argv = server_room_argv(ENGINE, asked, Pinning("1", "0"), files, command, ["drive", "a b"])
+    assert " ".join(argv) == (
+        "/e room --driver drive 'a b' --driver-output /drv --ready-timeout 30s --deadline 117s --link rtt=4ms "
+        "--link-seed 1 --subject-cpus 1 --engine-cpus 0 --memory 1073741824 --stdout /out --stderr /err --report /rep "
+        "--progress 7 --clean-environment --env A=1 --env B=2 --directory /f -- ./server x y"
+    )
+
+
+def test_a_server_gets_the_last_cpus_and_who_asks_the_first() -> None:
+    given = Pinning("1-3", "0")
+    assert given.with_subject_on(None, {0, 1, 2, 3}) == given
+    assert Pinning().with_subject_on(1, {0, 1, 2, 3}) == Pinning("3", "0")
+    assert Pinning().with_subject_on(3, {4, 1, 7, 2}) == Pinning("2,4,7", "1")
+    assert Pinning().with_subject_on(2, {0, 1}) == Pinning("0-1", "0")
+    with pytest.raises(InvalidValue, match="5 CPUs for the subject: 1 to 4 are available here"):
+        Pinning().with_subject_on(5, range(4))
+
+
+@pytest.mark.parametrize(
+    ("server", "axes", "why"),
+    [
+        (SERVER, Axes(connections=(1,), threads=(4,)), None),
+        (STATIC, Axes(connections=(1,)), "it claims no endpoint 'workloads'; it has plain, json"),
+        (
+            STATIC,
+            Axes(connections=(1,), endpoint=Endpoint.JSON, threads=(1,)),
+            "its framework has no setting for threads",
+        ),
+        (SERVER, Axes(connections=(1,), workers=2), "it runs with one of its workers only"),
+        (SERVER, Axes(connections=(1,), workers=1), None),
+        (STATIC, Axes(connections=(1,), endpoint=Endpoint.JSON, timeout_ms=9), "it cannot give up a request"),
+    ],
+)
+def test_what_a_server_does_not_claim_is_not_asked_of_it(server: Subject, axes: Axes, why: str | None) -> None:
+    found = cannot_do(server, condition(axes)[1])
+    assert (found is None) if why is None else (found or "").startswith(why)

@@ -1,0 +1,46 @@
+"""With what reservations the figures of a run have to be read."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import pytest
+
+from doubles.trials import trial
+from httpdyno.model import Counters
+from httpdyno.report.sections.reservation import reservations
+from httpdyno.store import Machine, Manifest
+
+
+def texts(
+    settings: Mapping[str, int | bool], *, finished: int, planned: int = 4, counters: Counters | None = None
+) -> list[str]:
+    manifest = Manifest(
+        "bench", ("httpdyno",), "0.1.0", datetime(2024, 1, 1, tzinfo=UTC), Machine("Linux", "6", "x"), planned,
+        settings=settings,
+    )  # fmt: skip
+    trials = [trial("a", block, counters=counters or Counters()) for block in range(finished)]
+    return [note.text for note in reservations(manifest, trials)]
+
+
+@pytest.mark.parametrize("settings", [{}, {"quick": False, "repeat": 1}])
+def test_a_whole_run_has_none(settings: Mapping[str, int | bool]) -> None:
+    assert texts(settings, finished=4) == []
+
+
+def test_a_first_look_says_how_often_each_subject_ran() -> None:
+    once = "a first look (--quick): each subject ran once; differences may be chance"
+    assert texts({"quick": True, "repeat": 1}, finished=4) == [once]
+    (twice,) = texts({"quick": True, "repeat": 2}, finished=4)
+    assert twice == "a first look (--quick): each subject ran 2 times; differences may be chance"
+
+
+def test_a_run_that_was_stopped_says_how_much_is_there() -> None:
+    assert texts({}, finished=3) == ["not whole: 3 of 4 trials"]
+    assert len(texts({"quick": True, "repeat": 1}, finished=3)) == 2
+
+
+def test_a_run_without_the_limit_of_memory_that_was_asked_for_says_so_once() -> None:
+    counters = Counters(memory_limit_bytes=2**30, memory_limit_reason="no controller")
+    unlimited = "memory was not limited to 1.0 GiB: no controller; see: httpdyno doctor"
+    assert texts({}, finished=4, counters=counters) == [unlimited]
+    assert texts({}, finished=3, counters=counters) == [unlimited, "not whole: 3 of 4 trials"]

@@ -1,0 +1,140 @@
+"""How long trials will take: measured, known from before, or guessed."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doubles.cost import SECOND, cost_trial
+from doubles.runs import make_run
+from httpdyno.experiments.schedule import schedule
+from httpdyno.lab.planned_time import PlannedTime
+from httpdyno.model import Condition, Counters, Subject, SubjectKind, TrialPlan, Workload
+from httpdyno.runs.earlier import earlier_durations
+from httpdyno.runs.estimate import OVERHEAD_S, START_S, Forecast, guess_s, key_of, request_s, time_left_s
+from httpdyno.store import read_manifest
+
+SUBJECTS = [
+    Subject(id=name, kind=SubjectKind.CLIENT, language="C", method="m", folder=Path("/nowhere"), run_argv=("x",))
+    for name in ("one", "two")
+]
+PLANS = schedule(SUBJECTS, [Condition("bench", "plain", Workload(()))], repeat=2, seed=1)
+ONE, TWO = (next(key_of(plan) for plan in PLANS if plan.subject.id == name) for name in ("one", "two"))
+
+
+def test_a_list_takes_its_share_of_each_slot_and_its_longest_exchange() -> None:
+    planned = PlannedTime(total_s=1289.0, longest_s=5.0)
+    assert guess_s(planned, 75, deadline_s=600) == pytest.approx(START_S + 1289 / 75 + 5 + OVERHEAD_S)
+    assert guess_s(planned, 1, deadline_s=600) == 600 + OVERHEAD_S
+    assert guess_s(PlannedTime(0, 0), 10, deadline_s=600) == START_S + OVERHEAD_S
+
+
+@pytest.mark.parametrize(
+    ("concurrency", "round_trip_s", "expected_s"),
+    [
+        # One after another the web's 10 s, the client's own 2 ms for each of 1,000 URLs, and the link add up.
+        (1, 0.0, 12.0),
+        (1, 0.01, 22.0),
+        # Several at a time it works while others wait, until it does nothing else.
+        (10, 0.05, 6.2),
+        (10, 0.0, 2.0),
+        (100, 0.0, 2.0),
+    ],
+)
+def test_what_requests_take_a_client_itself_is_done_while_others_wait(
+    concurrency: int, round_trip_s: float, expected_s: float
+) -> None:
+    planned = PlannedTime(total_s=10.0, longest_s=0.0, urls=1000)
+    guessed = guess_s(planned, concurrency, deadline_s=600, request_s=0.002, round_trip_s=round_trip_s)
+    assert guessed == pytest.approx(START_S + expected_s + OVERHEAD_S)
+
+
+def test_who_says_what_a_request_takes_is_believed_and_others_are_taken_for_slow_ones() -> None:
+    def of(subject: Subject, check: str = "json") -> float:
+        condition = Condition("cost", "plain", Workload((), check=check))
+        return request_s(TrialPlan(0, 0, 0, subject, condition))
+
+    client = SUBJECTS[0]
+    tool = replace(client, kind=SubjectKind.TOOL, report_parser="ab")
+    process = replace(client, request_ms=15)
+    assert of(process) == of(process, check="") == 0.015
+    assert of(tool) < of(client, check="") < of(client) < of(process)
+    # As a first estimate 10,000 documents are not to be said to take a second.
+    assert guess_s(PlannedTime(0, 0, 10_000), 1, deadline_s=600, request_s=of(client)) > 20
+
+
+@given(st.lists(st.floats(0, 5), min_size=1, max_size=50), st.integers(1, 20))
+def test_no_list_takes_longer_than_guessed_for_a_client_that_costs_nothing(
+    exchanges_s: list[float], concurrency: int
+) -> None:
+    slots = [0.0] * concurrency
+    for exchange_s in exchanges_s:
+        first_free = slots.index(min(slots))
+        slots[first_free] += exchange_s
+    planned = PlannedTime(sum(exchanges_s), max(exchanges_s))
+    assert max(slots) <= guess_s(planned, concurrency, deadline_s=1e9) - OVERHEAD_S + 1e-6
+
+
+def test_what_was_measured_counts_more_than_what_was_before_and_that_more_than_a_guess() -> None:
+    def left(**known: dict[object, object]) -> float | None:
+        given = {"measured_s": {}, "earlier_s": {}} | known
+        return time_left_s(PLANS, guess=lambda _: 100.0, **given)  # type: ignore[arg-type]
+
+    assert left() == 400
+    assert left(earlier_s={ONE: 10.0}) == 220
+    assert left(earlier_s={ONE: 10.0}, measured_s={ONE: [1.0, 9.0, 2.0]}) == 204
+    assert left(earlier_s={ONE: 10.0, TWO: 20.0}) == 60
+
+
+def test_nobody_knows_how_long_it_takes_when_one_trial_is_unknown() -> None:
+    unknown = time_left_s(PLANS, measured_s={ONE: [1.0]}, earlier_s={}, guess=lambda _: None)
+    assert unknown is None
+    assert time_left_s([], measured_s={}, earlier_s={}, guess=lambda _: None) == 0
+
+
+def test_a_forecast_learns_from_each_trial() -> None:
+    now_s = 1000.0
+    forecast = Forecast(PLANS, {}, lambda _: 10.0, lambda: now_s)
+    assert forecast.left_s() == 40
+    for plan, took_s in zip(PLANS[:2], (30.0, 50.0), strict=True):
+        now_s += took_s
+        forecast.ended()
+        assert plan.block == 0
+    # The second block: either subject as long as in the first.
+    assert forecast.left_s() == 80
+    for took_s in (10.0, 10.0):
+        now_s += took_s
+        forecast.ended()
+    assert forecast.left_s() == 0
+
+
+@given(st.lists(st.floats(0.1, 100), min_size=4, max_size=4), st.floats(0.1, 100))
+def test_less_is_left_after_every_trial_that_takes_as_long_as_expected(took_s: list[float], each_s: float) -> None:
+    now_s = 0.0
+    forecast = Forecast(PLANS, {}, lambda _: each_s, lambda: now_s)
+    last_s = forecast.left_s()
+    for _ in took_s:
+        now_s += each_s
+        forecast.ended()
+        left_s = forecast.left_s()
+        assert last_s is not None
+        assert left_s == pytest.approx(last_s - each_s)
+        last_s = left_s
+
+
+def test_an_earlier_run_of_fewer_documents_tells_how_long_more_take(tmp_path: Path) -> None:
+    def known(documents: int, **settings: object) -> dict[object, float]:
+        given = {"documents": documents, "keepalive": "on", **settings}
+        now = read_manifest(make_run(tmp_path / "now", [], experiment="cost", settings=given))
+        return dict(earlier_durations(tmp_path / "before", now))
+
+    trial = cost_trial("slow", counters=Counters(wall_ns=9 * SECOND), cost={"start_ns": SECOND})
+    before = {"documents": 2_000, "keepalive": "on", "quick": True}
+    make_run(tmp_path / "before", [trial], experiment="cost", settings=before)
+    key = ("slow", "", 1)
+    # The program starts once: a second of nine.
+    assert known(2_000) == {key: pytest.approx(9 + OVERHEAD_S)}
+    assert known(10_000) == {key: pytest.approx(1 + 5 * 8 + OVERHEAD_S)}
+    assert known(10_000, keepalive="off") == {}

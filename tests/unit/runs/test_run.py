@@ -1,0 +1,158 @@
+"""Carrying out a plan, with an executor that makes results up."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from httpdyno.errors import EngineFailed, Interrupted
+from httpdyno.experiments.schedule import schedule
+from httpdyno.judge import JudgedTrial, trial_not_run
+from httpdyno.lab.cool_down import Pause
+from httpdyno.model import Condition, Outcome, Subject, SubjectKind, Trial, TrialPlan, Workload
+from httpdyno.runs.run import carry_out
+
+SUBJECTS = [
+    Subject(id=name, kind=SubjectKind.CLIENT, language="C", method="m", folder=Path("/nowhere"), run_argv=("x",))
+    for name in ("one", "two")
+]
+PLANS = schedule(SUBJECTS, [Condition("crawl", "plain", Workload(()))], repeat=3, seed=1)
+
+
+class Pretender:
+    def __init__(
+        self, error_at: int | None = None, error: type[Exception] = Interrupted, unavailable: str | None = None
+    ) -> None:
+        self.error_at = error_at
+        self.error = error
+        self.unavailable = unavailable
+
+    def run(self, plan: TrialPlan) -> JudgedTrial:
+        if plan.number == self.error_at:
+            raise self.error("that was it")
+        outcome = Outcome.UNAVAILABLE if plan.subject.id == self.unavailable else Outcome.OK
+        return JudgedTrial(trial_not_run(plan, outcome, None), pl.DataFrame())
+
+
+def test_trials_run_in_the_order_of_the_plan_and_are_kept_at_once() -> None:
+    story: list[str] = []
+    trials, whole = carry_out(
+        PLANS,
+        Pretender(),
+        begins=lambda plan: story.append(f"begin {plan.number}"),
+        ends=lambda judged: story.append(f"keep {judged.trial.trial}"),
+        stop=lambda: False,
+    )
+    assert whole
+    assert [trial.subject for trial in trials] == [plan.subject.id for plan in PLANS]
+    assert story == [word for plan in PLANS for word in (f"begin {plan.number}", f"keep {plan.number}")]
+
+
+def test_an_interruption_keeps_what_is_finished() -> None:
+    kept: list[int] = []
+    trials, whole = carry_out(
+        PLANS,
+        Pretender(error_at=4),
+        begins=lambda _: None,
+        ends=lambda judged: kept.append(judged.trial.trial),
+        stop=lambda: False,
+    )
+    assert not whole
+    assert kept == [0, 1, 2, 3] == [trial.trial for trial in trials]
+
+
+def test_a_wish_to_stop_between_trials_begins_no_further_one() -> None:
+    begun: list[int] = []
+    trials, whole = carry_out(
+        PLANS,
+        Pretender(),
+        begins=lambda plan: begun.append(plan.number),
+        ends=lambda _: None,
+        stop=lambda: len(begun) == 2,
+    )
+    assert (len(trials), whole, begun) == (2, False, [0, 1])
+
+
+@given(st.lists(st.integers(0, 6), max_size=8))
+def test_however_often_a_run_is_interrupted_each_trial_is_measured_once_and_in_the_same_order(cuts: list[int]) -> None:
+    measured: list[Trial] = []
+    for begun_before_the_cut in [*cuts, None]:
+        pending = [plan for plan in PLANS if plan.number not in {trial.trial for trial in measured}]
+        error_at = None
+        if begun_before_the_cut is not None and begun_before_the_cut < len(pending):
+            error_at = pending[begun_before_the_cut].number
+        carry_out(
+            pending,
+            Pretender(error_at=error_at),
+            begins=lambda _: None,
+            ends=lambda judged: measured.append(judged.trial),
+            stop=lambda: False,
+        )
+    uninterrupted, _ = carry_out(PLANS, Pretender(), begins=lambda _: None, ends=lambda _: None, stop=lambda: False)
+    assert measured == uninterrupted
+
+
+def test_an_engine_that_fails_is_not_swallowed() -> None:
+    kept: list[int] = []
+    with pytest.raises(EngineFailed):
+        carry_out(
+            PLANS,
+            Pretender(error_at=1, error=EngineFailed),
+            begins=lambda _: None,
+            ends=lambda judged: kept.append(judged.trial.trial),
+            stop=lambda: False,
+        )
+    assert kept == [0]
+
+
+class Watchman:
+    def __init__(self) -> None:
+        self.story: list[str] = []
+
+    def learn(self) -> None:
+        self.story.append("learn")
+
+    def wait(self) -> Pause:
+        self.story.append("wait")
+        return Pause(len(self.story), "CPU 0 was 50% busy")
+
+
+def test_the_machine_is_looked_at_first_and_left_to_cool_down_after_each_trial() -> None:
+    calm = Watchman()
+    trials, _ = carry_out(
+        PLANS,
+        Pretender(),
+        begins=lambda plan: calm.story.append(f"begin {plan.number}"),
+        ends=lambda _: None,
+        stop=lambda: False,
+        calm=calm,
+    )
+    assert calm.story == ["learn", "begin 0", *[word for n in range(1, 6) for word in ("wait", f"begin {n}")]]
+    assert (trials[0].cool_down_ns, trials[0].cool_down_reason) == (None, None)
+    assert (trials[1].cool_down_ns, trials[1].cool_down_reason) == (3, "CPU 0 was 50% busy")
+
+
+def test_a_trial_that_could_not_run_leaves_nothing_behind() -> None:
+    calm = Watchman()
+    trials, _ = carry_out(
+        PLANS, Pretender(unavailable="one"), begins=lambda _: None, ends=lambda _: None, stop=lambda: False, calm=calm
+    )
+    after_ran = [former.outcome is Outcome.OK for former in trials[:-1]]
+    assert [trial.cool_down_ns is not None for trial in trials] == [False, *after_ran]
+    assert calm.story.count("wait") == sum(after_ran)
+
+
+def test_a_wish_to_stop_during_the_cool_down_begins_no_further_trial() -> None:
+    calm = Watchman()
+    begun: list[int] = []
+    trials, whole = carry_out(
+        PLANS,
+        Pretender(),
+        begins=lambda plan: begun.append(plan.number),
+        ends=lambda _: None,
+        stop=lambda: "wait" in calm.story,
+        calm=calm,
+    )
+    assert (begun, whole, len(trials)) == ([0], False, 1)

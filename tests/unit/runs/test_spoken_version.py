@@ -1,0 +1,41 @@
+"""Who is not asked, because it does not claim the version of HTTP that all are told to speak."""
+
+from pathlib import Path
+
+import pytest
+
+from httpdyno.model import Capabilities, Condition, Subject, SubjectKind, Workload
+from httpdyno.runs.spoken_version import not_speaking
+
+
+def client(name: str, *http: str, unavailable: str = "") -> Subject:
+    claims = Capabilities(http=http)
+    return Subject(
+        name, SubjectKind.CLIENT, "C", name, Path(name), ("./run",), capabilities=claims, unavailable=unavailable
+    )
+
+
+SUBJECTS = [client("old", "1.1"), client("both", "1.1", "2"), client("new", "2"), client("silent")]
+
+
+@pytest.mark.parametrize(
+    ("version", "refused"),
+    [
+        ("", {}),
+        ("1.1", {"new": "it claims HTTP/2 alone", "silent": "its subject.toml claims no version"}),
+        ("2", {"old": "it claims HTTP/1.1 alone", "silent": "its subject.toml claims no version"}),
+    ],
+)
+def test_who_does_not_claim_it_is_not_asked(version: str, refused: dict[str, str]) -> None:
+    conditions = [Condition("bench", "plain", Workload((), http_version=version))]
+    found = not_speaking(SUBJECTS, conditions)
+    assert {name: str(outcome.error) for name, outcome in found.items()} == {
+        name: f"{name}: not measured, for it cannot be told to speak HTTP/{version}: {why}"
+        for name, why in refused.items()
+    }
+    assert all(outcome.build is None for outcome in found.values())
+
+
+def test_who_can_be_had_nowhere_keeps_its_own_reason() -> None:
+    conditions = [Condition("bench", "plain", Workload((), http_version="2"))]
+    assert not_speaking([client("gone", unavailable="in no registry")], conditions) == {}
