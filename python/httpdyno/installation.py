@@ -15,7 +15,7 @@ CHECKOUT: str | None = _ROOT if os.path.isfile(os.path.join(_ROOT, "Cargo.toml")
 
 
 def renew_engine(checkout: str | None = CHECKOUT) -> str:
-    """Give the command that brings the engine, or one that fits the Python side again."""
+    """Return the command that brings the engine, or one that fits the Python side again."""
     return "pip install --force-reinstall httpdyno-*.whl" if checkout is None else "make setup"
 
 

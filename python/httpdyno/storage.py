@@ -52,13 +52,13 @@ def storage_errors(
 
 
 def _failures() -> tuple[type[Any], ...]:
-    """Give the kinds of errors that mean it; polars is not loaded for its own: most commands do without."""
+    """Return the kinds of errors that mean it; polars is not loaded for its own: most commands do without."""
     polars = sys.modules.get("polars")
     return (OSError, polars.exceptions.PolarsError) if polars else (OSError,)
 
 
 def _reason(folder: Path | None, error: Exception) -> str:
-    """Say it as the operating system does; polars wraps the number of its error into a sentence of its own."""
+    """Describe it as the operating system does; polars wraps the number of its error into a sentence of its own."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     number = _OS_ERROR.search(str(error))

@@ -26,7 +26,7 @@ SIZES = 6.0
 JUDGE = """
 import json, resource, sys
 from pathlib import Path
-from httpdyno.judge import Reference, Remains, judge_crawl, read_arrivals, read_expectations
+from httpdyno.judge import Reference, TrialArtifacts, judge_crawl, read_arrivals, read_expectations
 from httpdyno.model import Condition, KnownFailure, Subject, SubjectKind, TrialPlan, Workload
 folder = Path(sys.argv[1])
 cpu = lambda: sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
@@ -45,7 +45,7 @@ ended = {"exit_code": 0, "started_at_ns": start, "ended_at_ns": start + 900 * 10
 report = {"version": 1, "outcome": "exited", "subject": ended}
 with (folder / "output").open("rb") as output:
     reference = Reference(read_expectations(folder / "expect.csv"), read_arrivals(folder / "arrivals.csv"))
-    judged = judge_crawl(plan, Remains(report, output), reference)
+    judged = judge_crawl(plan, TrialArtifacts(report, output), reference)
 print(json.dumps({
     "cpu_s": cpu() - before,
     "yardstick_s": yardstick_s,

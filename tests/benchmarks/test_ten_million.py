@@ -31,7 +31,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from httpdyno.cli.page import write_report
 from httpdyno.experiments.registry import definition_of
-from httpdyno.judge import Reference, Remains, judge_crawl, read_arrivals, read_expectations
+from httpdyno.judge import Reference, TrialArtifacts, judge_crawl, read_arrivals, read_expectations
 from httpdyno.model import Condition, KnownFailure, Subject, SubjectKind, TrialPlan, Workload
 from httpdyno.store import Machine, Manifest, RunWriter, WebIdentity, open_run
 
@@ -73,7 +73,7 @@ for number in range(subjects * blocks):
     folder = root / plan.subject.id
     with (folder / "output").open("rb") as output:
         reference = Reference(expectations, read_arrivals(folder / "arrivals.csv"))
-        judged = judge_crawl(plan, Remains(report, output), reference)
+        judged = judge_crawl(plan, TrialArtifacts(report, output), reference)
     spend("judging")
     writer.add(judged.trial, judged.samples)
     spend("storing")

@@ -18,7 +18,7 @@ __all__ = ["agreed", "given", "refuse_beside", "settle_against", "settled"]
 
 
 def given(context: "typer.Context", name: str) -> bool:
-    """Tell whether an option was typed, or set by the environment: one that was not may follow the other machine."""
+    """Return whether an option was typed, or set by the environment: one that was not may follow the other machine."""
     source = context.get_parameter_source(name)
     return source is not None and source.name != "DEFAULT"
 

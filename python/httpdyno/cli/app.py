@@ -103,7 +103,7 @@ def _fetch(context: typer.Context) -> None:
 
 @app.command("link", cls=EngineVerb, context_settings=_ENGINE_VERB, rich_help_panel=_ALONE)
 def _link(context: typer.Context) -> None:
-    """Say what a text means as a link, and list those that have a name: link 4g,loss=1%, link --presets."""
+    """Print what a text means as a link, and list those that have a name: link 4g,loss=1%, link --presets."""
     raise typer.Exit(handover.hand_over(["link", *context.args]))
 
 

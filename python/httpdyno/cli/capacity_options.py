@@ -55,7 +55,7 @@ class CapacityOptions:
 
 
 def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: str | None) -> tuple[Subject, ...]:
-    """Give the clients and tools that are named; of a preset, those that it asks about.
+    """Return the clients and tools that are named; of a preset, those that it asks about.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def _preset(options: CapacityOptions) -> CapacityPreset | None:
 
 
 def _axes(options: CapacityOptions, preset: CapacityPreset | None) -> Axes:
-    """Give the grid of the preset, or the usual one, with the axes that were given instead of its own."""
+    """Return the grid of the preset, or the usual one, with the axes that were given instead of its own."""
     if preset is None:
         axes = Axes()
     else:

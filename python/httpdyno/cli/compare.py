@@ -64,7 +64,7 @@ def compare(
     runs: RunsFolder = Path("runs"),
     format: Format = "table",  # noqa: A002
 ) -> None:
-    """Say what changed from run A to run B, or how the subjects of one run differ, and how sure that is."""
+    """Print what changed from run A to run B, or how the subjects of one run differ, and how sure that is."""
     from httpdyno.cli.output import check_format, print_table
     from httpdyno.cli.run_argument import open_named_run
     from httpdyno.cli.terminal import tell
@@ -98,7 +98,7 @@ def compare(
 def _asked(
     definition: "Definition", names: "Sequence[str]", changes: "Sequence[str]"
 ) -> "tuple[list[Metric], list[Threshold]]":
-    """Give the metrics that are asked for, those of thresholds included, and the thresholds."""
+    """Return the metrics that are asked for, those of thresholds included, and the thresholds."""
     from httpdyno.judge.pair import find_rankable
     from httpdyno.judge.threshold import parse_threshold
 

@@ -57,7 +57,7 @@ class Selected:
 
 
 def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: str | None) -> Selected:
-    """Give the clients and tools that are named; else those of the preset; else the usual clients, ab and httperf.
+    """Return the clients and tools that are named; else those of the preset; else the usual clients, ab and httperf.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: s
 
 
 def _unfit(subject: Subject) -> str:
-    """Say why a subject cannot be asked at all; empty when it can."""
+    """Describe why a subject cannot be asked at all; empty when it can."""
     if subject.kind is SubjectKind.SERVER:
         return "is a server: cost asks clients and load tools; --peer has a server play the other side"
     if subject.kind is SubjectKind.TOOL and not subject.sequence_argv and not subject.unavailable:

@@ -67,7 +67,7 @@ class Display:
     wants_output = False
 
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
-        """Take the console to draw on.
+        """Keep the console to draw on.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class Display:
         self._progress.stop()
 
     def build(self, event: BuildEvent) -> None:
-        """Take news of a build."""
+        """Handle news of a build."""
         name = event.subject.id
         word = _WORDS.get(event.state)
         if not self._bars:
@@ -122,7 +122,7 @@ class Display:
             self._progress.remove_task(self._tasks.pop(name))
 
     def provision(self, event: ProvisionEvent) -> None:
-        """Take news of a toolchain that is brought."""
+        """Handle news of a toolchain that is brought."""
         if event.state is ProvisionState.INSTALLING:
             if self._bars:
                 self._tasks[event.name] = self._progress.add_task(f"{event.name}: {event.state}", total=None)
@@ -136,7 +136,7 @@ class Display:
             self._show_log(event.log)
 
     def built(self, outcomes: Mapping[str, BuildOutcome]) -> None:
-        """Say which subjects could not be built, with the last lines of the log of those that failed."""
+        """Print which subjects could not be built, with the last lines of the log of those that failed."""
         for outcome in outcomes.values():
             if outcome.error:
                 tell(outcome.error.line)
@@ -144,12 +144,12 @@ class Display:
                     self._show_log(outcome.log)
 
     def probing(self, subject: Subject) -> None:
-        """Say whose claims are put to the test."""
+        """Print whose claims are put to the test."""
         if not self._quiet:
             tell(f"{subject.id}: probing its claims, once for this build")
 
     def planned(self, trials: int, *, finished: int, left_s: float | None, at_most: bool = False) -> None:
-        """Say of how many trials the run consists, how many are there, and how long the others will take."""
+        """Print of how many trials the run consists, how many are there, and how long the others will take."""
         self._planned = f"at most {trials}" if at_most else str(trials)
         if self._quiet:
             return
@@ -167,14 +167,14 @@ class Display:
             self._progress.update(self._trial, description=text)
 
     def trial_begins(self, plan: TrialPlan) -> None:
-        """Take the trial that begins."""
+        """Handle the trial that begins."""
         self._end_bar()
         self._why = plan.why
         self._where = _where(plan)
         self._trial = self._progress.add_task(f"{self._place(plan.number)} {plan.subject.id}{self._where}", total=None)
 
     def progress(self, progress: TrialProgress) -> None:
-        """Take news of the trial that is under way."""
+        """Handle news of the trial that is under way."""
         if self._trial is not None:
             self._progress.update(
                 self._trial,
@@ -187,7 +187,7 @@ class Display:
         """Leave the subject's output alone, if it is given unasked."""
 
     def trial_ends(self, trial: Trial, *, left_s: float | None) -> None:
-        """Take what became of a trial, and how long the others will take."""
+        """Handle what became of a trial, and how long the others will take."""
         self._end_bar()
         if self._overall is not None:
             of_run = int(trial.purpose is not Purpose.CEILING)
@@ -223,7 +223,7 @@ class Spectator:
     """Shows the lines of the subject, and leaves everything else to the display."""
 
     def __init__(self, display: Display, lines: ResultLines | None) -> None:
-        """Take the display, and where lines go; None: nowhere."""
+        """Keep the display, and where lines go; None: nowhere."""
         self._display = display
         self._lines = lines
         self.wants_output = lines is not None
@@ -243,7 +243,7 @@ class Spectator:
 
 
 def _where(plan: TrialPlan) -> str:
-    """Say which of several conditions it is, and why it was chosen."""
+    """Describe which of several conditions it is, and why it was chosen."""
     why = f" ({plan.why})" if plan.why else ""
     if plan.condition.name:
         return f", {plan.condition.name}{why}"
@@ -251,7 +251,7 @@ def _where(plan: TrialPlan) -> str:
 
 
 def _ending(trial: Trial, *, rate: bool) -> str:
-    """Say in a few words what became of a trial."""
+    """Describe in a few words what became of a trial."""
     from httpdyno.experiments.registry import definition_of
 
     told = definition_of(trial.experiment).told if trial.outcome is Outcome.OK else None

@@ -125,7 +125,7 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
 
 
 def examples_text(verb: str) -> str:
-    """Give the examples of a verb as its help shows them; nothing for one that has none."""
+    """Return the examples of a verb as its help shows them; nothing for one that has none."""
     examples = EXAMPLES.get(verb, ())
     if not examples:
         return ""

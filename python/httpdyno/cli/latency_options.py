@@ -64,7 +64,7 @@ def peer_of(
 
 
 def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: str | None) -> tuple[Subject, ...]:
-    """Give the clients that are named; else those of the preset; else those of the published figures and added ones.
+    """Return the clients that are named; else those of the preset; else those of the published figures and added ones.
 
     Raises
     ------

@@ -6,7 +6,7 @@ __all__ = ["link_line"]
 
 
 def link_line(trial: Trial) -> str | None:
-    """Say what was found of a trial's link before the trial.
+    """Describe what was found of a trial's link before the trial.
 
     Returns
     -------

@@ -61,7 +61,7 @@ class LiveOptions:
 
 
 def live_user_agent(contact: str) -> str:
-    """Say who asks: this program, and how the person behind it can be reached, if that was said.
+    """Describe who asks: this program, and how the person behind it can be reached, if that was said.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def require_answer(options: LiveOptions) -> None:
 
 
 def confirm(traffic: Traffic, options: LiveOptions, interruption: Interruption) -> None:
-    """Say what will be sent, and ask whether it may.
+    """Print what will be sent, and ask whether it may.
 
     Raises
     ------

@@ -25,7 +25,7 @@ class LoadLine:
         self._last = ""
 
     def trial_begins(self, number: int) -> None:
-        """Take the number of the trial that begins, from 0."""
+        """Handle the number of the trial that begins, from 0."""
         self._place = f"{number + 1} of {self._repeat}: " if self._repeat > 1 else ""
 
     def load_progress(self, progress: "LoadProgress") -> None:
@@ -54,7 +54,7 @@ class LoadLine:
 
 
 def line_of(progress: "LoadProgress") -> str:
-    """Say in one line how a load is doing."""
+    """Describe in one line how a load is doing."""
     from httpdyno.model import format_time
 
     parts = [f"{progress.elapsed_s:.1f} s", f"{progress.requests_per_s:,.0f}/s", f"{progress.requests:,} answers"]

@@ -63,7 +63,7 @@ def _show(ended: LoadRun, format_name: str) -> None:
 
 
 def _failed(limits: list[LoadLimit], trials: tuple[Trial, ...]) -> bool:
-    """Tell of each limit that was passed."""
+    """Return of each limit that was passed."""
     failed = False
     for limit in limits:
         found = limit.found(trials)

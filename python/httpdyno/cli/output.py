@@ -77,7 +77,7 @@ def print_reserved(tables: Sequence[Table], reservations: Sequence[Note], format
 
 
 def _has_place(tables: Sequence[Table], format_name: str) -> bool:
-    """Tell whether the reservations of tables can be read in what is printed of them."""
+    """Return whether the reservations of tables can be read in what is printed of them."""
     from httpdyno.runs.showing import read_by_programs
 
     without_rows = read_by_programs(format_name) and not any(table.rows for table in tables)

@@ -38,7 +38,7 @@ def write_report(folder: Path) -> Path:
 
 
 def report_of(run: "Run") -> "Report":
-    """Say what a run says.
+    """Return what a run says.
 
     Raises
     ------

@@ -100,7 +100,7 @@ def require_able(
 
 
 def absent_subjects(run: Run) -> dict[str, str]:
-    """Say of a preset's subjects which of them do not exist here, and why; of none when others were named.
+    """Describe of a preset's subjects which of them do not exist here, and why; of none when others were named.
 
     Raises
     ------

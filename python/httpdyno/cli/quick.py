@@ -107,7 +107,7 @@ def read_quickly(options: Sequence[Option], words: Sequence[str]) -> dict[str, A
 
 
 def _option(given: dict[str, Any], spelled: dict[str, Option], word: str, left: list[str]) -> bool:
-    """Take one option and its value; tell whether it is a plain one."""
+    """Handle one option and its value; tell whether it is a plain one."""
     spelling, joined, text = word.partition("=")
     option = spelled.get(spelling)
     if option is None or (joined and (option.kind == "flag" or not spelling.startswith("--"))):

@@ -75,7 +75,7 @@ def _row(parameter: Any) -> str:  # noqa: ANN401
 
 
 def _spellings(parameter: Any) -> str:  # noqa: ANN401
-    """Give all that can be typed for an option, the short ones first; after a slash what turns it off."""
+    """Return all that can be typed for an option, the short ones first; after a slash what turns it off."""
     either = (sorted(names, key=_is_long) for names in (parameter.opts, parameter.secondary_opts) if names)
     return " / ".join(", ".join(names) for names in either)
 

@@ -14,13 +14,13 @@ _STATUS_DIGITS: Final = 3
 
 
 def line_colour(code: str) -> str:
-    """Give the colour of a code: green 2xx, yellow 3xx and 4xx, red 5xx, errors and anything else."""
+    """Return the colour of a code: green 2xx, yellow 3xx and 4xx, red 5xx, errors and anything else."""
     status = len(code) == _STATUS_DIGITS and code.isascii() and code.isdigit()
     return _COLOURS.get(code[0], "red") if status else "red"
 
 
 def readable_line(line: str) -> tuple[str, str, str] | None:
-    """Give code, URL and duration of a line of the client contract; None when it is no such line.
+    """Return code, URL and duration of a line of the client contract; None when it is no such line.
 
     The line is split at its last four commas, as a URL may contain commas.
     """
@@ -39,7 +39,7 @@ class ResultLines:
     """Prints lines as they come in, whatever pieces they come in."""
 
     def __init__(self, console: Console, *, raw: bool) -> None:
-        """Take the console to print to.
+        """Keep the console to print to.
 
         Parameters
         ----------
@@ -53,7 +53,7 @@ class ResultLines:
         self._rest = b""
 
     def feed(self, piece: bytes) -> None:
-        """Take a piece of output and print the lines that it completes."""
+        """Handle a piece of output and print the lines that it completes."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
             self._print(line.decode("utf-8", errors="replace").rstrip("\r"))

@@ -151,7 +151,7 @@ def make_run(
 
 
 def _tell_left_out(catalogue: Catalogue) -> None:
-    """Say before anything is measured which subjects nobody has named would have been measured, too."""
+    """Print before anything is measured which subjects nobody has named would have been measured, too."""
     for error in catalogue.invalid.values():
         tell(f"{error.line}; it is left out")
 

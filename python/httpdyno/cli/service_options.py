@@ -60,7 +60,7 @@ class Selected:
 
 
 def choose_servers(catalogue: Catalogue, names: Sequence[str] | None, options: ServiceOptions) -> Selected:
-    """Give the servers that are named; else those of the preset, else all that have the endpoint.
+    """Return the servers that are named; else those of the preset, else all that have the endpoint.
 
     Raises
     ------

@@ -153,7 +153,7 @@ def begin_crawl(
 
 
 def _as_tuned(subjects: Sequence[Subject], crawl: Crawl, place: Place) -> list[Subject]:
-    """Give subjects the concurrencies that were found here, and say of each where its own comes from."""
+    """Set the concurrencies of subjects that were found here, and say of each where its own comes from."""
     from httpdyno.experiments.tune.tuned import with_tuned
 
     tuned = with_tuned(subjects, place, crawl)
@@ -163,13 +163,13 @@ def _as_tuned(subjects: Sequence[Subject], crawl: Crawl, place: Place) -> list[S
 
 
 def traffic_of(crawl: Crawl, urls: UrlFile, trials: int) -> Traffic:
-    """Say what so many trials of a crawl send to the real internet."""
+    """Return what so many trials of a crawl send to the real internet."""
     with urls.file.path.open("rb") as lines:
         return Traffic(trials, urls.count, count_hosts(lines), crawl.per_host, crawl.workload.user_agent)
 
 
 def options_of_environment(context: typer.Context) -> tuple[str, ...]:
-    """Give the options that variables of the environment have set, as they would be typed: ``("--limit", "500")``.
+    """Return the options that variables of the environment have set, as they would be typed: ``("--limit", "500")``.
 
     The command of a run has them too: without them it would not repeat the run. ``FORMAT`` only decides how a table is
     printed.
@@ -279,12 +279,12 @@ def _listed(place: Place, options: CrawlOptions, *, urls: str | None, limit: int
 
 
 def _lasting(web: str) -> str:
-    """Give the path of a web's model such that it is found from everywhere, as a run may be resumed there."""
+    """Return the path of a web's model such that it is found from everywhere, as a run may be resumed there."""
     return str(Path(web).absolute()) if web not in {*WEBS, LIVE} and Path(web).is_file() else web
 
 
 def _is_piped() -> bool:
-    """Tell whether standard input is a pipe or a file; a terminal and ``/dev/null`` are meant as a list by nobody."""
+    """Return whether standard input is a pipe or a file; a terminal and ``/dev/null`` are meant as a list by nobody."""
     if sys.stdin is None or sys.stdin.closed:
         return False
     mode = os.fstat(sys.stdin.fileno()).st_mode

@@ -20,12 +20,12 @@ class _Results(Console):
 
 
 def results() -> Console:
-    """Give the console on stdout: colour only when it is a terminal, nothing folded or highlighted."""
+    """Return the console on stdout: colour only when it is a terminal, nothing folded or highlighted."""
     return _Results(highlight=False, soft_wrap=True, emoji=False, markup=False)
 
 
 def messages() -> Console:
-    """Give the console on stderr, for progress and messages."""
+    """Return the console on stderr, for progress and messages."""
     return Console(stderr=True, highlight=False, emoji=False, markup=False)
 
 

@@ -22,7 +22,7 @@ _LONGEST: Final = 60
 
 
 def usage_line(error: ClickException, words: Sequence[str]) -> str | None:
-    """Say what is wrong with a command line, and where it stands how it is written.
+    """Describe what is wrong with a command line, and where it stands how it is written.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class Verb(TyperCommand):
 
     # Typed as Typer's own, whose parameter is a class that it keeps to itself.
     def get_params(self, ctx: Any) -> Any:  # noqa: ANN401
-        """Give arguments and options, each in its group, without what Python calls their types."""
+        """Return arguments and options, each in its group, without what Python calls their types."""
         params = super().get_params(ctx)
         for param in params:
             _dress(param)
@@ -87,7 +87,7 @@ class VerbGroup(TyperGroup):
     """All verbs, or those of ``subjects``."""
 
     def get_params(self, ctx: Any) -> Any:  # noqa: ANN401
-        """Give the options without what Python calls their types."""
+        """Return the options without what Python calls their types."""
         params = super().get_params(ctx)
         for param in params:
             _dress(param)

@@ -28,7 +28,7 @@ class Experiment(Protocol):
         """Decides the order of trials."""
 
     def conditions(self) -> Sequence[Condition]:
-        """Give the points of its grid; of one that is searched, the point that the search is about."""
+        """Return the points of its grid; of one that is searched, the point that the search is about."""
 
     def plan(self, subjects: Sequence[Subject], *, available: int) -> Plan:
         """Plan its trials.
@@ -47,7 +47,7 @@ class Experiment(Protocol):
         """
 
     def webs(self) -> Sequence[WebIdentity]:
-        """Give the webs of its conditions, as the engine identifies them."""
+        """Return the webs of its conditions, as the engine identifies them."""
 
     def settings(self) -> Mapping[str, Setting]:
-        """Give the options that it was made with, by name: enough to make it again."""
+        """Return the options that it was made with, by name: enough to make it again."""

@@ -26,17 +26,17 @@ class Plan(Protocol):
         """What a manifest says of it beside the settings of the experiment."""
 
     def next(self, seen: Sequence[Trial]) -> TrialPlan | None:
-        """Give the next trial after those that are there; None when they are all."""
+        """Return the next trial after those that are there; None when they are all."""
 
     def left(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
-        """Give the trials that are to come; of a search as many like its first condition as there may be."""
+        """Return the trials that are to come; of a search as many like its first condition as there may be."""
 
     def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
         """Find a finished trial that the plan does not have; None when it has them all."""
 
 
 def following(plan: Plan, seen: Sequence[Trial]) -> Iterator[TrialPlan]:
-    """Give one trial after the other; ``seen`` grows meanwhile, by each of them before the next is asked for."""
+    """Return one trial after the other; ``seen`` grows meanwhile, by each of them before the next is asked for."""
     while (next_trial := plan.next(seen)) is not None:
         yield next_trial
 
@@ -55,11 +55,11 @@ class ListedPlan:
         return len(self.trials)
 
     def next(self, seen: Sequence[Trial]) -> TrialPlan | None:
-        """Give the first one that is not there yet."""
+        """Return the first one that is not there yet."""
         return next(iter(self.left(seen)), None)
 
     def left(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
-        """Give those that are not there yet."""
+        """Return those that are not there yet."""
         there = {trial.trial for trial in seen}
         return [plan for plan in self.trials if plan.number not in there]
 
@@ -114,7 +114,7 @@ class SearchPlan:
         return None
 
     def left(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
-        """Give as many trials as there may still be; nobody knows under which conditions."""
+        """Return as many trials as there may still be; nobody knows under which conditions."""
         numbers = range(len(seen), self.most)
         among = len(self.subjects)
         return [

@@ -25,7 +25,7 @@ _ENGINE: Final = "engine"
 
 
 def circumstances_of(manifest: Manifest, trials: Sequence[Trial]) -> Circumstances:
-    """Tell how the figures of a run came about.
+    """Return how the figures of a run came about.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def _cpus(count: int) -> str:
 
 
 def _share(trials: Sequence[Trial]) -> Iterator[str]:
-    """Say which CPUs and how much memory each subject had; nothing where that differs from trial to trial."""
+    """Describe which CPUs and how much memory each subject had; nothing where that differs from trial to trial."""
     cpus = {sum(cpu.role != _ENGINE for cpu in trial.counters.cpus) for trial in trials if trial.counters.cpus}
     memory = {
         trial.counters.memory_limit_bytes if trial.counters.memory_limit_enforced_by else None

@@ -57,13 +57,13 @@ def restored(kind: type[_Kind], settings: Mapping[str, Setting], webs: Sequence[
 
 
 def workload_settings(workload: Workload) -> dict[str, Setting]:
-    """Give what a workload asks, its list aside, as settings from which ``restored`` makes it again."""
+    """Return what a workload asks, its list aside, as settings from which ``restored`` makes it again."""
     return {name: getattr(workload, name) for name in _OF_WORKLOAD}
 
 
 @contextmanager
 def reading_settings() -> Iterator[None]:
-    """Say of a setting that is missing or cannot be that the run is damaged.
+    """Return of a setting that is missing or cannot be that the run is damaged.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def reading_settings() -> Iterator[None]:
 
 
 def only_web(webs: Sequence[WebIdentity]) -> WebIdentity:
-    """Give the web of a run that has one.
+    """Return the web of a run that has one.
 
     Raises
     ------

@@ -17,7 +17,7 @@ _MANY: Final = 5
 
 
 def usual_repeat(subjects: int, *, quick: bool = False) -> int:
-    """Give how often each subject runs unless another number is asked for.
+    """Return how often each subject runs unless another number is asked for.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def schedule(
 
 
 def renumbered(plans: Iterable[TrialPlan]) -> tuple[TrialPlan, ...]:
-    """Give the trials that are left of a schedule new numbers, and new positions in their blocks, without gaps."""
+    """Return the trials that are left of a schedule new numbers, and new positions in their blocks, without gaps."""
     positions: dict[int, int] = {}
     found: list[TrialPlan] = []
     for number, plan in enumerate(plans):
@@ -87,6 +87,6 @@ def renumbered(plans: Iterable[TrialPlan]) -> tuple[TrialPlan, ...]:
 
 
 def shuffled(subjects: Iterable[Subject], block: int, seed: int) -> list[Subject]:
-    """Give the order in which subjects run within a block: the same on every machine, whatever order they come in."""
+    """Return the order in which subjects run within a block: the same on every machine, whatever order they come in."""
     # Sorted by a hash instead of drawn from `random`, whose sequence is not promised from one Python to the next.
     return sorted(subjects, key=lambda subject: hashlib.sha256(f"{seed}/{block}/{subject.id}".encode()).digest())

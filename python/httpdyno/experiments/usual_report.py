@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.published import published_beside
-from httpdyno.judge import believed_trials, rank
+from httpdyno.judge import rank, rankable_trials
 from httpdyno.model import Chart, Metric, Ranking, Report, Table, Trial, Validity, counted
 from httpdyno.report.sections.condition import ConditionTrials
 from httpdyno.report.sections.facts import run_facts
@@ -32,7 +32,7 @@ _Draw = Callable[
 
 
 def usual_report(run: Run, definition: Definition, draw: _Draw | None = None) -> Report:
-    """Say what a run says whose rows and colours are its subjects.
+    """Return what a run says whose rows and colours are its subjects.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _of_condition(chart: Chart, condition: str, number: int) -> Chart:
 
 
 def _order(rankings: Iterable[Ranking], table: Table) -> list[str]:
-    """Give the ids of subjects in the order in which they are shown: ranked ones first, then as in the table."""
+    """Return the ids of subjects in the order in which they are shown: ranked ones first, then as in the table."""
     ranked = [standing.subject for ranking in rankings for standing in ranking.standings]
     return list(dict.fromkeys((*ranked, *map(str, table.values("subject")))))
 
@@ -135,7 +135,7 @@ def _headline(
         ranked = {standing.subject for standing in ranking.standings}
         group = by_condition[condition]
         medians = {
-            subject: median(map(metric.figure, believed_trials([t for t in group if t.subject == subject]))) or 0.0
+            subject: median(map(metric.figure, rankable_trials([t for t in group if t.subject == subject]))) or 0.0
             for subject in ranked
         }
         present = {trial.subject for trial in group}

@@ -1,15 +1,15 @@
 """What was measured, judged: a verdict for every sample, an outcome and a validity for every trial."""
 
-from httpdyno.judge.belief import believed, believed_trials
 from httpdyno.judge.ceiling import Ceiling, ceiling_notes, ceiling_of, under_ceiling
 from httpdyno.judge.comparison import compare_runs
 from httpdyno.judge.expectations import Expectations, expectations_unknown, read_expectations
 from httpdyno.judge.metrics import find_metric
 from httpdyno.judge.notes import trial_notes
+from httpdyno.judge.rankable import rankable, rankable_trials
 from httpdyno.judge.ranking import rank
 from httpdyno.judge.reference import Reference, clock_bound_ns, read_arrivals
 from httpdyno.judge.table import trial_table
-from httpdyno.judge.trial import Judge, JudgedTrial, Remains, judge_crawl, trial_not_run
+from httpdyno.judge.trial import Judge, JudgedTrial, TrialArtifacts, judge_crawl, trial_not_run
 from httpdyno.judge.validity import with_validity
 
 __all__ = [
@@ -18,9 +18,7 @@ __all__ = [
     "Judge",
     "JudgedTrial",
     "Reference",
-    "Remains",
-    "believed",
-    "believed_trials",
+    "TrialArtifacts",
     "ceiling_notes",
     "ceiling_of",
     "clock_bound_ns",
@@ -29,6 +27,8 @@ __all__ = [
     "find_metric",
     "judge_crawl",
     "rank",
+    "rankable",
+    "rankable_trials",
     "read_arrivals",
     "read_expectations",
     "trial_not_run",

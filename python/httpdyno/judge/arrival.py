@@ -42,12 +42,12 @@ class Requests:
     done_ns: Int64Array
 
     def last_ns(self) -> Int64Array:
-        """Give the earliest moment that a stretch may end at which the request lies within."""
+        """Return the earliest moment that a stretch may end at which the request lies within."""
         return np.maximum(self.at_ns, self.done_ns - DONE_SLACK_NS)
 
 
 def seen_within(claims: Claims, requests: Requests) -> BoolArray:
-    """Tell for each claimed stretch whether one request of its group lies within it.
+    """Return for each claimed stretch whether one request of its group lies within it.
 
     A request lies within when it arrived no earlier than ``begin_ns`` and no later than ``end_ns``, and was answered no
     later than ``DONE_SLACK_NS`` after ``end_ns``. Groups are numbered without great gaps.
@@ -75,7 +75,7 @@ def seen_within(claims: Claims, requests: Requests) -> BoolArray:
 
 
 def _seen_often(claims: Claims, requests: Requests) -> BoolArray:
-    """Tell it of groups with any number of requests; the cost is that of sorting, also when all are of one group."""
+    """Return it of groups with any number of requests; the cost is that of sorting, also when all are of one group."""
     count = len(requests.at_ns)
     # Times are replaced by their ranks, so that group and time fit into one sortable number without overflow.
     stride = count + 1

@@ -33,7 +33,7 @@ class Ceiling:
 
 
 def ceiling_of(trial: Trial, *, planned_per_s: float | None) -> Ceiling | None:
-    """Give the ceiling that a trial of the fetcher has found.
+    """Return the ceiling that a trial of the fetcher has found.
 
     What held it up is the first of these that is true: the origin's CPU time was used up; other programs took part;
     the link was full; its own CPU time was used up; it was as fast as the delays of the web allow; the link has a
@@ -70,19 +70,19 @@ def under_ceiling(trial: Trial, ceiling: Ceiling | None) -> Trial:
 
 
 def ceiling_over(trials: Iterable[Trial]) -> tuple[float | None, CeilingLimit | None]:
-    """Give the ceiling that trials stand under, and what set it; of those with several, or none, nothing."""
+    """Return the ceiling that trials stand under, and what set it; of those with several, or none, nothing."""
     ceilings = {(trial.ceiling_per_s, trial.ceiling_limit) for trial in trials if trial.ceiling_per_s}
     return ceilings.pop() if len(ceilings) == 1 else (None, None)
 
 
 def ceiling_words(right_per_s: float, limit: CeilingLimit | None) -> str:
-    """Say in words how high a ceiling is."""
+    """Describe in words how high a ceiling is."""
     more = f" ({_WORDS[limit]})" if limit else ""
     return f"the web's ceiling: {right_per_s:,.0f} right answers a second{more}"
 
 
 def ceiling_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Say under a table how high the ceiling of its web is, and how near the fastest subject came.
+    """Describe under a table how high the ceiling of its web is, and how near the fastest subject came.
 
     Parameters
     ----------

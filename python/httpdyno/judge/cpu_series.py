@@ -29,7 +29,7 @@ class CpuSeries:
 
     @classmethod
     def of(cls, report: Mapping[str, Any]) -> Self | None:
-        """Take them from the engine's report; None where it did not read the clock.
+        """Read them from the engine's report; None where it did not read the clock.
 
         Raises
         ------
@@ -47,12 +47,12 @@ class CpuSeries:
             raise EngineFailed(f"the engine's readings of the CPU clock are none ({error}); {RENEW_ENGINE}") from error
 
     def at(self, elapsed_ns: FloatArray | Int64Array) -> FloatArray:
-        """Give the CPU time that was used until each moment: on a straight line between two readings."""
+        """Return the CPU time that was used until each moment: on a straight line between two readings."""
         times = np.concatenate(([0], self.elapsed_ns))
         return np.asarray(np.interp(elapsed_ns, times, np.concatenate(([0], self.cpu_ns))))
 
     def between(self, begin_ns: int, end_ns: int) -> float | None:
-        """Give the CPU time between two moments since the epoch; None where no reading stands before them."""
+        """Return the CPU time between two moments since the epoch; None where no reading stands before them."""
         begin, end = begin_ns - self.started_at_ns, end_ns - self.started_at_ns
         if not len(self.elapsed_ns) or begin < self.elapsed_ns[0] or end <= begin:
             return None

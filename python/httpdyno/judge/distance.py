@@ -20,7 +20,7 @@ _ROUND_TRIPS: Final = 24
 
 
 def outlasts_plan(link: Link, *, timeout_ns: int) -> bool:
-    """Tell whether an honest answer may take longer over a link than the timeout of a client that does all right.
+    """Return whether an honest answer may take longer over a link than the timeout of a client that does all right.
 
     Distance alone can be counted in round trips. How long packets wait for a rate that others use too, or for one that
     was lost to be sent again, cannot be foreseen: there it always may.

@@ -67,7 +67,7 @@ class Expectations:
         return cls(distinct.select("url", "outcome", "status", "length", "cause"), given, urls, of_row, requests)
 
     def first(self, count: int) -> "Expectations":
-        """Give those of the first URLs of the list alone; a list that is no longer than that stays as it is.
+        """Return those of the first URLs of the list alone; a list that is no longer than that stays as it is.
 
         Raises
         ------
@@ -84,12 +84,12 @@ class Expectations:
         )
 
     def __len__(self) -> int:
-        """Give the length of the list."""
+        """Return the length of the list."""
         return int(self.given.sum())
 
 
 def _requests(urls: pl.Series) -> tuple[Int64Array, TextIndex]:
-    """Give each request a number; URLs that differ may make the same: https://example.org and https://example.org/."""
+    """Return a number for each request; two URLs may make the same: https://example.org and https://example.org/."""
     index = TextIndex(urls)
     if index.distinct:
         return np.arange(len(urls), dtype=np.int64), index

@@ -49,7 +49,7 @@ class Block:
         return cls(text, np.concatenate(([0], ends[:-1] + 1)) if len(ends) else ends, ends)
 
     def texts(self, lines: Int64Array) -> pl.Series:
-        """Give some lines as text."""
+        """Return some lines as text."""
         spans = zip(self.begins[lines].tolist(), self.ends[lines].tolist(), strict=True)
         return pl.Series([self.text[begin:end].decode() for begin, end in spans], dtype=pl.String)
 

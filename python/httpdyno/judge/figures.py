@@ -10,7 +10,7 @@ Figure = Callable[[Trial], float | None]
 
 
 def of_counter(name: str, scale: float = 1.0) -> Figure:
-    """Give the figure that is one of ``model.Counters``, times a scale; None where nobody counted it."""
+    """Return the figure that is one of ``model.Counters``, times a scale; None where nobody counted it."""
 
     def figure(trial: Trial) -> float | None:
         value = getattr(trial.counters, name)
@@ -20,6 +20,6 @@ def of_counter(name: str, scale: float = 1.0) -> Figure:
 
 
 def wire_bytes(trial: Trial) -> float | None:
-    """Give what was sent and received on the wire; None where one of them is not known."""
+    """Return what was sent and received on the wire; None where one of them is not known."""
     sent, received = trial.counters.sent_bytes, trial.counters.received_bytes
     return None if sent is None or received is None else sent + received

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from httpdyno.judge.belief import believed, believed_trials
+from httpdyno.judge.rankable import rankable, rankable_trials
 from httpdyno.model import Metric, Trial
 
 __all__ = ["figures_by_block", "grouped"]
@@ -20,7 +20,7 @@ def grouped(trials: Iterable[Trial]) -> dict[Group, list[Trial]]:
 
 
 def figures_by_block(trials: Sequence[Trial], metric: Metric) -> dict[int, float]:
-    """Give the figure of each trial that counts, by its block; none when the subject cannot be believed.
+    """Return the figure of each trial that counts, by its block; none when the subject cannot be believed.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def figures_by_block(trials: Sequence[Trial], metric: Metric) -> dict[int, float
     metric : Metric
         Whose figure; trials without one are left out.
     """
-    if not believed(trials):
+    if not rankable(trials):
         return {}
-    figures = {trial.block: metric.figure(trial) for trial in believed_trials(trials)}
+    figures = {trial.block: metric.figure(trial) for trial in rankable_trials(trials)}
     return {block: float(figure) for block, figure in figures.items() if figure is not None}

@@ -14,7 +14,7 @@ _ERRORS_DUE: Final = {"2": ": a host that does not speak it has to be reported a
 
 
 def http_2_share(trial: Trial) -> float | None:
-    """Give the share of its requests that a trial sent by HTTP/2, 0 to 1, as the origin counted; None: nobody counted.
+    """Return the share of a trial's requests that came by HTTP/2, 0 to 1, as the origin counted; None: not counted.
 
     None also where no request came.
     """
@@ -24,7 +24,7 @@ def http_2_share(trial: Trial) -> float | None:
 
 
 def asked_version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Say under a table which version of HTTP its clients were told to speak; nothing where each spoke its default.
+    """Describe which version of HTTP the clients of a table were told to speak; empty if each spoke its default.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def asked_version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Say under a table which subjects spoke which version of HTTP, where that differs from one to another.
+    """Describe under a table which subjects spoke which version of HTTP, where that differs from one to another.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Say why trials of a subject failed, are not valid, or have wrong answers that are explained: one line each.
+    """Describe why trials of a subject failed, are not valid, or have wrong answers that are explained: one line each.
 
     The same reason in several trials is one line, also where its numbers differ from trial to trial: then the line
     has those of the first. Trials that went well have none. That answers cannot be verified is said of a whole table
@@ -30,13 +30,13 @@ def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def unverified_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Say that there are trials whose answers nobody can verify, and why: one line for each reason."""
+    """State that there are trials whose answers nobody can verify, and why: one line for each reason."""
     told = [trial.validity_reason for trial in trials if trial.validity is Validity.UNVERIFIED]
     return tuple(f"{Validity.UNVERIFIED}: {reason}; nobody is ranked" for reason in dict.fromkeys(told))
 
 
 def unlimited_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Say that the memory of trials was not limited though that was asked for, and why: one line for each reason.
+    """State that the memory of trials was not limited though that was asked for, and why: one line for each reason.
 
     Reasons that differ in their numbers only are one, told as it was the first time.
     """

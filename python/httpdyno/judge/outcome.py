@@ -64,7 +64,7 @@ class Ending:
 
 
 def ending_from_report(report: Mapping[str, Any], stderr: str = "") -> Ending:
-    """Take how a process ended from the engine's report, version 1."""
+    """Read how a process ended from the engine's report, version 1."""
     subject = report.get("subject") or {}
     return Ending(
         kind=str(report.get("outcome")),

@@ -52,7 +52,7 @@ def _values(figures: Mapping[int, float], blocks: Sequence[int]) -> FloatArray:
 
 
 def corrected(pairs: Sequence[Pair], metric: Metric, *, level: float) -> tuple[Comparison, ...]:
-    """Say what may be said of pairs that are compared together, after Holm's correction.
+    """Return what may be said of pairs that are compared together, after Holm's correction.
 
     Pairs that say nothing are no part of the family: nothing false can be said of them.
 

@@ -52,7 +52,7 @@ def read_arrivals(source: Path | BinaryIO) -> pl.DataFrame:
 
 
 def clock_bound_ns(report: Mapping[str, Any]) -> int:
-    """Take how well the stamps of another machine's origin are known on this machine's clock; 0 of an origin here.
+    """Return how well the stamps of another machine's origin are known on this machine's clock; 0 of an origin here.
 
     Parameters
     ----------

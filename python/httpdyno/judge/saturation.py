@@ -16,7 +16,7 @@ _OWN_TIMEOUT_SHARE: Final = 0.98
 
 
 def is_saturated(starts_ns: pl.Series, counters: Counters, *, concurrency: int) -> bool:
-    """Tell whether the client had no processor time to spare while its list lasted.
+    """Return whether the client had no processor time to spare while its list lasted.
 
     Processor time is known of the whole trial only; it counts evenly for each URL, so that what was spent on the last
     ``concurrency`` URLs, which end after the last start, is left out. A list no longer than that is never saturated.
@@ -41,7 +41,7 @@ def is_saturated(starts_ns: pl.Series, counters: Counters, *, concurrency: int) 
 
 
 def name_timeouts(samples: pl.DataFrame, cause: str, *, timeout_ns: int) -> pl.DataFrame:
-    """Give a cause to false errors that lasted as long as the client's timeout."""
+    """Name the cause of false errors that lasted as long as the client's timeout."""
     own_timeout = (pl.col("verdict").cast(pl.String) == Verdict.FALSE_ERROR.value) & (
         pl.col("duration_ns") >= round(_OWN_TIMEOUT_SHARE * timeout_ns)
     )

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
 
-from httpdyno.judge.belief import believed, believed_trials
+from httpdyno.judge.caveats import level_notes, rank_notes
 from httpdyno.judge.ceiling import ceiling_notes, ceiling_over
-from httpdyno.judge.doubt import level_notes, rank_notes
 from httpdyno.judge.group import grouped
 from httpdyno.judge.http_versions import asked_version_notes, version_notes
 from httpdyno.judge.metrics import find_metric
 from httpdyno.judge.notes import trial_notes, unverified_notes
+from httpdyno.judge.rankable import rankable, rankable_trials
 from httpdyno.judge.ranking import rank
 from httpdyno.model import (
     Cell,
@@ -70,7 +70,7 @@ class _Row:
     @property
     def counting(self) -> Sequence[Trial]:
         """Those that its figures come from."""
-        return believed_trials(self.trials) if believed(self.trials) else self.well
+        return rankable_trials(self.trials) if rankable(self.trials) else self.well
 
 
 def trial_table(
@@ -134,7 +134,7 @@ def trial_table(
 
 
 def _rows(trials: Sequence[Trial], condition: str, ranking: Ranking, metric: Metric) -> list[_Row]:
-    """Give the rows of one condition, in their order."""
+    """Return the rows of one condition, in their order."""
     places = {standing.subject: place for place, standing in enumerate(ranking.standings)}
     alone = len(places) == 1
     rows = [
@@ -145,7 +145,7 @@ def _rows(trials: Sequence[Trial], condition: str, ranking: Ranking, metric: Met
 
     def order(row: _Row) -> tuple[int, float, str]:
         subject = row.trials[0].subject
-        if believed(row.trials):
+        if rankable(row.trials):
             return 0, places.get(subject, len(places)), subject
         value = median(map(metric.figure, row.counting))
         if value is None:
@@ -179,7 +179,7 @@ def _cells(row: _Row, metrics: Sequence[Metric], ranked_by: str, identity: Seque
 
 
 def _ranked(row: _Row, figure: Cell, metric: Metric) -> tuple[Cell, ...]:
-    """Give the rank, the figure, and the interval of its median."""
+    """Return the rank, the figure, and the interval of its median."""
     standing = row.standing
     shown = None if standing is None or row.alone else standing.text
     value = standing.value if standing else None
@@ -195,7 +195,7 @@ def _rounded(value: float | None, digits: int) -> Cell:
 
 def _verdict(row: _Row) -> str:
     failed = [(trial.validity or trial.outcome).value for trial in row.trials if trial.outcome is not Outcome.OK]
-    if failed and not believed(row.trials):
+    if failed and not rankable(row.trials):
         return Counter(failed).most_common(1)[0][0]
     worst = [validity for validity in reversed(Validity) if any(trial.validity is validity for trial in row.counting)]
     return worst[0].value if worst else ""

@@ -44,11 +44,11 @@ class TextIndex:
         self.distinct: Final = self._are_distinct()
 
     def __len__(self) -> int:
-        """Give the number of texts."""
+        """Return the number of texts."""
         return len(self._texts)
 
     def find(self, texts: pl.Series) -> Int64Array:
-        """Give a row for each text that holds the same text, from 0; -1 where there is none.
+        """Return for each text the row that holds the same text, from 0; -1 where there is none.
 
         Parameters
         ----------

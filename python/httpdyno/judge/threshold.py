@@ -47,7 +47,7 @@ class Threshold:
         return f"{self.metric.name} {self.operator} {sign}{format_exact(self.percent)}%"
 
     def passed_by(self, comparison: Comparison) -> bool:
-        """Tell whether a change is beyond the threshold with confidence.
+        """Return whether a change is beyond the threshold with confidence.
 
         The whole interval of the change has to lie beyond it. Where "no change" does not, which is what thresholds are
         mostly for, the change itself must be shown too, after the correction for the number of comparisons: among
@@ -66,7 +66,7 @@ class Threshold:
         return percent < self.percent if self.operator == "<" else percent > self.percent
 
     def _changes(self, comparison: Comparison) -> tuple[float, float]:
-        """Give the bounds of the change in percent; not a number, which nothing is beyond, where nothing is known."""
+        """Return the bounds of the change in percent; not a number, which nothing is beyond, where nothing is known."""
         if comparison.ratio is not None:
             return (comparison.ratio.low - 1) * 100, (comparison.ratio.high - 1) * 100
         if comparison.difference is Difference.UNDECIDED:

@@ -11,13 +11,13 @@ from httpdyno.judge.outcome import Ending
 from httpdyno.judge.tool_reports.registry import read_tool_report
 from httpdyno.model import Outcome, ToolReport, TrialPlan
 
-__all__ = ["ToolRemains", "tool_ending"]
+__all__ = ["ToolArtifacts", "tool_ending"]
 
 _SAID: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class ToolRemains:
+class ToolArtifacts:
     """What a trial of a tool left."""
 
     report: Mapping[str, Any]

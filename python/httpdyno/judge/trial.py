@@ -29,7 +29,7 @@ from httpdyno.model import (
     schema,
 )
 
-__all__ = ["Judge", "JudgedTrial", "Remains", "judge_crawl", "trial_not_run", "trial_refused"]
+__all__ = ["Judge", "JudgedTrial", "TrialArtifacts", "judge_crawl", "trial_not_run", "trial_refused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class JudgedTrial:
 
 
 @dataclass(frozen=True, slots=True)
-class Remains:
+class TrialArtifacts:
     """What a trial left.
 
     Attributes
@@ -66,19 +66,21 @@ class Judge(Protocol):
     """Makes the record of a client's trial from what it left."""
 
     def __call__(
-        self, plan: TrialPlan, remains: Remains, reference: Reference, *, version: str | None = None
+        self, plan: TrialPlan, artifacts: TrialArtifacts, reference: Reference, *, version: str | None = None
     ) -> JudgedTrial:
         """Judge one trial of a client."""
 
 
-def judge_crawl(plan: TrialPlan, remains: Remains, reference: Reference, *, version: str | None = None) -> JudgedTrial:
+def judge_crawl(
+    plan: TrialPlan, artifacts: TrialArtifacts, reference: Reference, *, version: str | None = None
+) -> JudgedTrial:
     """Judge one crawl of one client.
 
     Parameters
     ----------
     plan : TrialPlan
         What was asked for.
-    remains : Remains
+    artifacts : TrialArtifacts
         What the trial left.
     reference : Reference
         What the web serves for each URL given, and what arrived at the origin.
@@ -90,12 +92,12 @@ def judge_crawl(plan: TrialPlan, remains: Remains, reference: Reference, *, vers
     EngineFailed
         If the report cannot be read.
     """
-    counters = counters_from_report(remains.report)
-    ending = ending_from_report(remains.report, remains.stderr)
+    counters = counters_from_report(artifacts.report)
+    ending = ending_from_report(artifacts.report, artifacts.stderr)
     if ending.refused:
-        return JudgedTrial(trial_refused(plan, remains.report, version=version), pl.DataFrame())
+        return JudgedTrial(trial_refused(plan, artifacts.report, version=version), pl.DataFrame())
     timeout_ns = round(plan.condition.workload.timeout_s * 1e9)
-    lines = read_lines(remains.output, cut_short=ending.killed)
+    lines = read_lines(artifacts.output, cut_short=ending.killed)
     over_link = outlasts_plan(plan.condition.link, timeout_ns=timeout_ns)
     known_failures = (*plan.subject.known_failures, *([TIMED_OUT_OVER_LINK] if over_link else ()))
     judged = judge_samples(

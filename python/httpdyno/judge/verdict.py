@@ -52,7 +52,7 @@ class Judged:
 
 
 def latest_allowed_ns(timeout_ns: int) -> int:
-    """Give the longest duration that is not late: the timeout, 10 % and 100 ms."""
+    """Return the longest duration that is not late: the timeout, 10 % and 100 ms."""
     return timeout_ns + timeout_ns // 10 + 100_000_000
 
 

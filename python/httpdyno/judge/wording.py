@@ -20,7 +20,7 @@ def change_text(ratio: Interval) -> str:
 
 
 def difference_text(comparison: Comparison, metric: Metric) -> str:
-    """Say how the subject differs from the baseline, in the words that fit the metric's unit.
+    """Describe how the subject differs from the baseline, in the words that fit the metric's unit.
 
     A rate is faster or slower, a time longer or shorter, a size more or less, anything else higher or lower.
     """

@@ -27,14 +27,14 @@ class AnsweredLines:
         self._rest = b""
 
     def feed(self, piece: bytes) -> None:
-        """Take a piece of output."""
+        """Handle a piece of output."""
         *lines, rest = (self._rest + piece).split(b"\n")
         self._rest = rest[: _LONGEST + 1]
         for line in lines:
             self.rows += self._is_answer(line)
 
     def _is_answer(self, line: bytes) -> bool:
-        """Tell of one line: its URL ends before the last four commas, or earlier when an error's text has commas."""
+        """Return of one line: its URL ends before the last four commas, or earlier when an error's text has commas."""
         fields = line.rsplit(b",", _COMMAS)
         if len(fields) <= _COMMAS or len(line) > _LONGEST:
             return False

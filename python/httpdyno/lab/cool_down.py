@@ -29,7 +29,7 @@ class Pause:
 
 
 def disturbance(use: MachineUse, usual: MachineUse) -> str | None:
-    """Say what there is on the machine beside the usual; None when it is quiet.
+    """Describe what there is on the machine beside the usual; None when it is quiet.
 
     Quiet is a CPU that is busy, or a resource that is waited for, for at most 20 % of the time more than usual, and no
     more sockets without a process than usual. Sockets in TIME_WAIT do not count: they die with the namespaces of the
@@ -53,7 +53,7 @@ def disturbance(use: MachineUse, usual: MachineUse) -> str | None:
 
 
 def quieter(one: MachineUse, other: MachineUse) -> MachineUse:
-    """Give the lower value of two uses of the machine; what only one of them knows is taken from that."""
+    """Return the lower value of two uses of the machine; what only one of them knows is taken from that."""
     return MachineUse(
         busy={cpu: min(use.busy[cpu] for use in (one, other) if cpu in use.busy) for cpu in {*one.busy, *other.busy}},
         stalled={
@@ -76,7 +76,7 @@ class CoolDown:
         stop: Callable[[], bool] = lambda: False,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Take the means to look and to wait.
+        """Keep the means to look and to wait.
 
         Parameters
         ----------

@@ -20,7 +20,7 @@ __all__ = ["Engine", "Reached", "ServedWeb", "engine_refusal"]
 
 
 def engine_refusal(stderr: str, status: int) -> str:
-    """Give the one line in which the engine says why it refuses."""
+    """Return the one line in which the engine says why it refuses."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     own = [line for line in lines if line.startswith(f"{ENGINE_NAME}:")]
     # What is killed by a signal cannot say why: what it said before is of something else.
@@ -189,7 +189,7 @@ class Engine:
         return self._ask(["--version"]).decode(errors="replace").strip().rpartition(" ")[2]
 
     def identity(self) -> EngineIdentity:
-        """Say which program it is.
+        """Return which program it is.
 
         Raises
         ------

@@ -39,7 +39,7 @@ class Limits:
 
     @classmethod
     def of(cls, condition: Condition, urls: ScratchFile) -> Self:
-        """Say how long it may take for a list of URLs under a condition."""
+        """Return how long it may take for a list of URLs under a condition."""
         list_mib = os.fstat(urls.descriptor).st_size / 2**20
         return cls(_PREPARING_S + _PREPARING_S_PER_MIB * list_mib, condition.deadline_s + _GRACE_S + _STOP_S)
 
@@ -50,7 +50,7 @@ class EngineWatch:
     def __init__(
         self, process: "subprocess.Popen[bytes]", reading: int, output: Path, observer: Observer | None
     ) -> None:
-        """Take who is waited for.
+        """Keep who is waited for.
 
         Parameters
         ----------

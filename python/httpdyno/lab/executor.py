@@ -12,7 +12,7 @@ from httpdyno.judge import (
     Judge,
     JudgedTrial,
     Reference,
-    Remains,
+    TrialArtifacts,
     clock_bound_ns,
     judge_crawl,
     read_arrivals,
@@ -25,7 +25,7 @@ from httpdyno.lab.peer import peer_command, without_peer
 from httpdyno.lab.planned_time import PlannedTime
 from httpdyno.lab.room import Command, Pinning
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.lab.trial import Evidence, Lab, RunTrial, run_trial
+from httpdyno.lab.trial import Lab, RoomOutput, RunTrial, run_trial
 from httpdyno.lab.web_answers import Answers, WebAnswers
 from httpdyno.lab.wire import Wire
 from httpdyno.model import Condition, Outcome, SubjectKind, TrialPlan, UrlSeries, Workload
@@ -111,7 +111,7 @@ class RoomExecutor:
                 return self._judged(plan, evidence, answers, outcome.build.version, round_trip_ns)
 
     def planned_time(self, condition: Condition) -> PlannedTime:
-        """Say how long the web plans to take for the list.
+        """Return how long the web plans to take for the list.
 
         Raises
         ------
@@ -126,18 +126,18 @@ class RoomExecutor:
             return self._web.of(condition, urls).planned
 
     def _judged(
-        self, plan: TrialPlan, evidence: Evidence, answers: Answers, version: str | None, round_trip_ns: int | None
+        self, plan: TrialPlan, evidence: RoomOutput, answers: Answers, version: str | None, round_trip_ns: int | None
     ) -> JudgedTrial:
         with evidence.stdout.path.open("rb") as output:
-            remains = Remains(evidence.report, output, evidence.stderr.last_words(), round_trip_ns)
+            artifacts = TrialArtifacts(evidence.report, output, evidence.stderr.last_words(), round_trip_ns)
             # Only our origin stamps arrivals.
             arrivals = None if plan.condition.peer is not None else read_arrivals(evidence.arrivals.path)
             reference = Reference(answers.expectations, arrivals, clock_bound_ns(evidence.report))
-            return self.judge(plan, remains, reference, version=version)
+            return self.judge(plan, artifacts, reference, version=version)
 
     @contextmanager
     def _list(self, workload: Workload) -> Iterator[ScratchFile]:
-        """Give the file with the URLs of a trial."""
+        """Return the file with the URLs of a trial."""
         if not isinstance(workload.urls, UrlSeries):
             assert self.urls is not None, "who has no list for all conditions has one for each"
             yield self.urls
@@ -150,13 +150,13 @@ class RoomExecutor:
 
 
 def unavailable(plan: TrialPlan, outcome: BuildOutcome) -> JudgedTrial:
-    """Give the trial of a subject without a build, which says why there is none."""
+    """Return the trial of a subject without a build, which says why there is none."""
     reason = outcome.error.line if outcome.error else "it was not built"
     return JudgedTrial(trial_not_run(plan, Outcome.UNAVAILABLE, reason), pl.DataFrame())
 
 
 def command_of(plan: TrialPlan, build: Build) -> Command:
-    """Say how a subject is started for a trial."""
+    """Return how a subject is started for a trial."""
     workload = plan.condition.workload
     return Command(
         argv=build.argv,

@@ -125,7 +125,7 @@ class HostLimit:
         return self._later[0][0] if self._later else None
 
     def take(self, now_ns: int) -> bytes | None:
-        """Give the next URL that may be asked for, and count it as in flight.
+        """Return the next URL that may be asked for, and count it as in flight.
 
         Parameters
         ----------

@@ -19,7 +19,7 @@ seems to run all the time, and one that sleeps at each never.
 
 
 def without_program_s(cpus: Collection[int], *, stat: Path = _STAT, ticks_per_s: int | None = None) -> float:
-    """Give the seconds since the machine's start in which no program ran on these CPUs, summed over them.
+    """Return the seconds since the machine's start in which no program ran on these CPUs, summed over them.
 
     Parameters
     ----------

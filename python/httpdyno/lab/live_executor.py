@@ -9,14 +9,14 @@ from httpdyno.judge import (
     Expectations,
     JudgedTrial,
     Reference,
-    Remains,
+    TrialArtifacts,
     expectations_unknown,
     judge_crawl,
     with_validity,
 )
 from httpdyno.lab.executor import command_of, unavailable
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.live_trial import LiveEvidence, run_live_trial
+from httpdyno.lab.live_trial import LiveOutput, run_live_trial
 from httpdyno.lab.observer import Observer
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
@@ -59,12 +59,12 @@ class LiveExecutor:
             plan.condition, self.pinning, command, self.urls, self.interruption, self.observer
         ) as evidence:
             with evidence.stdout.path.open("rb") as output:
-                remains = Remains(evidence.report, output, evidence.stderr.last_words())
-                judged = judge_crawl(plan, remains, Reference(self._known()), version=outcome.build.version)
+                artifacts = TrialArtifacts(evidence.report, output, evidence.stderr.last_words())
+                judged = judge_crawl(plan, artifacts, Reference(self._known()), version=outcome.build.version)
             return replace(judged, trial=_with_limit(judged.trial, evidence))
 
     def _known(self) -> Expectations:
-        """Give all that is known of the list: its URLs."""
+        """Return all that is known of the list: its URLs."""
         if self._expectations is None:
             with self.urls.path.open("rb") as lines:
                 text = [line.decode(errors="replace").strip() for line in lines]
@@ -72,7 +72,7 @@ class LiveExecutor:
         return self._expectations
 
 
-def _with_limit(trial: Trial, evidence: LiveEvidence) -> Trial:
+def _with_limit(trial: Trial, evidence: LiveOutput) -> Trial:
     """Judge anew what the limit per host has to do with the end of a trial."""
     if evidence.withheld and trial.outcome in {Outcome.OK, Outcome.MISSING}:
         # It was not asked for what it lacks.

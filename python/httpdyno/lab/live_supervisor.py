@@ -82,7 +82,7 @@ class _Machine:
         self._pressure_us = {name: _pressure_us(name) for name in ("cpu", "memory", "io")}
 
     def until(self, later: "_Machine") -> dict[str, Any]:
-        """Give the parts of a report that are differences of two moments."""
+        """Return the parts of a report that are differences of two moments."""
         tick_ns = _NANOSECONDS // os.sysconf("SC_CLK_TCK")
         cpus = []
         for cpu, before in self._ticks.items():

@@ -22,7 +22,7 @@ from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, parse_cpus
 from httpdyno.storage import storage_errors
 
-__all__ = ["LiveEvidence", "run_live_trial"]
+__all__ = ["LiveOutput", "run_live_trial"]
 
 _ENVIRONMENT: Final = {
     "LANG": "C.UTF-8",
@@ -35,7 +35,7 @@ _ENVIRONMENT: Final = {
 
 
 @dataclass(slots=True)
-class LiveEvidence:
+class LiveOutput:
     """What a trial left: a report in the engine's form, and files that are read by their path until ``close``."""
 
     report: dict[str, Any]
@@ -67,7 +67,7 @@ def run_live_trial(
     urls: ScratchFile,
     interruption: Interruption,
     observer: Observer | None = None,
-) -> LiveEvidence:
+) -> LiveOutput:
     """Run one fresh process of a client on this machine itself.
 
     The client is pinned; this process moves to the engine's CPUs meanwhile. Names, certificates and connections are
@@ -86,7 +86,7 @@ def run_live_trial(
 
     Returns
     -------
-    LiveEvidence
+    LiveOutput
         To be closed by the caller. However the client ended is in its report: that is no error.
 
     Raises
@@ -129,7 +129,7 @@ def run_live_trial(
             raise EngineFailed(
                 "the trial did not end at its deadline, and was killed; try again when this machine has less to do"
             )
-        evidence = LiveEvidence(_read_report(report, stderr), stdout, stderr, client.withheld, limit.in_flight)
+        evidence = LiveOutput(_read_report(report, stderr), stdout, stderr, client.withheld, limit.in_flight)
         kept.pop_all()
         return evidence
 

@@ -117,6 +117,6 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _children_cpu_s() -> float:
-    """Give the processor time of all processes that were started here and have ended, with all that they started."""
+    """Return the processor time of all processes that were started here and have ended, with all that they started."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

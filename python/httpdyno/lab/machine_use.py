@@ -47,7 +47,7 @@ class MachineUse:
 
 
 def use_between(before: Snapshot, after: Snapshot) -> MachineUse:
-    """Say what the machine was doing between two snapshots.
+    """Return what the machine was doing between two snapshots.
 
     A CPU whose counters did not move within the window counts as idle: that is what a kernel without ticks shows.
     """

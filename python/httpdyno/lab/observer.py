@@ -15,7 +15,7 @@ class Observer(Protocol):
         """Whether what the subject prints is read while it runs."""
 
     def progress(self, progress: Progress) -> None:
-        """Take news of how far the trial is."""
+        """Handle news of how far the trial is."""
 
     def output(self, piece: bytes) -> None:
-        """Take a piece of what the subject has printed."""
+        """Handle a piece of what the subject has printed."""

@@ -23,7 +23,7 @@ _LENGTHS: Final = {"/plain": 13, "/json": 16_384}
 
 
 def peer_command(build: Build) -> Command:
-    """Say how a server is started that plays the peer; the room tells it where to listen."""
+    """Return how a server is started that plays the peer; the room tells it where to listen."""
     return Command(
         argv=build.argv,
         folder=build.folder,
@@ -32,7 +32,7 @@ def peer_command(build: Build) -> Command:
 
 
 def peer_expectations(series: UrlSeries) -> Expectations:
-    """Say what a server answers to a series of URLs: the content that its contract fixes, and no stamps of arrivals.
+    """Return what a server answers to a series of URLs: the content that its contract fixes, and no stamps of arrivals.
 
     Raises
     ------
@@ -52,6 +52,6 @@ def peer_expectations(series: UrlSeries) -> Expectations:
 
 
 def without_peer(plan: TrialPlan, peer: BuildOutcome) -> JudgedTrial:
-    """Give the trial of a subject whose peer has no build, which says why there is none."""
+    """Return the trial of a subject whose peer has no build, which says why there is none."""
     reason = peer.error.line if peer.error else f"{peer.subject.id}: it was not built"
     return JudgedTrial(trial_not_run(plan, Outcome.UNAVAILABLE, f"its peer: {reason}"), pl.DataFrame())

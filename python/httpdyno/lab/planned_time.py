@@ -23,7 +23,7 @@ class PlannedTime:
     """How many exchanges there are."""
 
     def per_s(self, in_flight: int) -> float | None:
-        """Give the URLs a second that the plan allows with so many in flight; None where it plans no time at all."""
+        """Return the URLs a second that the plan allows with so many in flight; None where it plans no time at all."""
         return self.urls * in_flight / self.total_s if self.total_s else None
 
 

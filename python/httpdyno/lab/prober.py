@@ -34,7 +34,7 @@ class _Output:
     printed: bytearray = field(default_factory=bytearray)
 
     def progress(self, progress: Progress) -> None:
-        """Take no interest."""
+        """Handle no interest."""
 
     def output(self, piece: bytes) -> None:
         """Keep it."""

@@ -64,6 +64,6 @@ class ProgressReader:
         self._rest = b""
 
     def feed(self, piece: bytes) -> list[Progress]:
-        """Take a piece; give the progress of the lines that it completes."""
+        """Handle a piece; give the progress of the lines that it completes."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
         return [progress for progress in map(parse_progress, lines) if progress is not None]

@@ -30,13 +30,13 @@ class Pinning:
     engine_cpus: str | None = None
 
     def cpus(self, available: Collection[int]) -> frozenset[int]:
-        """Give the CPUs on which something else would disturb a trial; all when the engine chooses some of them."""
+        """Return the CPUs on which something else would disturb a trial; all when the engine chooses some of them."""
         if self.subject_cpus is None or self.engine_cpus is None:
             return frozenset(available)
         return frozenset(parse_cpus(self.subject_cpus) | parse_cpus(self.engine_cpus))
 
     def with_subject_on(self, count: int | None, available: Collection[int]) -> "Pinning":
-        """Give the last CPUs to a subject that is to have a number of them, and the first one to the engine.
+        """Reserve the last CPUs for a subject that is to have a number of them, and the first one for the engine.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ def room_argv(
     command: Command,
     peer: Command | None = None,
 ) -> list[str]:
-    """Give the argv of ``httpdyno-engine room`` for one trial.
+    """Return the argv of ``httpdyno-engine room`` for one trial.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def server_room_argv(
     command: Command,
     driver: Sequence[str],
 ) -> list[str]:
-    """Give the argv of ``httpdyno-engine room`` for one trial of a server, which a driver proves and has sent to."""
+    """Return the argv of ``httpdyno-engine room`` for one trial of a server, which a driver proves and has sent to."""
     argv = [str(engine), "room", "--driver", shlex.join(driver)]
     argv += _given("--driver-output", None if files.driver_output is None else str(files.driver_output))
     argv += ["--ready-timeout", f"{_READY_S}s"]
@@ -134,7 +134,7 @@ def server_room_argv(
 
 
 def _surroundings(condition: Condition, pinning: Pinning) -> list[str]:
-    """Say what is around a subject: how long, over which link, on which CPUs, with how much memory."""
+    """Describe what is around a subject: how long, over which link, on which CPUs, with how much memory."""
     argv = ["--deadline", f"{format_exact(condition.deadline_s)}s"]
     if not condition.link.direct:
         argv += ["--link", str(condition.link), "--link-seed", str(condition.link_seed)]
@@ -144,7 +144,7 @@ def _surroundings(condition: Condition, pinning: Pinning) -> list[str]:
 
 
 def _process(files: RoomFiles, named: Sequence[str], command: Command) -> list[str]:
-    """Say what is started, and where its traces go."""
+    """Describe what is started, and where its traces go."""
     argv = [part for name in named for part in (f"--{name}", str(getattr(files, name)))]
     argv += ["--progress", str(files.progress_descriptor), "--clean-environment"]
     argv += _repeated("--env", [f"{name}={value}" for name, value in sorted(command.environment.items())])

@@ -60,14 +60,14 @@ class ScratchFile:
         return self._file
 
     def read_text(self, limit: int | None = None) -> str:
-        """Give the content as text, the last ``limit`` bytes of it; what is no UTF-8 is replaced."""
+        """Return the content as text, the last ``limit`` bytes of it; what is no UTF-8 is replaced."""
         with self.path.open("rb") as file:
             if limit is not None:
                 file.seek(max(0, file.seek(0, 2) - limit))
             return file.read().decode(errors="replace")
 
     def last_words(self) -> str:
-        """Give the end of what a program wrote."""
+        """Return the end of what a program wrote."""
         return self.read_text(_LAST_WORDS_BYTES)
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from typing import Protocol
 import polars as pl
 
 from httpdyno.judge import JudgedTrial, read_arrivals
-from httpdyno.judge.tool import ToolRemains
+from httpdyno.judge.tool import ToolArtifacts
 from httpdyno.lab.room import Command
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial import Lab, run_trial
@@ -25,7 +25,7 @@ Fill = Callable[[Subject, Load], tuple[str, ...]]
 class JudgeTool(Protocol):
     """Makes the record of a tool's trial from what it left."""
 
-    def __call__(self, plan: TrialPlan, remains: ToolRemains, *, version: str | None) -> Trial:
+    def __call__(self, plan: TrialPlan, artifacts: ToolArtifacts, *, version: str | None) -> Trial:
         """Judge one trial of a tool."""
 
 
@@ -60,12 +60,12 @@ def run_tool_trial(
         ) as evidence,
     ):
         text, stderr = evidence.stdout.read_text(), evidence.stderr.last_words()
-        remains = ToolRemains(evidence.report, text, stderr, read_arrivals(evidence.arrivals.path))
-        return JudgedTrial(judge(plan, remains, version=build.version), pl.DataFrame())
+        artifacts = ToolArtifacts(evidence.report, text, stderr, read_arrivals(evidence.arrivals.path))
+        return JudgedTrial(judge(plan, artifacts, version=build.version), pl.DataFrame())
 
 
 def tool_command(plan: TrialPlan, build: Build, fill: Fill, rate_per_s: float | None) -> Command:
-    """Say how a tool is started for a trial: its template, filled in with the point.
+    """Return how a tool is started for a trial: its template, filled in with the point.
 
     Raises
     ------

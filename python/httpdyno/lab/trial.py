@@ -23,7 +23,7 @@ from httpdyno.model import Condition, TrialPlan
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.builder import BuildOutcome
 
-__all__ = ["Evidence", "Lab", "RunTrial", "run_room", "run_trial"]
+__all__ = ["Lab", "RoomOutput", "RunTrial", "run_room", "run_trial"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class RunTrial(Protocol):
 
 
 @dataclass(slots=True)
-class Evidence:
+class RoomOutput:
     """What a trial left: the engine's report, and files that are read by their path until ``close``."""
 
     report: dict[str, Any]
@@ -95,7 +95,7 @@ def run_trial(
     interruption: Interruption,
     observer: Observer | None = None,
     peer: Command | None = None,
-) -> Evidence:
+) -> RoomOutput:
     """Run one fresh process of a subject in a fresh room.
 
     Must be called in the main thread: the engine dies with the thread that started it.
@@ -117,7 +117,7 @@ def run_trial(
 
     Returns
     -------
-    Evidence
+    RoomOutput
         To be closed by the caller. However the subject ended is in its report: that is no error.
 
     Raises
@@ -142,7 +142,7 @@ def run_room(
     urls: ScratchFile,
     interruption: Interruption,
     observer: Observer | None = None,
-) -> Evidence:
+) -> RoomOutput:
     """Run the engine for one trial, whatever its room is made of: ``run_trial`` says how.
 
     Parameters
@@ -182,7 +182,7 @@ def run_room(
                 " try again when this machine has less to do, and look at: httpdyno doctor"
             )
         values = _read_report(report, own, process.returncode)
-        evidence = Evidence(values, stdout, stderr, arrivals, driver, said=own.last_words())
+        evidence = RoomOutput(values, stdout, stderr, arrivals, driver, said=own.last_words())
         kept.pop_all()
         return evidence
 
@@ -203,7 +203,7 @@ def _start(argv: list[str], descriptors: list[int], own: ScratchFile) -> "subpro
 
 
 def _read_report(report: ScratchFile, own: ScratchFile, status: int) -> dict[str, Any]:
-    """Give the engine's report; refuse when it left none.
+    """Return the engine's report; refuse when it left none.
 
     Its exit status alone says nothing: a subject may end with any status, and the engine passes it on.
     """

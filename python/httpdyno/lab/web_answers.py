@@ -34,7 +34,7 @@ class Answers:
     planned: PlannedTime
 
     def first(self, count: int) -> "Answers":
-        """Give those to the first URLs of a series."""
+        """Return those to the first URLs of a series."""
         whole = len(self.expectations)
         if count == whole:
             return self
@@ -52,7 +52,7 @@ class WebAnswers:
     _known: dict[_Question, Answers] = field(default_factory=dict)
 
     def of(self, condition: Condition, urls: ScratchFile) -> Answers:
-        """Give what the web of a condition answers to its list, asked for once.
+        """Return what the web of a condition answers to its list, asked for once.
 
         Of a series that was asked for with more URLs the first are taken.
 

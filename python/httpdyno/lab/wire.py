@@ -49,7 +49,7 @@ class Wire:
     _known: dict[str, int | None] = field(default_factory=dict)
 
     def round_trip_ns(self, condition: Condition) -> int | None:
-        """Give the median of some hundred TCP connects in such a room; None where they cannot be made.
+        """Return the median of some hundred TCP connects in such a room; None where they cannot be made.
 
         Raises
         ------

@@ -31,7 +31,7 @@ class AgainstCounters:
 
 
 def against_counters(against: Mapping[str, Any] | None) -> AgainstCounters | None:
-    """Take what the engine's report says of another machine; None where there was none."""
+    """Return what the engine's report says of another machine; None where there was none."""
     if not against:
         return None
     trip, clock = against.get("rtt") or {}, against.get("clock") or {}

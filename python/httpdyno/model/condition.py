@@ -46,7 +46,7 @@ class UrlSeries:
             raise InvalidValue(f"a URL has no space and is not empty: {self.prefix[:60]!r}")
 
     def lines(self) -> str:
-        """Give them, one a line."""
+        """Return them, one a line."""
         return "".join(f"{self.prefix}{number}\n" for number in range(self.count))
 
 
@@ -80,7 +80,7 @@ class Workload:
             )
 
     def environment(self, concurrency: int) -> dict[str, str]:
-        """Give the environment variables that carry the workload to a client (``subjects/CONTRACT.md``)."""
+        """Return the environment variables that carry the workload to a client (``subjects/CONTRACT.md``)."""
         variables = {
             "CONCURRENCY": str(concurrency),
             "REQUEST_TIMEOUT": format_exact(self.timeout_s),

@@ -97,7 +97,7 @@ class Link:
         loss: float = 0.0,
         mtu_bytes: int = DEFAULT_MTU_BYTES,
     ) -> Self:
-        """Give the link that is alike both ways; a rate without a queue has the usual one.
+        """Return the link that is alike both ways; a rate without a queue has the usual one.
 
         Raises
         ------
@@ -192,7 +192,7 @@ class Link:
 
 
 def _over(path: LinkPath, given: dict[str, int], end: str) -> LinkPath:
-    """Give the path that ``path`` becomes with what was given for both ends, and for this one, which goes before."""
+    """Return the path that ``path`` becomes with what was given for both ends, and for this one, which goes before."""
 
     def value(key: str) -> int | None:
         return given.get(f"{end}.{key}", given.get(key))

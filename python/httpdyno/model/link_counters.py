@@ -61,7 +61,7 @@ class LinkCounters:
 
 
 def link_counters(link: Mapping[str, Any] | None) -> LinkCounters | None:
-    """Give the figures of a link from its part of the engine's report; None for a direct one."""
+    """Return the figures of a link from its part of the engine's report; None for a direct one."""
     if link is None:
         return None
     measured = link.get("measured") or {}

@@ -114,7 +114,7 @@ def _mtu(text: str) -> int:
 
 
 def _scaled(text: str, units: dict[str, int]) -> int | None:
-    """Give a decimal number times its unit; None when that is no whole number."""
+    """Return a decimal number times its unit; None when that is no whole number."""
     match = _NUMBER.fullmatch(text)
     if match is None or match["unit"] not in units:
         return None

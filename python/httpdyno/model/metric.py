@@ -35,5 +35,5 @@ class Metric:
 
     @property
     def name(self) -> str:
-        """Give the name under which people ask for it: ``rightPerSec``."""
+        """Return the name under which people ask for it: ``rightPerSec``."""
         return self.column.name

@@ -76,7 +76,7 @@ def _schema(record: type[Any]) -> tuple[Field, ...]:
 
 
 def flatten(record: object) -> dict[str, Any]:
-    """Give the values of a record under the names of its columns; an embedded record that is None gives nulls."""
+    """Return the values of a record under the names of its columns; an embedded record that is None gives nulls."""
     hints = _hints(type(record))
     values: dict[str, Any] = {}
     for item in fields(record):  # type: ignore[arg-type]  # any record is a dataclass instance

@@ -87,7 +87,7 @@ class Table:
                 raise InvalidValue(f"table {self.title!r}: a note explains row {note.row} of {len(self.rows)}")
 
     def values(self, name: str) -> tuple[Cell, ...]:
-        """Give the cells of one column, from the first row to the last.
+        """Return the cells of one column, from the first row to the last.
 
         Raises
         ------

@@ -10,7 +10,7 @@ __all__ = ["differences"]
 
 
 def differences(joined: Sequence[Pair], published: PublishedTable, here: Circumstances) -> tuple[str, ...]:
-    """Say what has to be known before two figures are compared, a line each; what is the same is not mentioned.
+    """Describe what has to be known before two figures are compared, a line each; what is the same is not mentioned.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def _order(both: Sequence[Pair], published: PublishedTable) -> Iterator[str]:
 
 
 def _figures(pair: Pair, column: PublishedColumn) -> tuple[float, float] | None:
-    """Give the published figure, and the measured one at the published scale; None without both."""
+    """Return the published figure, and the measured one at the published scale; None without both."""
     ratio, figure = figures_ratio(pair, column), pair.published[column.name]
     return None if ratio is None or not isinstance(figure, int | float) else (figure, figure * ratio)
 
@@ -75,7 +75,7 @@ def _told(name: str, there: str, here: str) -> Iterator[str]:
 
 
 def _setting(both: Sequence[Pair], column: PublishedColumn, published: PublishedTable) -> Iterator[str]:
-    """Say where a setting differs, and which figures are set off against it."""
+    """Describe where a setting differs, and which figures are set off against it."""
     name = column.name
     other = [pair for pair in both if pair.measured.get(name) not in {None, pair.published[name]}]
     if not other:

@@ -62,7 +62,7 @@ def pairs(measured: Table, published: PublishedTable) -> tuple[Pair, ...]:
 
 
 def figures_ratio(pair: Pair, column: PublishedColumn) -> float | None:
-    """Give measured over published, per unit of the setting that the figure grows with; None without both."""
+    """Return measured over published, per unit of the setting that the figure grows with; None without both."""
     ratio = _quotient(pair.measured.get(column.name), pair.published.get(column.name))
     if ratio is None or not column.per:
         return ratio

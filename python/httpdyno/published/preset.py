@@ -40,7 +40,7 @@ class Preset:
         return None if urls is None else max(1, round(urls * scale))
 
     def applied(self, subjects: Iterable[Subject]) -> tuple[Subject, ...]:
-        """Give the subjects the concurrency that they were published with; one without keeps its own."""
+        """Set the concurrency of the subjects that they were published with; one without keeps its own."""
         return tuple(
             replace(subject, concurrency=self.concurrency.get(subject.id, subject.concurrency)) for subject in subjects
         )
@@ -52,7 +52,7 @@ def preset_names(experiment: str) -> tuple[str, ...]:
 
 
 def find_preset(name: str, experiment: str) -> Preset:
-    """Give the preset of that name.
+    """Return the preset of that name.
 
     Raises
     ------

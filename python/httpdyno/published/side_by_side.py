@@ -81,7 +81,7 @@ def _notes(joined: tuple[Pair, ...], published: PublishedTable, here: Circumstan
 
 
 def _whole_notes(measured: Table, columns: Sequence[Column]) -> Iterator[Note]:
-    """Give the notes on the measured table as a whole, but for those on columns that are not shown any more."""
+    """Return the notes on the measured table as a whole, but for those on columns that are not shown any more."""
     gone = {column.name for column in measured.columns} - {column.name for column in columns if column.shown}
     for note in measured.notes:
         about = {name.strip() for name in note.text.partition(":")[0].split(",")}

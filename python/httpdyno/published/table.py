@@ -63,7 +63,7 @@ class PublishedColumn:
 
     @property
     def name(self) -> str:
-        """Give the column's name."""
+        """Return the column's name."""
         return self.column.name
 
 
@@ -165,11 +165,11 @@ class PublishedTable:
                 raise InvalidValue(f"published table {self.name}: {row.cells!r} under {len(self.columns)} columns")
 
     def of_role(self, role: Role) -> tuple[PublishedColumn, ...]:
-        """Give the columns of one role, in their order."""
+        """Return the columns of one role, in their order."""
         return tuple(column for column in self.columns if column.role is role)
 
     def cells(self, row: PublishedRow) -> dict[str, Cell]:
-        """Give the cells of a row by the names of their columns."""
+        """Return the cells of a row by the names of their columns."""
         return {column.name: cell for column, cell in zip(self.columns, row.cells, strict=True)}
 
     def named(self, row: PublishedRow) -> str:
@@ -178,7 +178,7 @@ class PublishedTable:
         return " ".join(str(cells[column.name]) for column in self.of_role(Role.IDENTITY))
 
     def as_table(self) -> Table:
-        """Give the table as it was printed, with its source and all that is known about it in the notes."""
+        """Return the table as it was printed, with its source and all that is known about it in the notes."""
         columns = (Column("subject", description="the subject that it is here", shown=False),)
         rows = tuple((row.subject or None, *row.cells) for row in self.rows)
         return Table(

@@ -67,7 +67,7 @@ _NUMBERS: Final[dict[ColumnKind, Callable[[float], str]]] = {
 
 
 def right_aligned(column: Column) -> bool:
-    """Tell whether the column's cells stand at the right, as numbers do."""
+    """Return whether the column's cells stand at the right, as numbers do."""
     return column.kind not in {ColumnKind.TEXT, ColumnKind.BOOLEAN}
 
 

@@ -79,5 +79,5 @@ class CeilingExecutor:
         return replace(judged, trial=under_ceiling(judged.trial, self.ceiling))
 
     def learn(self, trial: Trial, condition: Condition) -> None:
-        """Take the ceiling from the trial that asked for it."""
+        """Learn the ceiling from the trial that asked for it."""
         self.ceiling = ceiling_of(trial, planned_per_s=self.planned_per_s(condition))

@@ -14,7 +14,7 @@ _SAME_MEMORY: Final = 0.01
 
 
 def changed_machine(then: Machine, now: Machine) -> str | None:
-    """Say in what two machines differ, or one machine from what it was; None when in nothing that is known."""
+    """Describe in what two machines differ, or one machine from what it was; None when in nothing that is known."""
     for name in (field.name for field in fields(Machine)):
         if name not in {"sysctls", "memory_bytes"} and (
             change := _change(name, getattr(then, name), getattr(now, name))
@@ -26,7 +26,7 @@ def changed_machine(then: Machine, now: Machine) -> str | None:
 
 
 def changed_engine(then: EngineIdentity | None, now: EngineIdentity) -> str | None:
-    """Say in what an engine differs from what it was; None when it is the same program."""
+    """Describe in what an engine differs from what it was; None when it is the same program."""
     if then is None:
         return "the engine was not recorded"
     if then.version != now.version:
@@ -35,7 +35,7 @@ def changed_engine(then: EngineIdentity | None, now: EngineIdentity) -> str | No
 
 
 def changed_subject(then: SubjectVersion, now: SubjectVersion, *, built: bool) -> str | None:
-    """Say in what a subject differs from what it was; None when it is the same.
+    """Describe in what a subject differs from what it was; None when it is the same.
 
     Parameters
     ----------

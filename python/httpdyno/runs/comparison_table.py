@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from httpdyno.judge import believed, believed_trials
+from httpdyno.judge import rankable, rankable_trials
 from httpdyno.judge.threshold import Threshold
 from httpdyno.judge.wording import change_text, difference_text
 from httpdyno.model import Cell, Column, ColumnKind, Comparison, Metric, Note, Outcome, Table, Trial, Validity
@@ -39,18 +39,18 @@ class Side:
     trials: Sequence[Trial]
 
     @property
-    def doubt(self) -> str | None:
+    def caveat(self) -> str | None:
         """Why it may not be judged: how its trials failed, else their worst validity; None when it may."""
-        if believed(self.trials):
+        if rankable(self.trials):
             return None
         failed = Counter(trial.outcome.value for trial in self.trials if trial.outcome is not Outcome.OK)
         invalid = [validity.value for validity in reversed(Validity) if self._any(validity)]
         return failed.most_common(1)[0][0] if failed else next(iter(invalid), "not measured")
 
     def value(self, metric: Metric) -> Cell:
-        """Give the median over the trials that count, else over those that went well: what ``bench`` shows."""
+        """Return the median over the trials that count, else over those that went well: what ``bench`` shows."""
         well = [trial for trial in self.trials if trial.outcome is Outcome.OK]
-        value = median(map(metric.figure, believed_trials(self.trials) if believed(self.trials) else well))
+        value = median(map(metric.figure, rankable_trials(self.trials) if rankable(self.trials) else well))
         return None if value is None else round(value, metric.digits) if metric.digits else round(value)
 
     def _any(self, validity: Validity) -> bool:
@@ -171,7 +171,7 @@ def _columns(names: Sequence[Column], values: tuple[str, str], rows: Sequence[Co
 def _verdict(comparison: Comparison, metric: Metric, baseline: Side, subject: Side) -> str:
     if comparison.p is not None:
         return difference_text(comparison, metric)
-    doubts = [f"{side.name}: {side.doubt}" for side in (baseline, subject) if side.doubt]
+    doubts = [f"{side.name}: {side.caveat}" for side in (baseline, subject) if side.caveat]
     if doubts:
         return f"not judged, {', '.join(doubts)}"
     if comparison.blocks < FEWEST_BLOCKS:

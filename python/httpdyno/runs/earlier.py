@@ -61,7 +61,7 @@ def _work(manifest: Manifest) -> tuple[object, ...]:
 
 
 def _share(manifest: Manifest, earlier: Manifest) -> float:
-    """Give how much of an earlier run's work there is now."""
+    """Return how much of an earlier run's work there is now."""
     now, then = (one.settings.get(_AMOUNT) for one in (manifest, earlier))
     return now / then if isinstance(now, int) and isinstance(then, int) and then > 0 else 1.0
 

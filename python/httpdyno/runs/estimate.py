@@ -27,7 +27,7 @@ Key = tuple[str, str, int]
 
 
 def key_of(plan: TrialPlan) -> Key:
-    """Say which trials take about as long as this one."""
+    """Return which trials take about as long as this one."""
     return plan.subject.id, plan.condition.name, plan.concurrency
 
 
@@ -146,5 +146,5 @@ class Forecast:
         self._last_s = now_s
 
     def left_s(self) -> float | None:
-        """Say how long the trials take that have not ended yet; None when nobody can."""
+        """Return how long the trials take that have not ended yet; None when nobody can."""
         return time_left_s(self._plans, measured_s=self._measured_s, earlier_s=self._earlier_s, guess=self._guess)

@@ -29,38 +29,38 @@ from httpdyno.runs.spoken_version import not_speaking
 from httpdyno.stats import median
 from httpdyno.subjects.builder import BuildEvent, BuildOutcome, build_subjects
 
-__all__ = ["Audience", "Measured", "measure"]
+__all__ = ["Measured", "RunObserver", "measure"]
 
 _COOLED_BY: Final = 4
 """A trial that is known to be short leaves less behind than takes a quarter of it to end."""
 
 
-class Audience(Observer, Protocol):
+class RunObserver(Observer, Protocol):
     """Whoever is shown what a run is doing."""
 
     def build(self, event: BuildEvent) -> None:
-        """Take news of a build."""
+        """Handle news of a build."""
 
     def built(self, outcomes: Mapping[str, BuildOutcome]) -> None:
-        """Take what became of all builds."""
+        """Handle what became of all builds."""
 
     def probing(self, subject: Subject) -> None:
-        """Take a subject whose claims are put to the test, before it is measured for the first time."""
+        """Handle a subject whose claims are put to the test, before it is measured for the first time."""
 
     def planned(self, trials: int, *, finished: int, left_s: float | None, at_most: bool = False) -> None:
-        """Take of how many trials the run consists, how many are there, and how long the others will take.
+        """Handle of how many trials the run consists, how many are there, and how long the others will take.
 
         ``at_most`` means that a search may need fewer.
         """
 
     def cooling_down(self, reason: str) -> None:
-        """Take what is waited for between two trials."""
+        """Handle what is waited for between two trials."""
 
     def trial_begins(self, plan: TrialPlan) -> None:
-        """Take the trial that begins."""
+        """Handle the trial that begins."""
 
     def trial_ends(self, trial: Trial, *, left_s: float | None) -> None:
-        """Take what became of a trial, and how long the others will take; None when nobody can tell."""
+        """Handle what became of a trial, and how long the others will take; None when nobody can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Measured:
 
 def measure(
     run: PendingRun,
-    audience: Audience,
+    observer: RunObserver,
     stop: Interruption,
     *,
     fetcher: Subject | None = None,
@@ -97,7 +97,7 @@ def measure(
     ----------
     run : PendingRun
         What is measured.
-    audience : Audience
+    observer : RunObserver
         Is told what happens.
     stop : Interruption
         Looked at between all steps.
@@ -118,47 +118,47 @@ def measure(
         If the cache or the folder of runs cannot be written.
     """
     place = run.place
-    builds = _proven_builds(run, audience, stop)
-    audience.built(builds)
+    builds = _proven_builds(run, observer, stop)
+    observer.built(builds)
     plan = run.settle(builds)
     seen = list(run.finished)
     pending = plan.left(seen)
     fetcher_builds = {} if run.live or fetcher is None else build_subjects([fetcher], place.cache)
     companions = restored_companions(run.experiment.settings())
-    beside = build_subjects(companions, place.cache, tell=audience.build, stop=lambda: stop.requested)
-    rooms = _executor(run, {**fetcher_builds, **builds}, beside, audience, stop)
+    beside = build_subjects(companions, place.cache, tell=observer.build, stop=lambda: stop.requested)
+    rooms = _executor(run, {**fetcher_builds, **builds}, beside, observer, stop)
     executor = CeilingExecutor(rooms, lambda condition: _planned_per_s(rooms, condition))
     first = _first(run, fetcher_builds, executor, rooms)
     coming = [*([first] if first else []), *pending]
     forecast = Forecast(coming, _earlier(run), lambda one: _guess(one, rooms, search=plan.open), clock)
-    audience.planned(plan.most, finished=len(seen), left_s=forecast.left_s(), at_most=plan.open)
+    observer.planned(plan.most, finished=len(seen), left_s=forecast.left_s(), at_most=plan.open)
 
     def keep(judged: JudgedTrial) -> None:
         run.keep(judged)
         if judged.trial.purpose is not Purpose.CEILING:
             seen.append(judged.trial)
         forecast.ended()
-        audience.trial_ends(judged.trial, left_s=forecast.left_s())
+        observer.trial_ends(judged.trial, left_s=forecast.left_s())
 
     new, whole = carry_out(
         after_ceiling(first, following(plan, seen)),
         executor,
-        begins=audience.trial_begins,
+        begins=observer.trial_begins,
         ends=keep,
         stop=lambda: stop.requested,
-        calm=_calm(place.pinning, audience, stop, _patience_s(coming)) if len(coming) > 1 else None,
+        cool_down=_cool_down(place.pinning, observer, stop, _patience_s(coming)) if len(coming) > 1 else None,
     )
     run.close(whole=whole)
     return _measured(run, new, whole=whole)
 
 
-def _proven_builds(run: PendingRun, audience: Audience, stop: Interruption) -> dict[str, BuildOutcome]:
+def _proven_builds(run: PendingRun, observer: RunObserver, stop: Interruption) -> dict[str, BuildOutcome]:
     """Build who can do what is asked, and put their claims to the test; of the others say why there is no build."""
     place = run.place
     refused = not_speaking(run.subjects, run.experiment.conditions())
     asked = [subject for subject in run.subjects if subject.id not in refused]
-    built = build_subjects(asked, place.cache, tell=audience.build, stop=lambda: stop.requested)
-    proven = prove_all(built, place.engine, place.pinning, stop, tell=audience.probing)
+    built = build_subjects(asked, place.cache, tell=observer.build, stop=lambda: stop.requested)
+    proven = prove_all(built, place.engine, place.pinning, stop, tell=observer.probing)
     return {subject.id: refused.get(subject.id) or proven[subject.id] for subject in run.subjects}
 
 
@@ -176,16 +176,16 @@ def _executor(
     run: PendingRun,
     builds: Mapping[str, BuildOutcome],
     companions: Mapping[str, BuildOutcome],
-    audience: Audience,
+    observer: RunObserver,
     stop: Interruption,
 ) -> RoomExecutor | LiveExecutor:
     """Choose who runs the trials: the conditions of an experiment are all of the real internet, or none is."""
     if run.live:
         assert run.urls is not None, "the real internet has no list of its own"
-        return LiveExecutor(builds, run.urls, run.place.pinning, stop, audience)
+        return LiveExecutor(builds, run.urls, run.place.pinning, stop, observer)
     definition = definition_of(run.experiment.name)
     return RoomExecutor(
-        *(run.place.engine, builds, run.urls, run.place.pinning, stop, audience, companions),
+        *(run.place.engine, builds, run.urls, run.place.pinning, stop, observer, companions),
         judge=definition.judge,
         run_other=definition.run,
     )
@@ -236,15 +236,15 @@ def _guess(plan: TrialPlan, executor: RoomExecutor | LiveExecutor, *, search: bo
     )
 
 
-def _calm(pinning: Pinning, audience: Audience, stop: Interruption, longest_s: float) -> CoolDown:
+def _cool_down(pinning: Pinning, observer: RunObserver, stop: Interruption, longest_s: float) -> CoolDown:
     cpus = pinning.cpus(os.sched_getaffinity(0))
     return CoolDown(
-        lambda: take_snapshot(cpus), longest_s=longest_s, stop=lambda: stop.requested, tell=audience.cooling_down
+        lambda: take_snapshot(cpus), longest_s=longest_s, stop=lambda: stop.requested, tell=observer.cooling_down
     )
 
 
 def _patience_s(coming: Sequence[TrialPlan]) -> float:
-    """Say for how long a machine may be waited for to cool down: a quarter of what trials take, where that is known."""
+    """Return how long to wait at most for a machine to cool down: a quarter of what trials take, if known."""
     foreseen = [plan.condition.foreseen_s for plan in coming]
     usual = median([seconds for seconds in foreseen if seconds is not None])
     return LONGEST_S if usual is None or None in foreseen else min(LONGEST_S, usual / _COOLED_BY)

@@ -98,11 +98,11 @@ class LoadedRun:
         return tuple(note.text for note in self._table.notes)
 
     def table(self) -> pl.DataFrame:
-        """Give the table that the experiment prints: a row a subject, the best first; times in ms, sizes in bytes."""
+        """Return the table that the experiment prints: a row a subject, the best first; times in ms, sizes in bytes."""
         return _frame(self._table)
 
     def figures(self) -> pl.DataFrame:
-        """Give the metrics of each trial, in the units of the table, with the trial's block, subject and condition.
+        """Return the metrics of each trial, in the units of the table, with the trial's block, subject and condition.
 
         ``outcome`` and ``validity`` say whether they count.
         """

@@ -89,7 +89,7 @@ def _rows(
     baseline: str | None,
     first: bool,
 ) -> list[ComparedRow]:
-    """Give a row for each comparison, and one for each subject that is in none; only the first metric's have notes."""
+    """Return a row for each comparison and for each subject without one; only the first metric's have notes."""
     rows = []
     told: set[Group] = set()
     for comparison in comparisons:
@@ -106,7 +106,7 @@ def _rows(
     for group, trials in groups.items():
         if group not in told and group[1] != baseline:
             side = Side(group[1], trials)
-            verdict = f"not judged, {side.doubt}" if side.doubt else "nothing to compare with"
+            verdict = f"not judged, {side.caveat}" if side.caveat else "nothing to compare with"
             notes = trial_notes(trials) if first else ()
             alone = (group[1], None, group[0])
             rows.append(ComparedRow(side.name, alone, metric, (None, side.value(metric)), verdict, notes=notes))

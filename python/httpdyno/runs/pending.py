@@ -245,7 +245,7 @@ def begin_run(experiment: Experiment, subjects: Sequence[Subject], urls: UrlFile
 def describe_subject(
     subject: Subject, cache: Path | None = None, outcome: BuildOutcome | None = None
 ) -> SubjectVersion:
-    """Say which version of a subject is measured, as far as that is known.
+    """Return which version of a subject is measured, as far as that is known.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ __all__ = ["build_report"]
 
 
 def build_report(run: Run, definition: Definition) -> Report:
-    """Say what a run says: its answer, its doubt and its evidence.
+    """Return what a run says: its answer, its doubt and its evidence.
 
     Parameters
     ----------

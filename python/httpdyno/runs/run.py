@@ -10,10 +10,10 @@ from httpdyno.lab.cool_down import Pause
 from httpdyno.lab.executor import Executor
 from httpdyno.model import Outcome, Trial, TrialPlan
 
-__all__ = ["Calm", "carry_out"]
+__all__ = ["CoolDownPolicy", "carry_out"]
 
 
-class Calm(Protocol):
+class CoolDownPolicy(Protocol):
     """Whoever waits between trials for the machine to be quiet: a ``CoolDown``, or a test double."""
 
     def learn(self) -> None:
@@ -30,7 +30,7 @@ def carry_out(
     begins: Callable[[TrialPlan], None],
     ends: Callable[[JudgedTrial], None],
     stop: Callable[[], bool],
-    calm: Calm | None = None,
+    cool_down: CoolDownPolicy | None = None,
 ) -> tuple[list[Trial], bool]:
     """Run the trials of a plan in its order.
 
@@ -44,7 +44,7 @@ def carry_out(
         Told about each trial; ``ends`` keeps it.
     stop : callable
         Asked before each trial.
-    calm : Calm, optional
+    cool_down : CoolDownPolicy, optional
         Waits between a trial that ran and the next one.
 
     Returns
@@ -53,7 +53,7 @@ def carry_out(
         The finished trials, and whether they are all.
     """
     trials: list[Trial] = []
-    pauses = _Pauses(calm)
+    pauses = _Pauses(cool_down)
     for plan in plans:
         pause = None if stop() else pauses.before_next()
         if stop():
@@ -73,18 +73,18 @@ def carry_out(
 class _Pauses:
     """When there is something to wait for: after a trial that ran, not after one that could not."""
 
-    def __init__(self, calm: Calm | None) -> None:
-        self._calm = calm
+    def __init__(self, cool_down: CoolDownPolicy | None) -> None:
+        self._cool_down = cool_down
         self._knows = False
         self._left = False
 
     def before_next(self) -> Pause | None:
-        if self._calm is None:
+        if self._cool_down is None:
             return None
         if not self._knows:
             self._knows = True
-            self._calm.learn()
-        return self._calm.wait() if self._left else None
+            self._cool_down.learn()
+        return self._cool_down.wait() if self._left else None
 
     def note(self, trial: Trial) -> None:
         self._left = trial.outcome is not Outcome.UNAVAILABLE

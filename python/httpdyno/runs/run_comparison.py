@@ -9,8 +9,8 @@ from httpdyno.judge.group import Group, grouped
 from httpdyno.judge.threshold import Threshold
 from httpdyno.model import Column, Comparison, Metric, Trial
 from httpdyno.report.sections.reservation import reservations
+from httpdyno.runs.comparability import instrument_differences, run_differences
 from httpdyno.runs.comparison_table import Compared, ComparedRow, Side, compared, row_of
-from httpdyno.runs.likeness import instrument_differences, run_differences
 from httpdyno.store import Run
 
 __all__ = ["compare_two_runs"]
@@ -88,7 +88,7 @@ def _rows(
     *,
     first: bool,
 ) -> list[ComparedRow]:
-    """Give a row for each subject and condition, those of one run only at the end; notes for the first metric."""
+    """Return a row for each subject and condition, those of one run only at the end; notes for the first metric."""
     found = {(comparison.condition, comparison.subject): comparison for comparison in comparisons}
     rows = []
     for group in sorted({**after, **before}, key=lambda group: group not in found):
@@ -110,7 +110,7 @@ def _versions(trials: Sequence[Trial]) -> str | None:
 
 
 def _notes(a: Side, b: Side) -> tuple[str, ...]:
-    """Say what has to be said of the trials of either side, once where it is the same of both."""
+    """Describe what has to be said of the trials of either side, once where it is the same of both."""
     said = {side.name: trial_notes(side.trials) for side in (a, b)}
     texts = dict.fromkeys(note for notes in said.values() for note in notes)
     return tuple(f"{' and '.join(name for name in said if text in said[name])}: {text}" for text in texts)

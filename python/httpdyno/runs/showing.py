@@ -21,21 +21,21 @@ _FOR_PROGRAMS: Final = frozenset({_CSV, "json"})
 
 
 def read_by_programs(format_name: str) -> bool:
-    """Tell whether a format is read by programs, for which a result is one table."""
+    """Return whether a format is read by programs, for which a result is one table."""
     return format_name in _FOR_PROGRAMS
 
 
 def tables_of(
     definition: Definition, trials: Sequence[Trial], settings: Mapping[str, Setting], format_name: str
 ) -> tuple[Table, ...]:
-    """Give the tables of trials whose run is not kept: one for programs, for people those that it shows them."""
+    """Return the tables of trials whose run is not kept: one for programs, for people those that it shows them."""
     if definition.views is None or read_by_programs(format_name):
         return (definition.table(trials),)
     return definition.views(trials, settings)
 
 
 def shown_tables(run: Run, format_name: str, absent: Mapping[str, str] | None = None) -> tuple[Table, ...]:
-    """Give the tables that say what a run measured, in the order in which they are printed.
+    """Return the tables that say what a run measured, in the order in which they are printed.
 
     Of a preset, programs get one table in which each row has the published figures, too; people get its published form,
     and what stands beside it.

@@ -10,7 +10,7 @@ __all__ = ["not_speaking"]
 
 
 def not_speaking(subjects: Iterable[Subject], conditions: Iterable[Condition]) -> dict[str, BuildOutcome]:
-    """Give the clients that cannot speak what a condition asks for, each with the reason; they need not be built.
+    """Return the clients that cannot speak what a condition asks for, each with the reason; they need not be built.
 
     Told to speak it all the same they would end at once, or speak another version: neither is a figure.
 

@@ -19,17 +19,17 @@ class Check:
     load: float
     """Above 0."""
     held: bool
-    doubt: float = 0.0
+    error_chance: float = 0.0
     """The chance that the same trial, made again, would say otherwise: 0 to 1/2, which is to know nothing."""
 
     def __post_init__(self) -> None:
         """Refuse what no trial can show."""
-        if not self.load > 0 or not 0 <= self.doubt <= 1 / 2:
-            raise InvalidValue(f"check: load {self.load}, doubt {self.doubt}")
+        if not self.load > 0 or not 0 <= self.error_chance <= 1 / 2:
+            raise InvalidValue(f"check: load {self.load}, chance of an error {self.error_chance}")
 
 
 def holding_chances(places: FloatArray, load: float, *, widths: Sequence[float]) -> FloatArray:
-    """Give the chance that a criterion holds at a load, for each width of the stretch and each place of the boundary.
+    """Return the chance that a criterion holds at a load, for each width of the stretch and each place of the boundary.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def holding_chances(places: FloatArray, load: float, *, widths: Sequence[float])
 
 
 def likelihood(places: FloatArray, seen: Sequence[Check], *, widths: Sequence[float], lapse: float) -> FloatArray:
-    """Give how likely all that was seen is, for each width of the stretch and each place of the boundary.
+    """Return how likely all that was seen is, for each width of the stretch and each place of the boundary.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def likelihood(places: FloatArray, seen: Sequence[Check], *, widths: Sequence[fl
     widths : sequence of float
         As in ``holding_chances``.
     lapse : float
-        The chance that a trial far from the boundary goes the wrong way; one that is in more doubt has its own.
+        The chance that a trial far from the boundary goes the wrong way; one that is less sure has its own.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def likelihood(places: FloatArray, seen: Sequence[Check], *, widths: Sequence[fl
     """
     likely = np.ones((len(widths), len(places)))
     for check in seen:
-        wrong = max(lapse, check.doubt)
+        wrong = max(lapse, check.error_chance)
         holds = wrong + (1 - 2 * wrong) * holding_chances(places, check.load, widths=widths)
         likely *= holds if check.held else 1 - holds
     return likely

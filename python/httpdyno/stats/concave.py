@@ -23,7 +23,7 @@ class ConcaveCurve:
     """Straight pieces of different slope: 0 for a single corner."""
 
     def at(self, x: float) -> float:
-        """Give the height at a place between the corners; beyond them that of the nearest one."""
+        """Return the height at a place between the corners; beyond them that of the nearest one."""
         return float(np.interp(x, self.x, self.y))
 
 
@@ -74,7 +74,7 @@ def fit_concave(
 
 
 def _design(x: FloatArray, corners: FloatArray) -> FloatArray:
-    """Give the columns: a height, a slope, and what each corner between the ends takes off behind it."""
+    """Return the columns: a height, a slope, and what each corner between the ends takes off behind it."""
     columns = [np.ones(len(x))]
     if len(corners) > 1:
         columns.append(x - corners[0])

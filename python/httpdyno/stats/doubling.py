@@ -69,7 +69,7 @@ class DoublingSearch:
         return min(max(round(math.sqrt(found.held * found.failed)), found.held + 1), found.failed - 1)
 
     def conclude(self, checks: Sequence[Check]) -> Break:
-        """Say between which loads it breaks, as far as was tried."""
+        """Return between which loads it breaks, as far as was tried."""
         last = {round(check.load): check.held for check in checks}
         failed = min((load for load, held in last.items() if not held), default=None)
         held = [load for load, good in last.items() if good and (failed is None or load < failed)]

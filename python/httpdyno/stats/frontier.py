@@ -131,7 +131,7 @@ class FrontierSearch:
         return FrontierStep(column, self.loads[load]) if told[column, load] > _NOTHING else None
 
     def conclude(self, seen: Sequence[ColumnCheck]) -> tuple[ColumnBoundary, ...]:
-        """Say what the trials say of each column, whether or not the search has come to its end."""
+        """Return what the trials say of each column, whether or not the search has come to its end."""
         tried = Counter(one.column for one in seen)
         seen = self._with_known(seen)
         staircase = self._staircase(seen)
@@ -139,11 +139,11 @@ class FrontierSearch:
         return tuple(self._boundary(column, cells[column], seen, tried[column]) for column in range(self.columns))
 
     def exhausted(self, seen: Sequence[ColumnCheck]) -> bool:
-        """Tell whether it was the budget that ended the search: more trials would have been made."""
+        """Return whether it was the budget that ended the search: more trials would have been made."""
         return len(seen) >= self.budget and replace(self, budget=len(seen) + 1).next(seen) is not None
 
     def contradictions(self, seen: Sequence[ColumnCheck]) -> tuple[Contradiction, ...]:
-        """Give what was seen more than once against the order of the columns; empty for a staircase.
+        """Return what was seen more than once against the order of the columns; empty for a staircase.
 
         Of each pair of columns only the loads that are the furthest apart.
         """
@@ -177,7 +177,7 @@ class FrontierSearch:
         trials = _trials(seen)
         for one in seen:
             load = self._index(one.check.load)
-            if one.check.doubt >= _NO_VOTE and trials[FrontierStep(one.column, one.check.load)] < _PATIENCE:
+            if one.check.error_chance >= _NO_VOTE and trials[FrontierStep(one.column, one.check.load)] < _PATIENCE:
                 continue
             if one.check.held:
                 open_[: one.column + 1, : load + 1] = False
@@ -219,7 +219,7 @@ class FrontierSearch:
 
 
 def _told(staircase: Staircase, chances: FloatArray) -> FloatArray:
-    """Give what a trial of each point is expected to tell, in nats; shape (columns, loads)."""
+    """Return what a trial of each point is expected to tell, in nats; shape (columns, loads)."""
     holding = staircase.holding
     expected = np.einsum("cwp,wlp->cl", chances, holding)
     told = _entropy(expected) - np.einsum("cwp,wlp->cl", chances, _entropy(holding))
@@ -236,7 +236,7 @@ def _votes(seen: Sequence[ColumnCheck]) -> Counter[FrontierStep]:
     """Count for each point how many more trials held than failed; those that say nothing have no vote."""
     votes: Counter[FrontierStep] = Counter()
     for one in seen:
-        if one.check.doubt < _NO_VOTE:
+        if one.check.error_chance < _NO_VOTE:
             votes[FrontierStep(one.column, one.check.load)] += 1 if one.check.held else -1
     return votes
 
@@ -258,7 +258,7 @@ def _entropy(chance: FloatArray) -> FloatArray:
 
 
 def _stride(open_: NDArray[np.bool_], column: int, load: int) -> tuple[int, int]:
-    """Give how far the walk goes at once, up the loads or along the columns: no further than its steps are long.
+    """Return how far the walk goes at once, up the loads or along the columns: no further than its steps are long.
 
     Where there are many more loads than columns, the boundary climbs several of them from one column to the next, and
     the loads that are left in a column are divided by the columns that have yet to share them; likewise the other way.

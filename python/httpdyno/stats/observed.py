@@ -60,7 +60,7 @@ class Observation:
 
 
 def faults_raised(faults: int, answers: int, baseline_faults: int, baseline_answers: int) -> bool:
-    """Tell whether a load has a larger share of faults than lower loads have, beyond chance.
+    """Return whether a load has a larger share of faults than lower loads have, beyond chance.
 
     Fisher's exact test, one-sided, at 0.1 %; and at least one answer in 1,000 more, or a large sample would make much
     of nothing. Where nothing is known of lower loads, nothing was raised.
@@ -152,16 +152,16 @@ class Observed:
         return load == self.best or self.heights[load] >= self.heights[self.best] + math.log1p(-self.tie(load))
 
     def tie(self, load: int) -> float:
-        """Give the share by which a load may fall short of the best: one standard error, within limits."""
+        """Return the share by which a load may fall short of the best: one standard error, within limits."""
         error = self.spread * math.sqrt(1 / self.trials(load) + 1 / self.trials(self.best))
         return min(max(self.least_tie, error), max(_TIE_AT_MOST, self.least_tie))
 
     def slope(self, below: int, above: int) -> float:
-        """Give how steep the curve is between two working loads: 1 where twice the load brings twice as much."""
+        """Return how steep the curve is between two working loads: 1 where twice the load brings twice as much."""
         return (self.heights[above] - self.heights[below]) / math.log(above / below)
 
     def interval(self, load: int) -> Interval | None:
-        """Give the interval of the geometric mean of a load's values; None where nothing was repeated.
+        """Return the interval of the geometric mean of a load's values; None where nothing was repeated.
 
         The spread is that of all repeats together, which supposes that it is the same share at every load; Student's t
         makes the interval as much wider as it takes to know it from that many of them.
@@ -193,7 +193,7 @@ class Observed:
         return heights, math.sqrt(squares / (freedom + _SUPPOSED_FREEDOM))
 
     def neighbours(self, load: int) -> tuple[int | None, int | None]:
-        """Give the loads next to one that was tried, working or not; None at the ends."""
+        """Return the loads next to one that was tried, working or not; None at the ends."""
         pairs = list(pairwise(self.loads))
         below = next((one for one, other in pairs if other == load), None)
         return below, next((other for one, other in pairs if one == load), None)

@@ -40,7 +40,7 @@ def relative_power(ratio: float, spread: float, blocks: int, *, comparisons: int
 def smallest_difference(
     spread: float, blocks: int, *, comparisons: int = 1, power: float = 0.8, level: float = 0.95
 ) -> float:
-    """Give the smallest difference that is found with a given chance.
+    """Return the smallest difference that is found with a given chance.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class ScalabilityLaw:
     """Root of the mean square by which the logarithms of the throughput miss the law: 0.05 is about 5 %."""
 
     def throughput(self, concurrency: float) -> float:
-        """Give X(N)."""
+        """Return X(N)."""
         return float(_law(np.array([concurrency]), self.rate, self.contention, self.coherency)[0])
 
     @property

@@ -147,7 +147,7 @@ class OptimumSearch:
         return self._climb(known) or (self._narrow(known) if left > _REPEATS else None) or self._repeat(known)
 
     def conclude(self, seen: Sequence[Observation]) -> Conclusion:
-        """Say what the observations say, whether or not the search has come to its end."""
+        """Return what the observations say, whether or not the search has come to its end."""
         known = Observed.of(seen, least_tie=self.tie)
         return Conclusion(tuple(_point(known, load) for load in known.loads), known.chosen if known.working else None)
 
@@ -203,7 +203,7 @@ class OptimumSearch:
         return max(self.low, min(load - 1, round(load / _LADDER)))
 
     def _above(self, load: int) -> int:
-        """Give the next rung: rungs are the start times powers of four, so that the start itself is one of them."""
+        """Return the next rung: rungs are the start times powers of four, so that the start itself is one of them."""
         rung = self.start / _BELOW_START
         while rung <= load * _GAP:
             rung *= _LADDER

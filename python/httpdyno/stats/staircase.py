@@ -71,7 +71,7 @@ class Staircase:
         return np.asarray(_LAPSE + (1 - 2 * _LAPSE) * np.stack(each, axis=1), dtype=np.float64)
 
     def chances(self, seen: Sequence[ColumnCheck]) -> FloatArray:
-        """Give the chance of each width and place, in each column.
+        """Return the chance of each width and place, in each column.
 
         Returns
         -------
@@ -96,7 +96,7 @@ class Staircase:
         return np.asarray(np.stack(chances[::-1]).sum(axis=1), dtype=np.float64)
 
     def cells(self, chances: FloatArray) -> FloatArray:
-        """Give the chance that the lowest n loads hold and no others, for each n; shape (columns, loads + 1)."""
+        """Return the chance that the lowest n loads hold and no others, for each n; shape (columns, loads + 1)."""
         each = chances.sum(axis=1).reshape(self.columns, len(self.loads) + 1, _PLACES)
         return np.asarray(each.sum(axis=2), dtype=np.float64)
 

@@ -18,7 +18,7 @@ _FEWEST_FREEDOM: Final = 2.0
 
 
 def warm_up_length(values: FloatArray) -> int:
-    """Give the number of values that a series takes to settle: MSER-5.
+    """Return the number of values that a series takes to settle: MSER-5.
 
     The values are averaged five by five. Dropping the first averages takes away bias where they differ from the rest,
     and takes away evidence in any case; the number to drop is the one after which the mean of the rest is known best,
@@ -51,7 +51,7 @@ def warm_up_length(values: FloatArray) -> int:
 
 
 def drift_interval(values: FloatArray, *, level: float = 0.99) -> Interval | None:
-    """Give how far the last third of a series lies from its first third, as a share of the mean of all.
+    """Return how far the last third of a series lies from its first third, as a share of the mean of all.
 
     Geweke's diagnostic of convergence, with thirds in place of his first tenth and last half: it sees a slope as well
     as a step, wherever the step is, and finds either the surer the larger it is. (In tests for a trend, Mann and

@@ -16,7 +16,7 @@ _NODES: Final = 200
 
 
 def two_sided_quantile(level: float, freedom: float) -> float:
-    """Give the t that a mean stays within with a given confidence.
+    """Return the t that a mean stays within with a given confidence.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def two_sided_quantile(level: float, freedom: float) -> float:
 
 
 def two_sided_p(t: FloatArray, freedom: FloatArray | float) -> FloatArray:
-    """Give the chance that noise alone makes a t at least as far from 0.
+    """Return the chance that noise alone makes a t at least as far from 0.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def _legendre() -> tuple[FloatArray, FloatArray]:
 
 
 def noncentral_tails(critical: float, freedom: float, shift: float) -> float:
-    """Give the chance that t is further from 0 than ``critical`` when the truth is ``shift`` standard errors away.
+    """Return the chance that t is further from 0 than ``critical`` when the truth is ``shift`` standard errors away.
 
     It is the mean, over what the standard error may be estimated as, of the chance that a normal value lies outside. A
     Gauss-Legendre rule over the quantiles of chi-square takes it: scipy's own noncentral t gives up for large shifts.

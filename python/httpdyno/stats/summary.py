@@ -72,7 +72,7 @@ def percentile(ordered: Int64Array, rank: float) -> int:
 
 
 def nearest_rank(count: int, rank: float) -> int:
-    """Give the place, from 1, of the value that is the percentile among ``count`` values in ascending order.
+    """Return the place, from 1, of the value that is the percentile among ``count`` values in ascending order.
 
     Raises
     ------

@@ -20,7 +20,7 @@ _SCALARS: Final[dict[str, pl.DataType]] = {
 
 
 def polars_schema(record: type[Any]) -> dict[str, pl.DataType]:
-    """Give the columns of ``model.Trial`` or ``model.Sample`` with their types, in order."""
+    """Return the columns of ``model.Trial`` or ``model.Sample`` with their types, in order."""
     return {field.name: _type(field) for field in schema(record)}
 
 

@@ -60,7 +60,7 @@ def _open_unnamed(folder: Path) -> int | None:
 
 
 def _link(descriptor: int, path: Path) -> None:
-    """Give a name to a file that has none."""
+    """Name a file that has no name."""
     folder = os.open("/proc/self/fd", os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.link(str(descriptor), path, src_dir_fd=folder, follow_symlinks=True)

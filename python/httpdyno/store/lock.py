@@ -106,7 +106,7 @@ class RunLock:
 
 
 def holder_of(folder: Path) -> Holder | None:
-    """Say who is making the run in a folder; None when nobody is."""
+    """Return who is making the run in a folder; None when nobody is."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

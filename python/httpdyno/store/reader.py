@@ -37,7 +37,7 @@ class Run:
     ceilings: pl.DataFrame
 
     def records(self) -> tuple[Trial, ...]:
-        """Give the trials as records, in the order of their numbers.
+        """Return the trials as records, in the order of their numbers.
 
         Raises
         ------
@@ -47,7 +47,7 @@ class Run:
         return self._restored(self.trials)
 
     def ceiling(self) -> Trial | None:
-        """Give the trial that asked what the web can give at all; None where none was made.
+        """Return the trial that asked what the web can give at all; None where none was made.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class Run:
             raise UnreadableRun(f"{self.folder}: {TRIALS} is damaged: {error}") from error
 
     def samples(self) -> pl.LazyFrame:
-        """Give the samples of all trials, with the columns of ``model.Sample``; read when collected.
+        """Return the samples of all trials, with the columns of ``model.Sample``; read when collected.
 
         Raises
         ------

@@ -40,7 +40,7 @@ def make_unborn(root: Path, name: str) -> Path:
 
 
 def name_born(unborn: Path, wanted: Path) -> Path:
-    """Give the folder the wanted name, or that with the first number behind it that nobody has; give its path.
+    """Rename the folder to the wanted name, or that with the first number behind it that nobody has; return its path.
 
     Raises
     ------

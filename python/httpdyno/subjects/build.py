@@ -59,12 +59,12 @@ def filled(text: str, *, folder: Path, target: Path) -> str:
 
 
 def build_place(subject: Subject, cache: Path) -> BuildPlace:
-    """Give the place of a subject's build, as its files and its toolchain stand now."""
+    """Return the place of a subject's build, as its files and its toolchain stand now."""
     return BuildPlace(cache / "builds", subject.id, fingerprint(subject, toolchain(subject.needs)))
 
 
 def find_build(subject: Subject, cache: Path) -> Build | None:
-    """Give the build of a subject as it stands now; None when it would have to be built first."""
+    """Return the build of a subject as it stands now; None when it would have to be built first."""
     place = build_place(subject, cache)
     record = place.record()
     return None if record is None else Build(subject, place, record)

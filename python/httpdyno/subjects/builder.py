@@ -116,7 +116,7 @@ def build_subjects(
 
 
 def log_tail(log: Path, lines: int = 10) -> list[str]:
-    """Give the last lines of a build's log; empty when it cannot be read."""
+    """Return the last lines of a build's log; empty when it cannot be read."""
     try:
         return log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]
     except OSError:

@@ -14,14 +14,14 @@ __all__ = ["BuildPlace", "BuildRecord", "cache_folder", "cargo_target", "toolcha
 
 
 def cache_folder(environment: Mapping[str, str] | None = None) -> Path:
-    """Give ``$XDG_CACHE_HOME/httpdyno``, or ``~/.cache/httpdyno`` when the variable is not set or not absolute."""
+    """Return ``$XDG_CACHE_HOME/httpdyno``, or ``~/.cache/httpdyno`` when the variable is not set or not absolute."""
     variables = os.environ if environment is None else environment
     given = Path(variables.get("XDG_CACHE_HOME", ""))
     return (given if given.is_absolute() else Path.home() / ".cache") / "httpdyno"
 
 
 def cargo_target(cache: Path) -> Path:
-    """Give Cargo's target folder for Rust subjects.
+    """Return Cargo's target folder for Rust subjects.
 
     The checkout's, where the engine's dependencies are already compiled; without a checkout that can be written, one in
     the cache.
@@ -32,7 +32,7 @@ def cargo_target(cache: Path) -> Path:
 
 
 def toolchains_folder(cache: Path) -> Path:
-    """Give the folder of the toolchains that were brought: their programs are linked in its ``bin``."""
+    """Return the folder of the toolchains that were brought: their programs are linked in its ``bin``."""
     return cache / "toolchains"
 
 

@@ -26,11 +26,11 @@ class Catalogue:
     """Ids of those that do not come with httpdyno, also of the ones that could not be read."""
 
     def of_kind(self, kind: SubjectKind) -> tuple[Subject, ...]:
-        """Give the subjects of one kind, in the order of their ids."""
+        """Return the subjects of one kind, in the order of their ids."""
         return tuple(self.subjects[name] for name in sorted(self.subjects) if self.subjects[name].kind is kind)
 
     def usual(self, headline: Iterable[str]) -> tuple[Subject, ...]:
-        """Give the clients that are measured without a word: those of the headline, and those that were added.
+        """Return the clients that are measured without a word: those of the headline, and those that were added.
 
         Every client when none of them is there.
         """
@@ -39,7 +39,7 @@ class Catalogue:
         return tuple(subject for subject in clients if subject.id in wanted) or clients
 
     def select(self, names: Iterable[str], fitting: SubjectKind | None = None) -> tuple[Subject, ...]:
-        """Give the named subjects, in the order of the names; a name that comes twice counts once.
+        """Return the named subjects, in the order of the names; a name that comes twice counts once.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class Catalogue:
         return tuple(self._one(name, fitting) for name in dict.fromkeys(names))
 
     def select_of_kind(self, names: Iterable[str], kind: SubjectKind) -> tuple[Subject, ...]:
-        """Give the named subjects for what only one kind can do.
+        """Return the named subjects for what only one kind can do.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class Catalogue:
         return chosen
 
     def claimants(self, names: Iterable[str]) -> tuple[Subject, ...]:
-        """Give the named subjects, or every client and server: those whose claims can be put to the test.
+        """Return the named subjects, or every client and server: those whose claims can be put to the test.
 
         Raises
         ------

@@ -153,7 +153,7 @@ def _subject(folder: Path, definition: _Definition) -> Subject:
 
 
 def _explain(detail: ErrorDetails) -> str:
-    """Say in one line what is wrong with one key, and which key was probably meant."""
+    """Describe in one line what is wrong with one key, and which key was probably meant."""
     location = [part for part in detail["loc"] if isinstance(part, str)]
     key = ".".join(location)
     if detail["type"] == "extra_forbidden":

@@ -15,7 +15,7 @@ _SERVERS = "/usr/sbin"
 
 
 def program_path(caller: Mapping[str, str]) -> str:
-    """Give the folders in which programs are searched, as ``PATH``.
+    """Return the folders in which programs are searched, as ``PATH``.
 
     First the toolchains that were brought into the cache, since one is brought only where the machine's is missing or
     too old; then the caller's; then ``DOTNET_ROOT``, where a .NET SDK of one's own is unpacked; then that of servers
@@ -31,7 +31,7 @@ def program_path(caller: Mapping[str, str]) -> str:
 
 
 def tool_environment(caller: Mapping[str, str]) -> dict[str, str]:
-    """Give the caller's environment without what belongs to this program, and with ``program_path``."""
+    """Return the caller's environment without what belongs to this program, and with ``program_path``."""
     environment = {name: value for name, value in caller.items() if name not in _FOREIGN}
     environment["PATH"] = program_path(caller)
     return environment

@@ -11,7 +11,7 @@ _BUILTIN: Final = Path(__file__).resolve().parent.parent / "data" / "subjects"
 
 
 def builtin_folder() -> Path:
-    """Give the folder of the subjects that come with httpdyno."""
+    """Return the folder of the subjects that come with httpdyno."""
     return _BUILTIN.resolve()
 
 

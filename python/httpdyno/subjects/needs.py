@@ -83,7 +83,7 @@ class Miss:
 
 
 def install_line(need: str, subject: str = "") -> str:
-    """Give what installs a program or library on a Debian or Ubuntu machine, for one subject or for all."""
+    """Return what installs a program or library on a Debian or Ubuntu machine, for one subject or for all."""
     recipe = recipe_for(need)
     return f"{recipe.line} {subject}".strip() if isinstance(recipe, WheelRecipe) else recipe.line
 
@@ -150,7 +150,7 @@ def check_needs(subject: Subject, find: Callable[[str], ProgramVersion | None] |
 
 
 def why_unavailable(subject: Subject) -> str | None:
-    """Say in one line why a subject cannot be built here; None when it can."""
+    """Describe in one line why a subject cannot be built here; None when it can."""
     if subject.unavailable:
         return f"{subject.id}: {subject.unavailable}"
     return "; ".join(str(miss) for miss in check_needs(subject)) or None

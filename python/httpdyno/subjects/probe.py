@@ -98,7 +98,7 @@ def claims_anything(subject: Subject) -> bool:
 
 
 def probe_cases(subject: Subject) -> tuple[ProbeCase, ...]:
-    """Give a case for each capability that a client can have, claimed or not.
+    """Return a case for each capability that a client can have, claimed or not.
 
     HTTP/3 has no case: no web of this engine speaks it.
     """
@@ -125,7 +125,7 @@ def probe_cases(subject: Subject) -> tuple[ProbeCase, ...]:
 
 
 def conclude(subject: Subject, case: ProbeCase, shown: Shown) -> ProbeResult:
-    """Say what the run of a case shows.
+    """Return what the run of a case shows.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class _Work(Protocol):
     name: str
 
     def commands(self) -> Generator[list[str], bool, None]:
-        """Give one command after the other; what is sent back is whether it succeeded."""
+        """Return one command after the other; what is sent back is whether it succeeded."""
 
     def conclude(self) -> bool:
         """Finish what the commands have brought; return whether it is all there."""

@@ -31,7 +31,7 @@ def system_packages_allowed() -> bool:
 
 
 def plan_provision(subjects: Iterable[Subject], *, system_packages: bool) -> Provision:
-    """Say what is missing and can be brought without asking anyone.
+    """Return what is missing and can be brought without asking anyone.
 
     Parameters
     ----------

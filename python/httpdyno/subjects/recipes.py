@@ -80,7 +80,7 @@ _BY_NAME: Final[Mapping[str, Recipe]] = {
 
 
 def recipe_for(need: str) -> Recipe:
-    """Say how a program or a library is brought here; what is not known has a package of its own name."""
+    """Return how a program or a library is brought here; what is not known has a package of its own name."""
     if need in _BY_NAME:
         return _BY_NAME[need]
     kind, _, library = need.rpartition(":")

@@ -62,7 +62,7 @@ class ServerCase:
 
 
 def server_cases(subject: Subject, *, scale: int = 1) -> tuple[ServerCase, ...]:
-    """Give a case for each capability that a server can have, claimed or not.
+    """Return a case for each capability that a server can have, claimed or not.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def server_cases(subject: Subject, *, scale: int = 1) -> tuple[ServerCase, ...]:
 
 
 def conclude_server(subject: Subject, case: ServerCase, answers: Sequence[Answer] | None) -> ProbeResult:
-    """Say what a case shows.
+    """Return what a case shows.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def _gives_up(answers: Sequence[Answer], *, beyond_s: float) -> bool:
 
 
 def _texts(answer: Answer) -> object:
-    """Give the texts of an answer; None when it is no such answer."""
+    """Return the texts of an answer; None when it is no such answer."""
     try:
         value = json.loads(answer.content)
     except ValueError:

@@ -109,7 +109,7 @@ def check_template(argv: Sequence[str], *, section: str) -> None:
 
 
 def loops_of(tool: Subject) -> tuple[Loop, ...]:
-    """Say which loops a tool can run, as its templates stand.
+    """Return which loops a tool can run, as its templates stand.
 
     A template with a rate is that of an open loop, also under ``[run]``.
     """
@@ -119,7 +119,7 @@ def loops_of(tool: Subject) -> tuple[Loop, ...]:
 
 
 def fill_template(tool: Subject, load: Load) -> tuple[str, ...]:
-    """Give the command of a tool for a load, with ``{folder}`` and ``{target}`` left as they are.
+    """Return the command of a tool for a load, with ``{folder}`` and ``{target}`` left as they are.
 
     An argument that is ``{headers}`` stands for one header: it is repeated for each, together with the option before
     it; without headers both are left out.
@@ -138,7 +138,7 @@ def fill_template(tool: Subject, load: Load) -> tuple[str, ...]:
 
 
 def fill_sequence(tool: Subject, load: Load) -> tuple[str, ...]:
-    """Give the command of a tool that sends the requests of a load one after another, as ``fill_template`` does.
+    """Return the command of a tool that sends the requests of a load one after another, as ``fill_template`` does.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def fill_sequence(tool: Subject, load: Load) -> tuple[str, ...]:
 
 
 def fill_content(tool: Subject, load: Load) -> tuple[str, ...]:
-    """Give the command of a tool that sends content with its requests, as ``fill_template`` does.
+    """Return the command of a tool that sends content with its requests, as ``fill_template`` does.
 
     Raises
     ------

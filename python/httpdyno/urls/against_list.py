@@ -11,7 +11,7 @@ __all__ = ["at_origin", "file_at_origin", "list_at_origin"]
 
 
 def at_origin(url: str, against: str) -> str:
-    """Give the URL that asks another machine's origin for the same.
+    """Return the URL that asks another machine's origin for the same.
 
     What has no path of its own gets the host as one, so that pages of different hosts stay different ones:
     ``https://www.example.org`` becomes ``http://other:8080/www.example.org``.

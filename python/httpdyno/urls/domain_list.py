@@ -40,7 +40,7 @@ class LeftOut:
 
     @property
     def text(self) -> str:
-        """Say it in one line; empty when nothing was left out."""
+        """Describe it in one line; empty when nothing was left out."""
         count = sum(self.reasons.values())
         if not count:
             return ""
@@ -59,7 +59,7 @@ class DomainColumn:
 
 
 def domain_column(first_line: str) -> DomainColumn | None:
-    """Tell from its first line whether a list is a table of domains, and in which column they stand.
+    """Return from its first line whether a list is a table of domains, and in which column they stand.
 
     Known are tables with a heading (DomCop's ``"Rank","Domain","Open Page Rank"``, Majestic's, Cloudflare's ``domain``,
     Chrome's ``origin,rank``) and those without one, in which a rank stands before or behind the name (Tranco's and
@@ -74,7 +74,7 @@ def domain_column(first_line: str) -> DomainColumn | None:
 
 
 def is_table(first_line: str) -> bool:
-    """Tell from its first line whether a list is a table, also where nobody knows in which column domains stand.
+    """Return from its first line whether a list is a table, also where nobody knows in which column domains stand.
 
     Before its path a URL has nothing that separates columns, and a bare domain has it nowhere.
     """
@@ -98,7 +98,7 @@ def _column(first_line: str, delimiter: str) -> DomainColumn | None:
 
 
 def host_name(text: str) -> str | None:
-    """Give a domain as the name system spells it: lower case, punycode, no dot at the end.
+    """Return a domain as the name system spells it: lower case, punycode, no dot at the end.
 
     Returns
     -------

@@ -26,7 +26,7 @@ _DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, N
 
 
 def is_remote(source: str) -> bool:
-    """Tell whether a list has to be downloaded."""
+    """Return whether a list has to be downloaded."""
     return source.lower().startswith(("http://", "https://"))
 
 
@@ -60,7 +60,7 @@ def opened_list(source: str, progress: Received | None = None) -> Iterator[IO[by
 
 
 def list_lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Give the lines of a list with their ends."""
+    """Return the lines of a list with their ends."""
     return iter(lambda: file.readline(_LONGEST_LINE), b"")
 
 

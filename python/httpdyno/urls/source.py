@@ -46,7 +46,7 @@ class UrlFile:
     """The file that they came from, ``-`` for standard input, another machine's URL; None: the web itself."""
 
     def identity(self) -> UrlList:
-        """Say which list it is."""
+        """Return which list it is."""
         with self.file.path.open("rb") as lines:
             return UrlList(self.source, self.count, hashlib.file_digest(lines, "sha256").hexdigest())
 
@@ -60,7 +60,7 @@ class UrlFile:
 
 
 def urls_of_web(engine: Engine, *, web: str, seed: int | None, limit: int | None) -> UrlFile:
-    """Take the first URLs of a web.
+    """Return the first URLs of a web.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def urls_of_web(engine: Engine, *, web: str, seed: int | None, limit: int | None
 
 
 def urls_of_list(source: str, *, limit: int | None) -> UrlFile:
-    """Take the URLs of a list.
+    """Return the URLs of a list.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def urls_of_list(source: str, *, limit: int | None) -> UrlFile:
 
 
 def _plain_list(lines: Iterable[bytes], limit: int | None, source: str) -> Iterator[bytes]:
-    """Give the URLs of a list that needs no preparation; else a whole run would ask for what nobody has."""
+    """Return the URLs of a list that needs no preparation; else a whole run would ask for what nobody has."""
     rest = from_first_line(lines)
     first = next(rest, b"")
     kind = "packed" if first.startswith((GZIP, ZIP)) else "a table of domains"
@@ -120,7 +120,7 @@ def _plain_list(lines: Iterable[bytes], limit: int | None, source: str) -> Itera
 
 
 def urls_of_run(folder: Path, engine: Engine, web: WebIdentity, recorded: UrlList) -> UrlFile:
-    """Take the URLs that a run has begun with.
+    """Return the URLs that a run has begun with.
 
     Raises
     ------

@@ -17,7 +17,7 @@ _BLANK: Final = re.compile(rb"\s")
 
 
 def read_url_list(lines: Iterable[bytes], limit: int | None = None) -> Iterator[bytes]:
-    """Give the URLs of a list, in its order, duplicates kept.
+    """Return the URLs of a list, in its order, duplicates kept.
 
     A bare domain, with or without a port or a path, becomes ``https://``. Empty lines are skipped, and so are those
     that begin with ``#``. Anything else is handed on as it stands, also what is no URL: a client has to report that,

@@ -14,7 +14,7 @@ from doubles.traces import processes_of
 from httpdyno.errors import EngineFailed, Interrupted
 from httpdyno.lab import live_client, live_supervisor, live_trial
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.live_trial import LiveEvidence, run_live_trial
+from httpdyno.lab.live_trial import LiveOutput, run_live_trial
 from httpdyno.lab.progress import Progress
 from httpdyno.lab.room import Command, Pinning
 from httpdyno.lab.scratch import ScratchFile
@@ -44,7 +44,7 @@ time.sleep(1000)
 DEADLINES_S = (0.5, 5.0, 60.0)
 """What a busy machine does not start within the first one it starts within the last."""
 
-Run = Callable[..., LiveEvidence]
+Run = Callable[..., LiveOutput]
 
 
 class Watcher:
@@ -72,11 +72,11 @@ def interruption() -> Iterator[Interruption]:
 @pytest.fixture
 def run(tmp_path: Path, interruption: Interruption) -> Iterator[Run]:
     """Run a program as a client: its URLs, the arguments of its script, and fields of the condition."""
-    files: list[LiveEvidence | ScratchFile] = []
+    files: list[LiveOutput | ScratchFile] = []
 
     def begin(
         program: str, urls: list[bytes], *arguments: str, observer: Watcher | None = None, **fields: object
-    ) -> LiveEvidence:
+    ) -> LiveOutput:
         values = {"deadline_s": 300.0, "per_host": 1, **fields}
         workload = Workload((), timeout_s=float(str(values.pop("timeout_s", 5.0))))
         condition = Condition("bench", "live", workload, **values)  # type: ignore[arg-type]
@@ -94,7 +94,7 @@ def run(tmp_path: Path, interruption: Interruption) -> Iterator[Run]:
         file.close()
 
 
-def outcome(evidence: LiveEvidence) -> tuple[object, object]:
+def outcome(evidence: LiveOutput) -> tuple[object, object]:
     counters_from_report(evidence.report)
     return evidence.report["outcome"], evidence.report["subject"]["exit_code"]
 
@@ -194,7 +194,7 @@ def test_a_program_that_is_not_there(interruption: Interruption, tmp_path: Path)
         assert "/no/such/program" in evidence.report["reason"]
 
 
-def run_until_ready(run: Run, program: str, ready: Path, urls: list[bytes] | None = None) -> tuple[LiveEvidence, float]:
+def run_until_ready(run: Run, program: str, ready: Path, urls: list[bytes] | None = None) -> tuple[LiveOutput, float]:
     """Run a client that never ends until one deadline is late enough for it to say that it is ready; return that, too.
 
     The clients of these tests say so when they have done what the deadline is to find: one that has not begun proves

@@ -17,7 +17,7 @@ from httpdyno.lab.location import find_engine
 from httpdyno.lab.progress import Progress
 from httpdyno.lab.room import Command, Pinning
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.lab.trial import Evidence, run_trial
+from httpdyno.lab.trial import RoomOutput, run_trial
 from httpdyno.model import Condition, Fitness, Workload
 
 CONDITION = Condition("crawl", "plain", Workload((), timeout_s=1), deadline_s=1)
@@ -51,7 +51,7 @@ def run(
     argv: tuple[str, ...] = UPPER_CASE,
     witness: Witness | None = None,
     interruption: Interruption | None = None,
-) -> Evidence:
+) -> RoomOutput:
     command = Command(argv, Path("/"), {"GREETING": "hello"})
     return run_trial(engine, CONDITION, Pinning(), command, urls, interruption or Interruption(), witness)
 

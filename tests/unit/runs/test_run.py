@@ -120,39 +120,44 @@ class Watchman:
 
 
 def test_the_machine_is_looked_at_first_and_left_to_cool_down_after_each_trial() -> None:
-    calm = Watchman()
+    cool_down = Watchman()
     trials, _ = carry_out(
         PLANS,
         Pretender(),
-        begins=lambda plan: calm.story.append(f"begin {plan.number}"),
+        begins=lambda plan: cool_down.story.append(f"begin {plan.number}"),
         ends=lambda _: None,
         stop=lambda: False,
-        calm=calm,
+        cool_down=cool_down,
     )
-    assert calm.story == ["learn", "begin 0", *[word for n in range(1, 6) for word in ("wait", f"begin {n}")]]
+    assert cool_down.story == ["learn", "begin 0", *[word for n in range(1, 6) for word in ("wait", f"begin {n}")]]
     assert (trials[0].cool_down_ns, trials[0].cool_down_reason) == (None, None)
     assert (trials[1].cool_down_ns, trials[1].cool_down_reason) == (3, "CPU 0 was 50% busy")
 
 
 def test_a_trial_that_could_not_run_leaves_nothing_behind() -> None:
-    calm = Watchman()
+    cool_down = Watchman()
     trials, _ = carry_out(
-        PLANS, Pretender(unavailable="one"), begins=lambda _: None, ends=lambda _: None, stop=lambda: False, calm=calm
+        PLANS,
+        Pretender(unavailable="one"),
+        begins=lambda _: None,
+        ends=lambda _: None,
+        stop=lambda: False,
+        cool_down=cool_down,
     )
     after_ran = [former.outcome is Outcome.OK for former in trials[:-1]]
     assert [trial.cool_down_ns is not None for trial in trials] == [False, *after_ran]
-    assert calm.story.count("wait") == sum(after_ran)
+    assert cool_down.story.count("wait") == sum(after_ran)
 
 
 def test_a_wish_to_stop_during_the_cool_down_begins_no_further_trial() -> None:
-    calm = Watchman()
+    cool_down = Watchman()
     begun: list[int] = []
     trials, whole = carry_out(
         PLANS,
         Pretender(),
         begins=lambda plan: begun.append(plan.number),
         ends=lambda _: None,
-        stop=lambda: "wait" in calm.story,
-        calm=calm,
+        stop=lambda: "wait" in cool_down.story,
+        cool_down=cool_down,
     )
     assert (begun, whole, len(trials)) == ([0], False, 1)

@@ -33,7 +33,7 @@ def test_what_holds_speaks_for_a_boundary_above_and_what_does_not_for_one_below(
 
 @given(loads, st.booleans())
 def test_a_trial_that_could_say_either_says_nothing(load: float, held: bool) -> None:
-    assert likely(Check(load, held, doubt=0.5)) == pytest.approx(0.5)
+    assert likely(Check(load, held, error_chance=0.5)) == pytest.approx(0.5)
 
 
 @given(loads, st.booleans(), st.floats(0, 0.5))
@@ -58,5 +58,5 @@ def test_at_the_boundary_half_of_the_trials_hold() -> None:
 
 @pytest.mark.parametrize(("load", "doubt"), [(0, 0), (-1, 0), (1, -0.1), (1, 0.6)])
 def test_what_no_trial_can_show_is_refused(load: float, doubt: float) -> None:
-    with pytest.raises(InvalidValue, match="doubt"):
-        Check(load, held=True, doubt=doubt)
+    with pytest.raises(InvalidValue, match="chance of an error"):
+        Check(load, held=True, error_chance=doubt)

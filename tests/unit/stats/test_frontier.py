@@ -150,7 +150,9 @@ def test_a_load_that_goes_either_way_stays_in_doubt() -> None:
     frontier = FrontierSearch((100.0, 200.0, 400.0), 1, budget=40)
 
     def answer(step: FrontierStep) -> Check:
-        return Check(step.load, next(turns), doubt=0.4) if step.load == 200 else Check(step.load, step.load < 200)
+        return (
+            Check(step.load, next(turns), error_chance=0.4) if step.load == 200 else Check(step.load, step.load < 200)
+        )
 
     (boundary,) = frontier.conclude(search(frontier, answer))
 

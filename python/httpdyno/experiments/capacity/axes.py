@@ -62,11 +62,11 @@ class Axes:
         return within * len(self.round_trips_ns) * len(self.rates_bits_per_s) * len(self.queues_ns)
 
     def points(self) -> Iterator[CapacityPoint]:
-        """Give the points, the sizes as the fastest axis, each as it is asked for."""
+        """Return the points, the sizes as the fastest axis, each as it is asked for."""
         return map(self.point, range(self.count))
 
     def point(self, number: int) -> CapacityPoint:
-        """Give one of the points, counted from 0: of a million of them, those that are asked for are made."""
+        """Return one of the points, counted from 0: of a million of them, those that are asked for are made."""
         left, size = divmod(number, len(self.sizes_bytes))
         left, delay = divmod(left, len(self.delays_ns))
         left, round_trip = divmod(left, len(self.round_trips_ns))

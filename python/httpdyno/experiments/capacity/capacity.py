@@ -102,7 +102,7 @@ class Capacity:
         return NAME
 
     def condition(self, point: CapacityPoint) -> Condition:
-        """Give the condition of a point: the link that it names, and URLs of its size and delay."""
+        """Return the condition of a point: the link that it names, and URLs of its size and delay."""
         timing = timing_of(point, self.duration_s)
         delay = f"delay_ms={point.delay_ns // _MS}&" if point.delay_ns else ""
         urls = UrlSeries(f"{self.against or _HOST}/bytes/{point.size_bytes}?{delay}n=", timing.urls)
@@ -133,7 +133,7 @@ class Capacity:
         )
 
     def conditions(self) -> Sequence[Condition]:
-        """Give the points of the grid, as conditions."""
+        """Return the points of the grid, as conditions."""
         return [self.condition(point) for point in self.axes.points()]
 
     def plan(self, subjects: Sequence[Subject], *, available: int) -> Plan:
@@ -152,11 +152,11 @@ class Capacity:
         return ListedPlan(plans, {"repeat": self.repeat})
 
     def webs(self) -> tuple[WebIdentity]:
-        """Give the web that serves content of any size."""
+        """Return the web that serves content of any size."""
         return (WebIdentity(self.web, self.seed, self.web_digest),)
 
     def settings(self) -> Mapping[str, Setting]:
-        """Give the options that it was made with."""
+        """Return the options that it was made with."""
         own: dict[str, Setting] = {name: getattr(self, name) for name in _OWN}
         return {**self.axes.settings(), "slo": self.objective, **own, "against": self.against}
 

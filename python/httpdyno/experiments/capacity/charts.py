@@ -109,7 +109,7 @@ def frontier_charts(
 
 
 def _rows(layout: Layout, points: Sequence[Found], names: Mapping[str, str]) -> dict[int | str | None, str]:
-    """Give the rows from the lowest up, each with what stands beside it."""
+    """Return the rows from the lowest up, each with what stands beside it."""
     if layout.up is None:
         return dict(reversed(list(names.items())))
     values = layout.up.values(one.point for one in points)
@@ -126,7 +126,7 @@ def _title(axis: GridAxis, values: Sequence[int | None]) -> str:
 
 
 def _words(one: Found, layout: Layout, names: Mapping[str, str]) -> str:
-    """Say of a point everything that is known: where it is, what was found, and what limits it."""
+    """Describe of a point everything that is known: where it is, what was found, and what limits it."""
     where = [axis.name(axis.read(one.point)) for axis in (layout.up, layout.across) if axis is not None]
     who = [] if layout.up else [names[one.subject]]
     told = [", ".join(part for part in (*who, *where) if part)]

@@ -17,7 +17,7 @@ __all__ = ["DEFINITION"]
 
 
 def _told(trial: Trial) -> str | None:
-    """Say whether a point was held; where that was not asked for, what came."""
+    """Return whether a point was held; where that was not asked for, what came."""
     summary = trial.capacity
     if summary is None:
         return None

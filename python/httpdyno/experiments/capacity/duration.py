@@ -37,7 +37,7 @@ _PATIENCE: Final = 6.0
 
 
 def foreseen_per_s(point: CapacityPoint) -> float:
-    """Say how many answers a second can come at most, whoever asks.
+    """Return how many answers a second can come at most, whoever asks.
 
     References
     ----------
@@ -53,12 +53,12 @@ def foreseen_per_s(point: CapacityPoint) -> float:
 
 
 def foreseen_latency_s(point: CapacityPoint) -> float:
-    """Say how long an answer takes at least while that many are in flight."""
+    """Return how long an answer takes at least while that many are in flight."""
     return point.concurrency / foreseen_per_s(point)
 
 
 def closed_urls(point: CapacityPoint) -> int:
-    """Say how long a list has to be, in whole rounds: one before those that are measured, and one after them."""
+    """Return how long a list has to be, in whole rounds: one before those that are measured, and one after them."""
     latency_s = foreseen_latency_s(point)
     fewest = _FEWEST_OVER_A_DISTANCE if 2 * _opening_s(point) > latency_s else 1
     measured = max(fewest, round(_MEASURED_S / latency_s))
@@ -66,12 +66,12 @@ def closed_urls(point: CapacityPoint) -> int:
 
 
 def closed_duration_s(point: CapacityPoint) -> float:
-    """Say how long a list takes at least: its rounds, and before them connections and windows that open."""
+    """Return how long a list takes at least: its rounds, and before them connections and windows that open."""
     return closed_urls(point) / foreseen_per_s(point) + _opening_s(point)
 
 
 def _opening_s(point: CapacityPoint) -> float:
-    """Say how long a new connection takes until its window is as large as an answer.
+    """Return how long a new connection takes until its window is as large as an answer.
 
     References
     ----------
@@ -82,7 +82,7 @@ def _opening_s(point: CapacityPoint) -> float:
 
 
 def tool_send_s(point: CapacityPoint) -> float:
-    """Say for how long a tool sends that is told a time: what it waits for after that is no part of it.
+    """Return for how long a tool sends that is told a time: what it waits for after that is no part of it.
 
     In whole seconds, as some tools read no others.
     """
@@ -90,5 +90,5 @@ def tool_send_s(point: CapacityPoint) -> float:
 
 
 def closed_deadline_s(point: CapacityPoint) -> float:
-    """Say when a trial is ended whatever is left of its list: what was answered until then is measured."""
+    """Return when a trial is ended whatever is left of its list: what was answered until then is measured."""
     return _STARTING_S + _PATIENCE * closed_duration_s(point)

@@ -28,7 +28,7 @@ class Extent:
     time_s: float
 
     def of(self, trials: int) -> "Extent":
-        """Give the extent of so many trials like these."""
+        """Return the extent of so many trials like these."""
         return Extent(trials, self.time_s * trials / self.trials)
 
     def check(self, *, agreed: bool) -> None:

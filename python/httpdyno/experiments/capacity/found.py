@@ -61,7 +61,7 @@ class Found:
 
     @property
     def word(self) -> str:
-        """Say it in a few characters: per cent of the rate; where the rate was kept, what was not: ``slow``."""
+        """Describe it in a few characters: per cent of the rate; where the rate was kept, what was not: ``slow``."""
         if self.share is None:
             return "" if self.per_s is None else f"{self.per_s:,.0f}"
         if self.share >= KEPT_SHARE and self.failed and self.tone is not Tone.DOUBTFUL:
@@ -82,7 +82,7 @@ def found(trials: Iterable[Trial]) -> tuple[Found, ...]:
 
 
 def target_words(points: Sequence[Found]) -> str:
-    """Say what was to be held: ``2,000 requests a second``."""
+    """Describe what was to be held: ``2,000 requests a second``."""
     targets = sorted({one.point.target_per_s for one in points if one.point.target_per_s is not None})
     return f"{' or '.join(f'{target:,.6g}' for target in targets)} requests a second" if targets else ""
 
@@ -110,7 +110,7 @@ def _found(subject: str, point: CapacityPoint, trials: Sequence[Trial]) -> Found
 
 
 def _lawful(trial: Trial, point: CapacityPoint) -> bool:
-    """Tell whether a trial that was disturbed failed where nobody could have held, whatever the machine was like."""
+    """Return whether a trial that was disturbed failed where nobody could have held, whatever the machine was like."""
     failed = trial.outcome is Outcome.OK and trial.capacity is not None and trial.capacity.held is False
     return failed and trial.validity not in _AGAINST_ALL and beyond_law(point)
 

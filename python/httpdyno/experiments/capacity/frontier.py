@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.capacity.judge.objective import Objective, parse_objective
-from httpdyno.experiments.capacity.margin import beyond_law, doubt_of
+from httpdyno.experiments.capacity.margin import beyond_law, error_chance_of
 from httpdyno.experiments.capacity.quantity import shown_size, shown_time
 from httpdyno.model import CapacityPoint, Frontier, FrontierAxis, FrontierPoint, Outcome, Trial, format_rate
 from httpdyno.stats import Check, ColumnBoundary, ColumnCheck, FrontierSearch
@@ -33,7 +33,7 @@ _FIELDS: Final[Mapping[FrontierAxis, str]] = {
 
 
 def refined(axes: Axes) -> Axes:
-    """Give the axes with sizes in between, 10 % apart, where only the first and the last were given."""
+    """Return the axes with sizes in between, 10 % apart, where only the first and the last were given."""
     if len(axes.sizes_bytes) != len(("first", "last")):
         return axes
     first, last = sorted(axes.sizes_bytes)
@@ -75,19 +75,19 @@ class Slice:
         return FrontierSearch(loads, columns, budget * self.repeat, trusted=self.axis.ordered, known=known)
 
     def _impossible(self, loads: Sequence[float]) -> Iterator[ColumnCheck]:
-        """Give of each column the smallest size that nobody can hold there, by the laws of links and queues."""
+        """Return of each column the smallest size that nobody can hold there, by the laws of links and queues."""
         for column in range(len(self.values)):
             fails = next((load for load in loads if beyond_law(self.point(column, load))), None)
             if fails is not None:
                 yield ColumnCheck(column, Check(fails, held=False))
 
     def point(self, column: int, load: float) -> CapacityPoint:
-        """Give the point of a step of the search."""
+        """Return the point of a step of the search."""
         changes: dict[str, Any] = {"size_bytes": round(load) - _HEAD_BYTES, _FIELDS[self.axis]: self.values[column]}
         return replace(self.corner, **changes)
 
     def checks(self, trials: Iterable[Trial], objective: Objective) -> list[ColumnCheck]:
-        """Take from trials of one subject what the search looks at, in their order; those of other slices are left."""
+        """Read from trials of one subject what the search looks at, in their order; those of other slices are left."""
         return [check for trial in trials if (check := self._check(trial, objective)) is not None]
 
     def _check(self, trial: Trial, objective: Objective) -> ColumnCheck | None:
@@ -98,7 +98,7 @@ class Slice:
         if value not in self.values or self.point(self.values.index(value), point.size_bytes + _HEAD_BYTES) != point:
             return None
         held = trial.capacity is not None and bool(trial.capacity.held) and trial.outcome is Outcome.OK
-        check = Check(float(point.size_bytes + _HEAD_BYTES), held, doubt_of(trial, objective))
+        check = Check(float(point.size_bytes + _HEAD_BYTES), held, error_chance_of(trial, objective))
         return ColumnCheck(self.values.index(value), check)
 
 
@@ -119,7 +119,7 @@ def slices(axes: Axes, *, repeat: int = 1) -> tuple[Slice, ...]:
 
 
 def frontiers(trials: Sequence[Trial], axes: Axes, objective: str, *, repeat: int = 1) -> tuple[Frontier, ...]:
-    """Say how far each subject reaches, in the order of their first trials.
+    """Return how far each subject reaches, in the order of their first trials.
 
     Parameters
     ----------

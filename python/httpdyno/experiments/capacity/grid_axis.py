@@ -43,7 +43,7 @@ class GridAxis:
     """What a point without a value is said to have."""
 
     def values(self, points: Iterable[CapacityPoint]) -> tuple[Value, ...]:
-        """Give the values that the points have, each once, from the least on; no limit comes last."""
+        """Return the values that the points have, each once, from the least on; no limit comes last."""
         found = {self.read(point) for point in points}
         return (*sorted(value for value in found if value is not None), *([None] if None in found else []))
 

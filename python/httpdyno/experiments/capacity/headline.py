@@ -21,7 +21,7 @@ _OF_THE_POINT: Final = frozenset({LimitKind.BANDWIDTH, LimitKind.WINDOW, LimitKi
 
 
 def capacity_headline(points: Sequence[Found], frontiers: Sequence[Frontier], names: Mapping[str, str]) -> str:
-    """Say up to where the subjects hold the rate.
+    """Describe up to where the subjects hold the rate.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def _shared(points: Sequence[Found], frontier: Frontier) -> str:
 
 
 def _reach(frontiers: Sequence[Frontier], target: str, names: Mapping[str, str], shared: str) -> str:
-    """Tell of one subject how far it reaches where that is easiest, and where it is hardest."""
+    """Describe of one subject how far it reaches where that is easiest, and where it is hardest."""
     first = frontiers[0]
     known = [point for point in first.points if size_reached(point) is not None]
     who, axis = names[first.subject], FRONTIER_AXES[first.axis]
@@ -110,7 +110,7 @@ def _ties(order: Sequence[Frontier], at: int, names: Mapping[str, str]) -> str:
 
 
 def _counted(points: Sequence[Found], subject: str, target: str, name: str) -> str:
-    """Tell at how many points a subject holds, from which rate of the link on, and what limits the others."""
+    """Return at how many points a subject holds, from which rate of the link on, and what limits the others."""
     own = [one for one in points if one.subject == subject]
     held = [one for one in own if one.holds]
     parts = [f"{name} holds {target} at {len(held)} of {len(own)} points"]
@@ -149,7 +149,7 @@ def _spread(points: Sequence[FrontierPoint]) -> float:
 
 
 def _overlap(one: FrontierPoint, other: FrontierPoint) -> bool:
-    """Tell whether the boundary of both may be the same."""
+    """Return whether the boundary of both may be the same."""
     ends = [(point.holds_up_to_bytes or 0, point.fails_from_bytes) for point in (one, other)]
     low = max(start for start, _ in ends)
     return all(end is None or low < end for _, end in ends)

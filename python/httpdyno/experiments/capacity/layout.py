@@ -41,7 +41,7 @@ class Layout:
         return cls(across, up, tuple(axis for axis in varied if axis not in chosen), subjects > 1)
 
     def panel(self, of: Found) -> Place:
-        """Tell in which panel something stands."""
+        """Return in which panel something stands."""
         subject = of.subject if self.up is not None else ""
         return subject, tuple(axis.read(of.point) for axis in self.panels)
 
@@ -52,7 +52,7 @@ class Layout:
         return ", ".join([*told, *(axis.name(value) for axis, value in zip(self.panels, values, strict=True))])
 
     def shared(self, points: Sequence[CapacityPoint]) -> str:
-        """Say what all points have in common, as far as it is something: ``delay 100 ms, 10 Gbit/s``."""
+        """Describe what all points have in common, as far as it is something: ``delay 100 ms, 10 Gbit/s``."""
         roles = {self.across, self.up, *self.panels}
         rest = [(axis, axis.read(points[0])) for axis in AXES if axis not in roles] if points else []
         return ", ".join(axis.name(value) for axis, value in rest if value is not None and (value or axis is SIZE))

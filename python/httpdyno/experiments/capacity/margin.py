@@ -10,7 +10,7 @@ from httpdyno.experiments.capacity.judge.limits import link_was_as_asked
 from httpdyno.experiments.capacity.judge.objective import Objective
 from httpdyno.model import CapacityPoint, CapacitySummary, Link, Outcome, Trial, Validity
 
-__all__ = ["beyond_law", "doubt_of"]
+__all__ = ["beyond_law", "error_chance_of"]
 
 _NOTHING_KNOWN: Final = 0.5
 _DISTURBED: Final = 0.3
@@ -33,8 +33,8 @@ _SURELY_LESS: Final = 0.95
 """A point at which no more than this share of the rate can come, by the laws of links and queues, holds for nobody."""
 
 
-def doubt_of(trial: Trial, objective: Objective) -> float:
-    """Give the chance that the same trial, made again, would answer otherwise.
+def error_chance_of(trial: Trial, objective: Objective) -> float:
+    """Return the chance that the same trial, made again, would answer otherwise.
 
     Parameters
     ----------
@@ -67,13 +67,13 @@ def doubt_of(trial: Trial, objective: Objective) -> float:
 
 
 def _obstacle(trial: Trial, point: CapacityPoint) -> float:
-    """Give the doubt in a failure that something else than the subject may have caused."""
+    """Return the doubt in a failure that something else than the subject may have caused."""
     least = _OBSTACLES.get(trial.validity, 0.0) if trial.validity else 0.0
     return min(least, _LITTLE) if beyond_law(point) else least
 
 
 def beyond_law(point: CapacityPoint) -> bool:
-    """Tell whether nobody can hold a rate at a point: its link and its requests in flight do not allow it."""
+    """Return whether nobody can hold a rate at a point: its link and its requests in flight do not allow it."""
     if point.target_per_s is None:
         return False
     link = Link.symmetric(round_trip_ns=point.round_trip_ns, rate_bits_per_s=point.rate_bits_per_s)
@@ -83,7 +83,7 @@ def beyond_law(point: CapacityPoint) -> bool:
 
 
 def _distances(summary: CapacitySummary, point: CapacityPoint, objective: Objective) -> Iterator[float]:
-    """Give how far each figure is within its bound, in standard deviations; below 0: beyond it."""
+    """Return how far each figure is within its bound, in standard deviations; below 0: beyond it."""
     kept = summary.per_s is not None and point.target_per_s is not None and summary.per_s > 0
     if kept and summary.per_s is not None and point.target_per_s is not None:
         distance = math.log(summary.per_s / (KEPT_SHARE * point.target_per_s)) / _RATE_SPREAD

@@ -97,7 +97,7 @@ class CapacityPreset:
         object.__setattr__(self, "table", find_preset(self.name, "capacity").table)
 
     def axes(self, scale: Fraction = Fraction(1), *, as_labelled: bool = False) -> Axes:
-        """Give the grid at a share of its rates and of what is in flight; sizes and times stay as they are.
+        """Return the grid at a share of its rates and of what is in flight; sizes and times stay as they are.
 
         Answers then take as long as they would: half as many over half the rate.
 
@@ -121,19 +121,19 @@ class CapacityPreset:
         )
 
     def place(self, point: CapacityPoint) -> Place:
-        """Say where a point lies in the published grid, in its columns and units, as it was measured."""
+        """Return where a point lies in the published grid, in its columns and units, as it was measured."""
         first_ns: Callable[[CapacityPoint], int] = _label if self.has_rates else _think_time
         second = Fraction(point.rate_bits_per_s or 0, _GBIT) if self.has_rates else Fraction(point.size_bytes, _KIB)
         return _number(Fraction(first_ns(point), _MS)), _number(second), point.concurrency
 
     def scaled(self, published: Place, scale: Fraction) -> Place:
-        """Say where a published row lies in a grid at that scale."""
+        """Return where a published row lies in a grid at that scale."""
         first, second, concurrency = published
         scaled = _number(Fraction(second) * scale) if self.has_rates else second
         return first, scaled, _fewer(concurrency, scale)
 
     def share(self, published: Place, scale: Fraction) -> float:
-        """Say which share of a published rate is the same at that scale.
+        """Return which share of a published rate is the same at that scale.
 
         Where the rate of the link decides, the scale; else what is in flight, which is a whole number and may be more.
         """
@@ -146,7 +146,7 @@ class CapacityPreset:
 
 
 def find_capacity_preset(name: str) -> CapacityPreset:
-    """Give the preset of that name.
+    """Return the preset of that name.
 
     Raises
     ------
@@ -163,5 +163,5 @@ def _fewer(count: int, scale: Fraction) -> int:
 
 
 def _number(value: Fraction) -> float:
-    """Give a whole number as one, so that it is written without a point."""
+    """Return a whole number as one, so that it is written without a point."""
     return int(value) if value.denominator == 1 else float(value)

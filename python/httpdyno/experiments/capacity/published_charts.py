@@ -140,7 +140,7 @@ def _series(points: Iterable[_Value], panel: float, line: float, *, faint: bool 
 
 
 def _published(figure: _Figure, wanted: set[Place], preset: CapacityPreset, scale: Fraction) -> Iterator[_Value]:
-    """Give the published values at the places that are drawn, brought to the scale of the run."""
+    """Return the published values at the places that are drawn, brought to the scale of the run."""
     for row in preset.table.rows:
         first, second, concurrency, latency_s, per_s = row.cells
         assert isinstance(first, int)

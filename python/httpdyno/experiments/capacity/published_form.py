@@ -49,7 +49,7 @@ def measurements(trials: Iterable[Trial], preset: CapacityPreset) -> tuple[Measu
 
 
 def in_form(trials: Iterable[Trial], preset: CapacityPreset) -> Table:
-    """Give a run in the columns of the publication; with several subjects, who it was comes before them."""
+    """Return a run in the columns of the publication; with several subjects, who it was comes before them."""
     found = measurements(trials, preset)
     several = len({one.subject for one in found}) > 1
     rows = tuple((*((one.subject,) if several else ()), *_cells(one)) for one in found)
@@ -131,7 +131,7 @@ def _published(preset: CapacityPreset, scale: Fraction) -> _Published:
 
 
 def _theirs(one: Measurement, published: _Published) -> tuple[Cell, ...]:
-    """Give the published row, and what was measured over what was published: latency, rate."""
+    """Return the published row, and what was measured over what was published: latency, rate."""
     row, latency_s, per_s = published.get(one.place, ((None,) * 5, None, None))
     latency = one.latency_s / latency_s if one.latency_s and latency_s else None
     rate = one.per_s / per_s if one.per_s and per_s else None
@@ -192,7 +192,7 @@ def _cells(one: Measurement) -> tuple[Cell, ...]:
 
 
 def _columns(table: PublishedTable) -> tuple[Column, ...]:
-    """Give its columns; those that a scale may make fractions of, as numbers of any kind."""
+    """Return its columns; those that a scale may make fractions of, as numbers of any kind."""
     return tuple(
         replace(column.column, kind=ColumnKind.NUMBER)
         if column.role is Role.CONDITION and column.name != "Concurrency"

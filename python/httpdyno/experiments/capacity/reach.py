@@ -17,12 +17,12 @@ _FEWEST_SIZES: Final = 3
 
 
 def is_search(settings: Mapping[str, Setting]) -> bool:
-    """Tell whether a run searched for the frontier, instead of trying a whole grid."""
+    """Return whether a run searched for the frontier, instead of trying a whole grid."""
     return bool(settings.get("frontier"))
 
 
 def reached(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Frontier, ...]:
-    """Say how far each subject reaches.
+    """Return how far each subject reaches.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def reached(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[F
 
 
 def size_reached(point: FrontierPoint) -> int | None:
-    """Give the size that a subject is said to reach: the likeliest one; where nothing surely fails, what surely holds.
+    """Return the size that a subject reaches: the likeliest one; where nothing surely fails, what surely holds.
 
     Without a size that fails, the likeliest boundary is beyond all that was tried: that is no size to be claimed.
     """

@@ -50,7 +50,7 @@ def reach_legend(frontiers: Sequence[Frontier]) -> list[str]:
 
 
 def search_notes(frontiers: Sequence[Frontier]) -> list[str]:
-    """Say where a search had to end before it was sure, and what it saw against the order of things."""
+    """Describe where a search had to end before it was sure, and what it saw against the order of things."""
     told = []
     # A whole grid has no budget that could end it.
     ended = [one for one in frontiers if one.exhausted and one.trials < one.grid_trials]

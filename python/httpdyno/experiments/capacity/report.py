@@ -30,7 +30,7 @@ _OF_POINTS: Final = frozenset({"URLs", "Link"})
 
 
 def capacity_report(run: Run, definition: Definition) -> Report:
-    """Say what a capacity run says.
+    """Return what a capacity run says.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def _charts(
 
 
 def _asked(manifest: Manifest) -> Iterator[tuple[str, str]]:
-    """Tell what was to be held, and over which grid."""
+    """Return what was to be held, and over which grid."""
     settings = manifest.settings
     objective = settings.get("slo")
     if objective:

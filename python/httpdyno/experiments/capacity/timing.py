@@ -39,7 +39,7 @@ class Timing:
 
 
 def timing_of(point: CapacityPoint, duration_s: float) -> Timing:
-    """Say how long a trial lasts.
+    """Return how long a trial lasts.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def timing_of(point: CapacityPoint, duration_s: float) -> Timing:
 
 
 def _answer_s(point: CapacityPoint) -> float:
-    """Give how long one answer takes on an idle link, its connection included."""
+    """Return how long one answer takes on an idle link, its connection included."""
     rate = point.rate_bits_per_s
     sending_s = 0.0 if rate is None else 8 * point.size_bytes / (rate * _PAYLOAD)
     return (point.delay_ns + 2 * point.round_trip_ns) / 1e9 + sending_s

@@ -58,7 +58,7 @@ def parse_values(text: str, read: Callable[[str], int], *, name: str) -> tuple[i
 
 
 def _between(values: list[int], place: int, parts: list[str], read: Callable[[str], int], name: str) -> list[int]:
-    """Give what stands between the values before ``...`` and the one after it."""
+    """Return what stands between the values before ``...`` and the one after it."""
     if place < 2 or place + 1 >= len(parts) or len(values) < 2 or _GOES_ON in (parts[place - 1], parts[place + 1]):
         raise InvalidValue(f"{name}: {_GOES_ON} needs two values before it and one after it, as in 0,100,...,500")
     before, last, end = values[-2], values[-1], read(parts[place + 1])

@@ -73,7 +73,7 @@ def _table(layout: Layout, place: Place, points: Sequence[Found], names: Mapping
 
 
 def _rows(layout: Layout, points: Sequence[Found], names: Mapping[str, str]) -> list[tuple[str, list[Found]]]:
-    """Give each row by its name, with what stands in it."""
+    """Return each row by its name, with what stands in it."""
     up = layout.up
     if up is None:
         return [(name, [one for one in points if one.subject == subject]) for subject, name in names.items()]
@@ -91,7 +91,7 @@ def _at(axis: GridAxis, value: Value, points: Sequence[Found]) -> list[Found]:
 
 
 def _cell(points: Sequence[Found]) -> str | None:
-    """Say what was found at a point; None where nothing was tried."""
+    """Describe what was found at a point; None where nothing was tried."""
     if not points:
         return None
     one = points[0]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from httpdyno.experiments.cost.metrics import COST_METRICS
-from httpdyno.judge import believed_trials, find_metric
+from httpdyno.judge import find_metric, rankable_trials
 from httpdyno.model import Axis, Chart, ChartKind, Metric, Ranking, Scale, Series, Tile, Tone, Trial
 from httpdyno.report.sections.condition import ConditionTrials
 from httpdyno.report.sections.ranking_charts import ranking_chart, ratio_chart
@@ -69,7 +69,7 @@ def cost_charts(
 
 
 def _counting(trials: Sequence[Trial]) -> Sequence[Trial]:
-    return believed_trials(trials) or trials
+    return rankable_trials(trials) or trials
 
 
 def _values(trials: Sequence[Trial], figure: _Figure) -> list[float]:

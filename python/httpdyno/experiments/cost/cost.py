@@ -110,7 +110,7 @@ class Cost:
         return NAME
 
     def conditions(self) -> Sequence[Condition]:
-        """Give a condition for each setting of the connections and of the coding."""
+        """Return a condition for each setting of the connections and of the coding."""
         codings = [Coding.GZIP if zipped else Coding.IDENTITY for zipped in reversed(_CHOICES[self.gzip])]
         grid = [(keepalive, coding) for keepalive in _CHOICES[self.keepalive] for coding in codings]
         return [self._condition(keepalive, coding, alone=len(grid) == 1) for keepalive, coding in grid]
@@ -155,16 +155,16 @@ class Cost:
         return ListedPlan(renumbered(able), {"repeat": repeat})
 
     def webs(self) -> tuple[WebIdentity]:
-        """Give the web that has the documents."""
+        """Return the web that has the documents."""
         return (WebIdentity(self.web, self.seed, self.web_digest),)
 
     def settings(self) -> Mapping[str, Setting]:
-        """Give the options that it was made with."""
+        """Return the options that it was made with."""
         return {name: getattr(self, name) for name in _OWN}
 
 
 def able_to(subject: Subject, condition: Condition) -> bool:
-    """Tell whether a subject can do what a condition asks.
+    """Return whether a subject can do what a condition asks.
 
     A client that cannot close its connections is not asked to; one that cannot keep them is measured as it is where
     they may be kept, as a session is used where a library has one. A tool decodes nothing.

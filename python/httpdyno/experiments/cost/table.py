@@ -94,7 +94,7 @@ def cost_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tupl
 
 
 def _picked(table: Table, names: Sequence[str], notes: tuple[Note, ...]) -> Table:
-    """Take some columns, in that order."""
+    """Return some columns, in that order."""
     columns = {column.name: column for column in table.columns}
     values = [table.values(name) for name in names]
     return Table(
@@ -117,7 +117,7 @@ def _settings(group: Sequence[Trial]) -> tuple[Cell, ...]:
 
 
 def _notes(table: Table, groups: Sequence[Sequence[Trial]]) -> Iterator[Note]:
-    """Give the notes of the rows, what has to be added to them, and those of the whole."""
+    """Return the notes of the rows, what has to be added to them, and those of the whole."""
     yield from (note for note in table.notes if note.row is not None)
     for row, group in enumerate(groups):
         yield from (Note(text, row) for text in _remarks(group))
@@ -126,7 +126,7 @@ def _notes(table: Table, groups: Sequence[Sequence[Trial]]) -> Iterator[Note]:
 
 
 def _own_times(group: Sequence[Trial]) -> Iterator[str]:
-    """Say why the split of start-up and steady state rests on what clients print: it does not show there."""
+    """Describe why the split of start-up and steady state rests on what clients print: it does not show there."""
     for trial in group:
         if trial.cost is None or trial.cost.requests_timed_by is not RequestClock.CLIENT:
             continue

@@ -92,7 +92,7 @@ class Crawl:
         return NAME
 
     def conditions(self) -> tuple[Condition]:
-        """Give the grid: a single point."""
+        """Return the grid: a single point."""
         return (self.condition,)
 
     def plan(self, subjects: Sequence[Subject], *, available: int) -> ListedPlan:
@@ -108,11 +108,11 @@ class Crawl:
         return ListedPlan(plans, {"repeat": repeat})
 
     def webs(self) -> tuple[WebIdentity]:
-        """Give the web that is crawled."""
+        """Return the web that is crawled."""
         return (WebIdentity(self.web, self.seed, self.web_digest),)
 
     def settings(self) -> Mapping[str, Setting]:
-        """Give the options that it was made with."""
+        """Return the options that it was made with."""
         return {
             "concurrency": self.concurrency,
             "deadline_s": self.deadline_s,

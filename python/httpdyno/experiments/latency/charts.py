@@ -6,7 +6,7 @@ from typing import Final
 
 from httpdyno.experiments.latency.table import of_timeit
 from httpdyno.experiments.published import PRESET_SETTING
-from httpdyno.judge import believed_trials
+from httpdyno.judge import rankable_trials
 from httpdyno.model import Axis, Chart, ChartKind, LatencyPoint, LatencySummary, Series, Trial
 from httpdyno.published import PublishedTable, find_preset
 from httpdyno.report.sections.condition import ConditionTrials
@@ -147,5 +147,5 @@ def _percentiles(run: Run, trials: Sequence[Trial], names: Mapping[str, str]) ->
 
 
 def _known(trials: Sequence[Trial]) -> list[LatencySummary]:
-    believed = believed_trials(trials) or trials
+    believed = rankable_trials(trials) or trials
     return [trial.latency for trial in believed if trial.latency and trial.latency.mean_ns is not None]

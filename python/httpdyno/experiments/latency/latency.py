@@ -108,7 +108,7 @@ class Latency:
         return NAME
 
     def conditions(self) -> Sequence[Condition]:
-        """Give a condition for each point, each kind of connection, and each who times the calls."""
+        """Return a condition for each point, each kind of connection, and each who times the calls."""
         return [
             self._condition(point, keepalive=keepalive, harness=harness)
             for point in parse_points(self.points)
@@ -160,11 +160,11 @@ class Latency:
         return ListedPlan(renumbered(able), {"repeat": repeat})
 
     def webs(self) -> tuple[WebIdentity]:
-        """Give the web that has the content."""
+        """Return the web that has the content."""
         return (WebIdentity(self.web, self.seed, self.web_digest),)
 
     def settings(self) -> Mapping[str, Setting]:
-        """Give the options that it was made with."""
+        """Return the options that it was made with."""
         return {name: getattr(self, name) for name in _OWN}
 
 
@@ -174,7 +174,7 @@ def _name(point: LatencyPoint, *, keepalive: bool, harness: str) -> str:
 
 
 def able_to(subject: Subject, condition: Condition) -> bool:
-    """Tell whether a client can do what a condition asks.
+    """Return whether a client can do what a condition asks.
 
     One that cannot close its connections is not asked to; one that cannot keep them is measured as it is where they may
     be kept. Who does not claim to time its own calls is timed from outside only.

@@ -15,14 +15,14 @@ PUBLISHED_PEER: Final = "flask-dev"
 
 
 def published_points() -> tuple[LatencyPoint, ...]:
-    """Give the points that have published figures, in the published order."""
+    """Return the points that have published figures, in the published order."""
     table = find_preset(PUBLISHED, "latency").table
     cells = [table.cells(row) for row in table.rows]
     return tuple(dict.fromkeys(LatencyPoint(Content(str(one["workload"])), int(str(one["parallel"]))) for one in cells))
 
 
 def published_text(table: PublishedTable, subject: str, point: LatencyPoint) -> tuple[str, ...]:
-    """Give what was published of a subject at a point, each time that it was, as timeit wrote it."""
+    """Return what was published of a subject at a point, each time that it was, as timeit wrote it."""
     from httpdyno.experiments.latency.judge.timeit import timeit_text
 
     found = [table.cells(row) for row in table.rows if row.subject == subject]

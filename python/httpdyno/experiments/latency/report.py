@@ -7,7 +7,7 @@ from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.latency.charts import latency_charts
 from httpdyno.experiments.latency.table import latency_table, of_timeit, page_table
 from httpdyno.experiments.published import published_beside
-from httpdyno.judge import believed_trials, rank
+from httpdyno.judge import rank, rankable_trials
 from httpdyno.model import Metric, Ranking, Report, Table, Trial, counted
 from httpdyno.report.sections.facts import run_facts
 from httpdyno.report.sections.headline import headline
@@ -26,7 +26,7 @@ _OF_POINTS = frozenset({"URLs"})
 
 
 def latency_report(run: Run, definition: Definition) -> Report:
-    """Say what a latency run says.
+    """Return what a latency run says.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def latency_report(run: Run, definition: Definition) -> Report:
 
 
 def _blocks(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
-    """Give the trials of each point, from outside and in process, by its name."""
+    """Return the trials of each point, from outside and in process, by its name."""
     blocks: dict[str, list[Trial]] = {}
     for trial in trials:
         if trial.latency_point is not None:
@@ -87,7 +87,7 @@ def _blocks(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
 
 
 def _ranked(trials: Sequence[Trial]) -> Sequence[Trial]:
-    """Take those that rank: from outside, unless nobody was timed from there."""
+    """Return those that rank: from outside, unless nobody was timed from there."""
     return [trial for trial in trials if not of_timeit(trial)] or trials
 
 
@@ -99,7 +99,7 @@ def _sentence(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: 
         if any(trial.subject == subject for trial in _ranked(trials))
     }
     medians = {
-        subject: median(map(metric.figure, believed_trials(own))) or 0.0
+        subject: median(map(metric.figure, rankable_trials(own))) or 0.0
         for subject, own in by_subject.items()
         if subject in ranked
     }
@@ -114,7 +114,7 @@ def _why(trials: Sequence[Trial]) -> str:
 
 
 def _agreeing(table: Table) -> list[str]:
-    """Say how many rows agree in both ways of timing."""
+    """Describe how many rows agree in both ways of timing."""
     told = [str(text) for text in table.values("agree") if text]
     if not told:
         return []

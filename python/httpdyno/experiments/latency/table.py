@@ -9,7 +9,7 @@ from httpdyno.experiments.latency.judge.agreement import Agreement, agreement
 from httpdyno.experiments.latency.judge.lines import clock_tells
 from httpdyno.experiments.latency.judge.timeit import per_loop_text
 from httpdyno.experiments.latency.metrics import LATENCY_METRICS, MEAN
-from httpdyno.judge import believed_trials, trial_notes, trial_table
+from httpdyno.judge import rankable_trials, trial_notes, trial_table
 from httpdyno.model import (
     Cell,
     Column,
@@ -88,7 +88,7 @@ class _Row:
 
 
 def of_timeit(trial: Trial) -> bool:
-    """Tell whether the client timed its own calls in a trial."""
+    """Return whether the client timed its own calls in a trial."""
     return bool(trial.harness)
 
 
@@ -138,7 +138,7 @@ def latency_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> t
 
 
 def _block(table: Table, names: list[str], block: tuple[Cell, ...]) -> Table:
-    """Take the rows of one point, and of their columns those that say something there."""
+    """Return the rows of one point, and of their columns those that say something there."""
     places = [names.index(name) for name in ("workload", "parallel", "keepalive")]
     rows = [index for index, row in enumerate(table.rows) if tuple(row[place] for place in places) == block]
     wanted = [names.index(name) for name in ("language", "method", *_SHOWN)]
@@ -179,7 +179,7 @@ def page_table(table: Table) -> Table:
 
 def seed_text(trials: Sequence[Trial]) -> str | None:
     """Write what a loop takes as timeit does: of several trials, the one in the middle; None when none went well."""
-    believed = believed_trials(trials) or [trial for trial in trials if trial.outcome is Outcome.OK]
+    believed = rankable_trials(trials) or [trial for trial in trials if trial.outcome is Outcome.OK]
     known = [trial.latency for trial in believed if trial.latency and trial.latency.mean_ns is not None]
     if not known:
         return None
@@ -226,7 +226,7 @@ def _median_ms(values: Sequence[float]) -> float | None:
 
 
 def _notes(table: Table, rows: Sequence[_Row]) -> Iterator[Note]:
-    """Give the notes of the rows, what has to be added to them, and those of the whole."""
+    """Return the notes of the rows, what has to be added to them, and those of the whole."""
     yield from (note for note in table.notes if note.row is not None)
     for index, row in enumerate(rows):
         yield from (Note(text, index) for text in _remarks(row))
@@ -247,7 +247,7 @@ def _remarks(row: _Row) -> Iterator[str]:
 
 
 def _untold(trials: Sequence[Trial]) -> Iterator[str]:
-    """Say why nobody knows whose time a call was, where the clock of another machine is the reason."""
+    """Describe why nobody knows whose time a call was, where the clock of another machine is the reason."""
     for trial in trials:
         bound_ns = trial.counters.against.clock_bound_ns if trial.counters.against else None
         call_ns = trial.latency.call_ns if trial.latency else None
@@ -260,5 +260,5 @@ def _untold(trials: Sequence[Trial]) -> Iterator[str]:
 
 
 def _lasted(trials: Sequence[Trial]) -> str:
-    """Say how long the longest of them lasted."""
+    """Describe how long the longest of them lasted."""
     return format_span(max((trial.counters.wall_ns or 0) for trial in trials) / 1e9)

@@ -35,7 +35,7 @@ _SEVERAL = {"--header": "headers", "--resolve": "resolve", "--connect-to": "conn
 
 
 def load_arguments(options: Mapping[str, Any]) -> list[str]:
-    """Give the engine's arguments. A value cannot be taken for an option, whatever it begins with.
+    """Return the engine's arguments. A value cannot be taken for an option, whatever it begins with.
 
     Parameters
     ----------

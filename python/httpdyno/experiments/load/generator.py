@@ -38,7 +38,7 @@ class LoadObserver(Protocol):
     """Whoever wants to see a load while it runs."""
 
     def load_progress(self, progress: LoadProgress) -> None:
-        """Take news of how far the load is."""
+        """Handle news of how far the load is."""
 
 
 def run_load(

@@ -116,7 +116,7 @@ def _distribution(histogram: Mapping[str, Any] | None) -> LoadTimes | None:
 
 
 def _counted(counts: Mapping[str, int]) -> tuple[Count, ...]:
-    """Give what was seen, the most frequent first."""
+    """Return what was seen, the most frequent first."""
     return tuple(Count(name, count) for name, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
 
 

@@ -35,7 +35,7 @@ _PLANNED = (
 
 
 def target_of(options: LoadOptions) -> str:
-    """Say in a few words what is asked for: the URL, the first of several, or the file that they stand in."""
+    """Describe in a few words what is asked for: the URL, the first of several, or the file that they stand in."""
     if options.requests_file is not None:
         return f"requests of {options.requests_file}"
     method = f"{options.method} " if options.method and options.method != "GET" else ""

@@ -47,15 +47,15 @@ class LoadLimit:
             raise InvalidValue(f"--fail-if {self.text!r}: only an open loop has it; give a --rate")
 
     def found(self, trials: Sequence[Trial]) -> float | None:
-        """Give what was measured: the median of the trials that have the figure; None when none has."""
+        """Return what was measured: the median of the trials that have the figure; None when none has."""
         return median(self._figure(trial) for trial in trials)
 
     def holds(self, found: float) -> bool:
-        """Tell whether what was measured is beyond the limit, which fails the command."""
+        """Return whether what was measured is beyond the limit, which fails the command."""
         return found < self.value if self.operator == "<" else found > self.value
 
     def words(self, found: float) -> str:
-        """Say what was measured, and by how much it is beyond the limit."""
+        """Describe what was measured, and by how much it is beyond the limit."""
         apart = abs(found - self.value)
         percent = 100 * apart / self.value if self.value else None
         share = "" if percent is None else f", {percent:,.0f} % of it" if percent >= 10 else f", {percent:.2g} % of it"

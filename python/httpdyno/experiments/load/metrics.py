@@ -62,7 +62,7 @@ def _time(kind: str, name: str) -> _Figure:
 
 
 def _times(kind: str) -> tuple[Metric, ...]:
-    """Give the figures of one distribution; those of the response time have no prefix: ``p99``."""
+    """Return the figures of one distribution; those of the response time have no prefix: ``p99``."""
     prefix = "" if kind == "response" else f"{kind}_"
     return tuple(
         Metric(Column(prefix + name, _TIME, "ms", f"{words} of the {TIMES[kind]}"), _time(kind, name), _LOWER, 6)

@@ -49,11 +49,11 @@ class LoadOptions:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Take what there is for each field from options by name; several values as any sequence, or None."""
+        """Read what there is for each field from options by name; several values as any sequence, or None."""
         given = {field.name: values[field.name] for field in fields(cls)}
         several = {name: tuple(given[name] or ()) for name in ("urls", "headers", "resolve", "connect_to", "checks")}
         return cls(**given | several)
 
     def arguments(self) -> list[str]:
-        """Give the engine's arguments. A value cannot be taken for an option, whatever it begins with."""
+        """Return the engine's arguments. A value cannot be taken for an option, whatever it begins with."""
         return load_arguments({field.name: getattr(self, field.name) for field in fields(self)})

@@ -54,7 +54,7 @@ class LoadProgressReader:
         self._rest = b""
 
     def feed(self, piece: bytes) -> list[LoadProgress]:
-        """Take a piece; give the progress of the lines that it completes."""
+        """Handle a piece; give the progress of the lines that it completes."""
         *lines, rest = (self._rest + piece).split(b"\n")
         self._rest = rest[: _LONGEST + 1]
         return [progress for progress in map(parse_load_progress, lines) if progress is not None]

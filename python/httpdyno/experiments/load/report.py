@@ -21,7 +21,7 @@ __all__ = ["load_report"]
 
 
 def load_report(run: Run, definition: Definition) -> Report:
-    """Say what a load says.
+    """Return what a load says.
 
     Parameters
     ----------

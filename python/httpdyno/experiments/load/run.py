@@ -175,7 +175,7 @@ def _close(ended: _Ended, *, whole: bool) -> Path | None:
 
 
 def _numbered(file: str | None, number: int) -> str | None:
-    """Give each trial behind the first a file of its own: ``samples.csv``, ``samples-2.csv``."""
+    """Name a file of its own for each trial behind the first: ``samples.csv``, ``samples-2.csv``."""
     if file is None or number == 0:
         return file
     path = Path(file)

@@ -104,7 +104,7 @@ def _start(
 
 
 def _inherited(arguments: Sequence[str]) -> list[int]:
-    """Give the descriptors of lists that have no name, such as what came in by standard input."""
+    """Return the descriptors of lists that have no name, such as what came in by standard input."""
     prefixes = tuple(f"{name}={_DESCRIPTORS}" for name in ("--urls", "--requests-file"))
     numbers = [word.rpartition("/")[2] for word in arguments if word.startswith(prefixes)]
     return [int(number) for number in numbers if number.isdecimal()]

@@ -101,7 +101,7 @@ def load_views(trials: Sequence[Trial]) -> tuple[Table, ...]:
 
 
 def load_words(trial: Trial) -> str:
-    """Say in one line what a load was: where it went, how many at a time, on which schedule."""
+    """Describe in one line what a load was: where it went, how many at a time, on which schedule."""
     load = trial.load
     if load is None:
         return trial.method

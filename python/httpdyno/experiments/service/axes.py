@@ -29,7 +29,7 @@ class Variant(NamedTuple):
 
     @classmethod
     def of(cls, point: ServicePoint) -> Self:
-        """Take it from a point."""
+        """Read it from a point."""
         return cls(point.loop, point.threads, point.cpus)
 
 
@@ -70,16 +70,16 @@ class Axes:
         _ = list(self.points())
 
     def points(self) -> Iterator[ServicePoint]:
-        """Give the points, those of few connections first."""
+        """Return the points, those of few connections first."""
         for connections, variant in product(self.connections, self.variants()):
             yield self.point(connections, variant)
 
     def variants(self) -> tuple[Variant, ...]:
-        """Give in which ways each number of connections is tried."""
+        """Return in which ways each number of connections is tried."""
         return tuple(Variant(*one) for one in product(self.loops, self.threads, self.cpus))
 
     def point(self, connections: int, variant: Variant) -> ServicePoint:
-        """Give one point."""
+        """Return one point."""
         waits = self.workloads_ms if self.endpoint is Endpoint.WORKLOADS else ""
         point = ServicePoint(
             connections=connections,
@@ -100,7 +100,7 @@ class Axes:
         return ServicePoint(**{**fields, "loop": variant.loop, "rate_per_s": rate})
 
     def settings(self) -> Mapping[str, Setting]:
-        """Give the axes as settings of a manifest."""
+        """Return the axes as settings of a manifest."""
         return {
             "connections": ",".join(map(str, self.connections)),
             "loop": ",".join(self.loops),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from httpdyno.judge import believed_trials
+from httpdyno.judge import rankable_trials
 from httpdyno.model import (
     HELD_WITHIN,
     Axis,
@@ -137,7 +137,7 @@ def _line(
 
 
 def _median(figure: Callable[[ServiceSummary], float | None], trials: Sequence[Trial]) -> float | None:
-    counting = believed_trials(trials) or trials
+    counting = rankable_trials(trials) or trials
     return median([figure(trial.service) for trial in counting if trial.service])
 
 

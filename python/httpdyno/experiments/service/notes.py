@@ -9,7 +9,7 @@ __all__ = ["of_figures", "of_servers"]
 
 
 def of_servers(trials: Sequence[Trial]) -> list[Note]:
-    """Say of each server once what has to be said of its trials, at whatever point they were made."""
+    """Describe of each server once what has to be said of its trials, at whatever point they were made."""
     subjects = dict.fromkeys(trial.subject for trial in trials)
     return [
         Note(f"{subject}: {text}")
@@ -20,7 +20,7 @@ def of_servers(trials: Sequence[Trial]) -> list[Note]:
 
 
 def _too_early(trials: Sequence[Trial]) -> list[str]:
-    """Say how many answers of one server came before its waits were over, which no server that waits can do."""
+    """Describe how many answers of one server came before its waits were over, which no server that waits can do."""
     known = [trial.service for trial in trials if trial.service and trial.service.early_by_ns]
     if not known:
         return []
@@ -34,7 +34,7 @@ def _too_early(trials: Sequence[Trial]) -> list[str]:
 
 
 def of_figures(trials: Sequence[Trial]) -> list[Note]:
-    """Say of the whole table what its figures rest on."""
+    """Describe of the whole table what its figures rest on."""
     points = [trial.service_point for trial in trials if trial.service_point]
     if not points:
         return []

@@ -17,7 +17,7 @@ THREADS_OF: Final[Mapping[str, int]] = {"flask-gunicorn": 10}
 
 
 def find_service_preset(name: str) -> Preset:
-    """Give the publication of that name.
+    """Return the publication of that name.
 
     Raises
     ------
@@ -28,13 +28,13 @@ def find_service_preset(name: str) -> Preset:
 
 
 def preset_axes(preset: Preset) -> Axes:
-    """Give the grid of a publication: its numbers of connections, one thread for each server."""
+    """Return the grid of a publication: its numbers of connections, one thread for each server."""
     counts = sorted({count for _, count in published_figures(preset)})
     return Axes(connections=tuple(counts), threads=(1,))
 
 
 def published_figures(preset: Preset) -> dict[tuple[str, int], tuple[float | None, float | None]]:
-    """Give what was published by server and connections: mean of the slowest 5 % in ms, and requests a second."""
+    """Return what was published by server and connections: mean of the slowest 5 % in ms, and requests a second."""
     found = {}
     for row in preset.table.rows:
         cells = preset.table.cells(row)

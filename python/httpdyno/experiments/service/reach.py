@@ -33,7 +33,7 @@ class Reach:
 
     @property
     def words(self) -> str:
-        """Say between which numbers it breaks, in a few words."""
+        """Describe between which numbers it breaks, in a few words."""
         if self.failed is None:
             return "nothing tried" if self.held is None else f"more than {self.held:,}"
         if self.held is None:
@@ -42,7 +42,7 @@ class Reach:
 
 
 def reaches(trials: Sequence[Trial], bounds: Bounds | None = None) -> tuple[Reach, ...]:
-    """Say of every server how many connections it holds, those of one variant together.
+    """Return of every server how many connections it holds, those of one variant together.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def _reach(subject: str, variant: Variant, trials: Sequence[Trial], bounds: Boun
 
 
 def _judged(trial: Trial) -> bool:
-    """Tell whether it is known if a trial held: not of a generator that prints no percentiles."""
+    """Return whether it is known if a trial held: not of a generator that prints no percentiles."""
     return trial.outcome is not Outcome.OK or (trial.service is not None and trial.service.held is not None)
 
 

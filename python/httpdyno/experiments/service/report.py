@@ -10,7 +10,7 @@ from httpdyno.experiments.service.axes import Variant
 from httpdyno.experiments.service.charts import service_charts
 from httpdyno.experiments.service.reach import Reach, reaches
 from httpdyno.experiments.service.search_plan import Bounds
-from httpdyno.judge import believed_trials, rank
+from httpdyno.judge import rank, rankable_trials
 from httpdyno.judge.wording import listed
 from httpdyno.model import Loop, Metric, Outcome, Ranking, Report, Trial, Validity, counted
 from httpdyno.report.sections.facts import run_facts
@@ -32,7 +32,7 @@ _NOTHING: Final = "Nothing was measured: the run has no finished trial"
 
 
 def service_report(run: Run, definition: Definition) -> Report:
-    """Say what a service run says.
+    """Return what a service run says.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def _sentence(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: 
     by_subject = {name: [trial for trial in trials if trial.subject == name] for name in names}
     present = {name: own for name, own in by_subject.items() if own}
     medians = {
-        name: median(map(metric.figure, believed_trials(own))) or 0.0 for name, own in present.items() if name in ranked
+        name: median(map(metric.figure, rankable_trials(own))) or 0.0 for name, own in present.items() if name in ranked
     }
     unranked = {name: _why(own) for name, own in present.items() if name not in ranked}
     return headline(ranking, metric, medians, names, unranked)
@@ -102,7 +102,7 @@ def _why(trials: Sequence[Trial]) -> str:
 
 
 def _reached(found: Sequence[Reach], names: Mapping[str, str]) -> list[str]:
-    """Say of each server where it breaks; those that hold all that was tried share a sentence."""
+    """Describe of each server where it breaks; those that hold all that was tried share a sentence."""
     alike: dict[tuple[Variant, int | None, bool], list[str]] = {}
     for one in found:
         if one.failed is None:
@@ -136,7 +136,7 @@ def _in_variant(variant: Variant) -> str:
 
 
 def _failures(trials: Sequence[Trial], names: Mapping[str, str]) -> list[str]:
-    """Say what became of servers that failed, once for each server and kind."""
+    """Describe what became of servers that failed, once for each server and kind."""
     failed: dict[tuple[str, Outcome], str] = {}
     for trial in trials:
         if trial.outcome not in {Outcome.OK, Outcome.INTERRUPTED}:

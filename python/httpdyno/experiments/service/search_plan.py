@@ -34,7 +34,7 @@ class Bounds:
 
     @classmethod
     def restored(cls, settings: Mapping[str, Setting]) -> Self | None:
-        """Take them from the settings of a run, as its manifest has them; None where nothing was searched.
+        """Read them from the settings of a run, as its manifest has them; None where nothing was searched.
 
         Raises
         ------
@@ -109,7 +109,7 @@ def search_plan(
 
 
 def checks_of(trials: Sequence[Trial], *, tries: int = _TRIES) -> list[Check]:
-    """Take from trials of one server what the search looks at: those that say something of it.
+    """Read from trials of one server what the search looks at: those that say something of it.
 
     A trial that the machine or the generator spoilt says that a point holds, when it does in spite of that; that it
     does not hold, it says only when it was tried so many times.
@@ -138,7 +138,7 @@ def _spoilt(trial: Trial) -> bool:
 
 
 def to_be_tried(search: DoublingSearch, trials: Sequence[Trial]) -> tuple[int, str] | None:
-    """Give the number of connections that a server is tried with next, and why; None at the end of its search.
+    """Return the number of connections that a server is tried with next, and why; None at the end of its search.
 
     Parameters
     ----------

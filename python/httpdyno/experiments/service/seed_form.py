@@ -62,7 +62,7 @@ def seed_form(
 
 
 def _claimed(trials: Sequence[Trial]) -> bool:
-    """Tell whether the figures are what another generator claims."""
+    """Return whether the figures are what another generator claims."""
     return any(trial.service and trial.service.claimed_answers is not None for trial in trials)
 
 

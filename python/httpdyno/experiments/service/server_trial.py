@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from httpdyno.experiments.service.judge.remains import ServiceRemains
+from httpdyno.experiments.service.judge.artifacts import ServerArtifacts
 from httpdyno.experiments.service.judge.stretch import ramp_ns, unit_ns
 from httpdyno.experiments.service.judge.summary import connections_of
 from httpdyno.experiments.service.judge.trial import judge_service
@@ -71,7 +71,7 @@ def run_server_trial(lab: Lab, plan: TrialPlan, build: Build, peer: Command | No
             return server_room_argv(lab.engine.path, plan.condition, own, files, command, driver)
 
         with run_room(argv, plan.condition, nothing, lab.interruption, lab.observer) as evidence:
-            remains = ServiceRemains(
+            artifacts = ServerArtifacts(
                 report=evidence.report,
                 drive=_json(drive),
                 load=_json(load),
@@ -81,11 +81,11 @@ def run_server_trial(lab: Lab, plan: TrialPlan, build: Build, peer: Command | No
                 said=evidence.said,
             )
     parser = None if tool is None else tool.subject.report_parser
-    return judge_service(plan, remains, parser=parser, version=build.version)
+    return judge_service(plan, artifacts, parser=parser, version=build.version)
 
 
 def cannot_do(subject: Subject, point: ServicePoint) -> str | None:
-    """Say why a server cannot be asked for a point, by what its ``subject.toml`` claims; None when it can."""
+    """Describe why a server cannot be asked for a point, by what its ``subject.toml`` claims; None when it can."""
     claims = subject.capabilities
     if point.endpoint.value not in claims.endpoints:
         return f"it claims no endpoint {point.endpoint.value!r}; it has {', '.join(claims.endpoints) or 'none'}"
@@ -103,7 +103,7 @@ def cannot_do(subject: Subject, point: ServicePoint) -> str | None:
 
 
 def server_command(subject: Subject, build: Build, point: ServicePoint) -> Command:
-    """Say how a server is started for a trial; the room tells it where to listen."""
+    """Return how a server is started for a trial; the room tells it where to listen."""
     works = Endpoint.WORKLOADS.value in subject.capabilities.endpoints
     settings = {
         "THREADS": point.threads,
@@ -123,7 +123,7 @@ def server_command(subject: Subject, build: Build, point: ServicePoint) -> Comma
 
 
 def drive_argv(engine: Path, subject: Subject, point: ServicePoint, *, report: Path) -> list[str]:
-    """Give the command that proves a server's answers before, during and after a load; the generator's follows."""
+    """Return the command that proves a server's answers before, during and after a load; the generator's follows."""
     proved = [endpoint.value for endpoint in Endpoint if endpoint.value in subject.capabilities.endpoints]
     argv = [str(engine), "drive", "--report", str(report), "--expect", ",".join(proved)]
     if point.workloads_ms and Endpoint.WORKLOADS.value in proved:
@@ -135,7 +135,7 @@ def drive_argv(engine: Path, subject: Subject, point: ServicePoint, *, report: P
 
 
 def own_generator(engine: Path, condition: Condition, point: ServicePoint, *, report: Path, samples: Path) -> list[str]:
-    """Give the command of our own generator: each answer is checked, each request written down."""
+    """Return the command of our own generator: each answer is checked, each request written down."""
     assert condition.send_s is not None, "who asks a server sends for a time"
     argv = [str(engine), "load", "--connections", str(connections_of(point))]
     argv += ["--duration", f"{format_exact(condition.send_s)}s"]

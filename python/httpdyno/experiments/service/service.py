@@ -95,7 +95,7 @@ class Service:
         return NAME
 
     def condition(self, point: ServicePoint) -> Condition:
-        """Give the condition of a point."""
+        """Return the condition of a point."""
         send_s = self._send_s(point)
         ideal_s = unit_ns(point) / 1e9
         proof_s = _PROOF_IDEALS * ideal_s + (point.timeout_ms or 0) / 1e3
@@ -126,7 +126,7 @@ class Service:
         return send_s if point.generator == OWN_GENERATOR else float(math.ceil(send_s))
 
     def conditions(self) -> Sequence[Condition]:
-        """Give the points of the grid, as conditions."""
+        """Return the points of the grid, as conditions."""
         return [self.condition(point) for point in self.axes.points()]
 
     def plan(self, subjects: Sequence[Subject], *, available: int) -> Plan:
@@ -153,17 +153,17 @@ class Service:
         return self._own(plan.subject, plan.condition.service_point)
 
     def _own(self, subject: Subject, point: ServicePoint) -> Condition:
-        """Give the condition of a point for one server, with the threads that it has of its own."""
+        """Return the condition of a point for one server, with the threads that it has of its own."""
         condition = self.condition(point)
         own = (self.threads_of or {}).get(subject.id)
         return condition if own is None else replace(condition, service_point=replace(point, threads=own))
 
     def webs(self) -> tuple[WebIdentity, ...]:
-        """Give no web: servers answer themselves."""
+        """Return no web: servers answer themselves."""
         return ()
 
     def settings(self) -> Mapping[str, Setting]:
-        """Give the options that it was made with."""
+        """Return the options that it was made with."""
         own: dict[str, Setting] = {name: getattr(self, name) for name in _OWN}
         threads = ",".join(f"{name}={count}" for name, count in sorted((self.threads_of or {}).items()))
         return {**self.axes.settings(), **own, "threads_of": threads or None, "seed": self.seed}

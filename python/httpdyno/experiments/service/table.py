@@ -71,14 +71,14 @@ def service_table(trials: Sequence[Trial]) -> Table:
 
 
 def _where(trial: Trial) -> tuple[Cell, ...]:
-    """Give the cells of ``_POINT``."""
+    """Return the cells of ``_POINT``."""
     point = trial.service_point
     assert point is not None, "others were left out"
     return (point.connections, point.loop.value, point.threads, point.cpus, point.generator, trial.method)
 
 
 def _reached(trials: Sequence[Trial], found: Sequence[Reach]) -> tuple[Cell, ...]:
-    """Give the cells of ``_REACHED``, of the trials of one server at one point."""
+    """Return the cells of ``_REACHED``, of the trials of one server at one point."""
     reach = reach_of(trials[0], found)
     return (
         _held(trials),

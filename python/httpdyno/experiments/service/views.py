@@ -36,7 +36,7 @@ def service_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> t
 
 
 def reach_table(found: Sequence[Reach], *, most: int | None = None) -> Table:
-    """Say of each server how many connections it holds and where it breaks, those that reach furthest first.
+    """Return how many connections each server holds and where it breaks, those that reach furthest first.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def reach_table(found: Sequence[Reach], *, most: int | None = None) -> Table:
 
 
 def _told(found: Sequence[Reach], most: int | None) -> list[str]:
-    """Say what a row means, and what one means that names nothing at which its server breaks."""
+    """Describe what a row means, and what one means that names nothing at which its server breaks."""
     told = ["held: 99 % of the requests take less than 1.1 times the longest wait"]
     unfinished = any(one.unfinished for one in found)
     if most is not None and any(one.failed is None and one.held == most for one in found):

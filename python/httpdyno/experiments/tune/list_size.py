@@ -27,7 +27,7 @@ def urls_needed(
     deadline_s: float,
     against: str | None = None,
 ) -> int:
-    """Say how many URLs the fastest client could get through.
+    """Return how many URLs the fastest client could get through.
 
     With N in flight, of a web that takes T for each, no client gets more than N / T in a second.
 

@@ -32,7 +32,7 @@ _UNUSED: Final = frozenset({Standing.RAISES_FAULTS, Standing.FAILED})
 
 
 def tuning_report(run: Run, definition: Definition) -> Report:
-    """Say what a search found, and what that rests on.
+    """Return what a search found, and what that rests on.
 
     Parameters
     ----------

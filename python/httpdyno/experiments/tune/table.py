@@ -52,7 +52,7 @@ def tune_table(trials: Sequence[Trial]) -> Table:
 
 
 def chosen_text(best: Point | None) -> str:
-    """Say in words what was found."""
+    """Describe in words what was found."""
     if best is None:
         return "no concurrency was found at which it works"
     interval = best.interval
@@ -95,7 +95,7 @@ def _verdict(standing: Standing, trials: Sequence[Trial]) -> str:
 
 
 def _validity(trials: Sequence[Trial]) -> str | None:
-    """Give the worst validity; what is worse stands further down in its list."""
+    """Return the worst validity; what is worse stands further down in its list."""
     found = [validity for validity in reversed(Validity) if any(trial.validity is validity for trial in trials)]
     return found[0].value if found else None
 

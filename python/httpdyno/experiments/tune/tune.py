@@ -56,7 +56,7 @@ class Tune:
         return NAME
 
     def condition(self, concurrency: int) -> Condition:
-        """Give the condition of one concurrency."""
+        """Return the condition of one concurrency."""
         return Condition(
             experiment=NAME,
             web=self.web,
@@ -72,7 +72,7 @@ class Tune:
         )
 
     def conditions(self) -> tuple[Condition]:
-        """Give the condition that the search is about: that of the subject's own concurrency."""
+        """Return the condition that the search is about: that of the subject's own concurrency."""
         return (self.condition(self.start),)
 
     def plan(self, subjects: Sequence[Subject], *, available: int) -> SearchPlan:
@@ -89,11 +89,11 @@ class Tune:
         return SearchPlan((subjects[0],), self.condition(self.start), most, self._choose, self.seed)
 
     def webs(self) -> tuple[WebIdentity]:
-        """Give the web of all trials."""
+        """Return the web of all trials."""
         return (WebIdentity(self.web, self.seed, self.web_digest),)
 
     def settings(self) -> Mapping[str, Setting]:
-        """Give the options that it was made with."""
+        """Return the options that it was made with."""
         return {
             "start": self.start,
             "deadline_s": self.deadline_s,

@@ -37,7 +37,7 @@ def tuned_for(
     web: WebIdentity,
     http_version: str = "",
 ) -> TunedFor:
-    """Say for what a concurrency of a subject is found: the subject as it is now, this machine, a web.
+    """Return for what a concurrency of a subject is found: the subject as it is now, this machine, a web.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def tuned_for(
 
 
 def with_tuned(subjects: Sequence[Subject], place: Place, crawl: Crawl) -> tuple[TunedSubject, ...]:
-    """Give each subject the concurrency that was found for it here; one that has none keeps its own.
+    """Set the concurrency of each subject that was found for it here; one that has none keeps its own.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def with_tuned(subjects: Sequence[Subject], place: Place, crawl: Crawl) -> tuple
 
 
 def options_found_for(asked: Crawl | Tune) -> str:
-    """Give the options that name what a concurrency was found for, a space before each; empty for the usual."""
+    """Return the options that name what a concurrency was found for, a space before each; empty for the usual."""
     link = "" if asked.link == "direct" else f" --link {asked.link}"
     against = "" if asked.against is None else f" --against {asked.against}"
     version = asked.workload.http_version

@@ -38,7 +38,7 @@ _NOT_ITS_OWN: Final = frozenset({Validity.UNSTEADY, Validity.ORIGIN_LIMITED})
 
 
 def search_from(start: int, highest: int = HIGHEST, budget: int = MOST_TRIALS) -> OptimumSearch:
-    """Give the search for the best concurrency, about the one that is known to work.
+    """Return the search for the best concurrency, about the one that is known to work.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def search_from(start: int, highest: int = HIGHEST, budget: int = MOST_TRIALS) -
 
 
 def observed(trial: Trial) -> Observation:
-    """Take from a trial what the search looks at: right answers a second, and how many answers were errors or late.
+    """Read from a trial what the search looks at: right answers a second, and how many answers were errors or late.
 
     What a known failure explains counts, too: it comes up at every concurrency alike, unless there is more to it.
     """
@@ -70,13 +70,13 @@ def observed(trial: Trial) -> Observation:
 
 
 def concluded(trials: Sequence[Trial]) -> Conclusion:
-    """Say what the trials say, however many of them there are."""
+    """Return what the trials say, however many of them there are."""
     # What is concluded depends on the trials only: where the search began decides which of them were made.
     return search_from(1).conclude([observed(trial) for trial in trials])
 
 
 def lawful(point: Point) -> bool:
-    """Tell whether the law of scalability can speak of a concurrency.
+    """Return whether the law of scalability can speak of a concurrency.
 
     Not where a trial failed, nor where so many answers are errors or late that timeouts decide, and not contention.
     """
@@ -91,7 +91,7 @@ def law_of(trials: Sequence[Trial], conclusion: Conclusion) -> ScalabilityLaw | 
 
 
 def contention_begins(law: ScalabilityLaw | NotEnoughPoints, conclusion: Conclusion) -> float | None:
-    """Give the concurrency from which each further request brings less than half of what the first one does.
+    """Return the concurrency from which each further request brings less than half of what the first one does.
 
     None where there is no law, it misses the trials by too much, or the place lies beyond what was tried.
     """
@@ -102,7 +102,7 @@ def contention_begins(law: ScalabilityLaw | NotEnoughPoints, conclusion: Conclus
 
 
 def law_words(law: ScalabilityLaw | NotEnoughPoints, conclusion: Conclusion) -> str:
-    """Say in words where contention begins, and what the law rests on.
+    """Describe in words where contention begins, and what the law rests on.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def law_words(law: ScalabilityLaw | NotEnoughPoints, conclusion: Conclusion) -> 
 
 
 def disturbed_words(trials: Sequence[Trial]) -> str | None:
-    """Say that in half of the trials or more something else than the subject decided; None when in fewer."""
+    """State that in half of the trials or more something else than the subject decided; None when in fewer."""
     found = Counter(trial.validity.value for trial in trials if trial.validity in _NOT_ITS_OWN)
     if not found or 2 * found.total() < len(trials):
         return None
@@ -138,7 +138,7 @@ def disturbed_words(trials: Sequence[Trial]) -> str | None:
 
 
 def uncertain_words(conclusion: Conclusion) -> str | None:
-    """Say that what was found is too uncertain to be relied on; None when it is not, or nothing was found."""
+    """State that what was found is too uncertain to be relied on; None when it is not, or nothing was found."""
     best = conclusion.best
     if best is None or best.interval is None or best.interval.high <= _UNCERTAIN * best.interval.estimate:
         return None
@@ -150,7 +150,7 @@ def uncertain_words(conclusion: Conclusion) -> str | None:
 
 
 def chosen_words(subject: str, own: int, conclusion: Conclusion) -> str:
-    """Say in one line what was found for a subject, beside its own concurrency.
+    """Describe in one line what was found for a subject, beside its own concurrency.
 
     Parameters
     ----------

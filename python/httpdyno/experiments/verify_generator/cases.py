@@ -52,20 +52,20 @@ class Case:
         return (Loop.OPEN,) if self.closed_per_s is None else (Loop.OPEN, Loop.CLOSED)
 
     def why_not_asked(self, record: ServerRecord) -> str | None:
-        """Say why this case says nothing of a tool; None when it does."""
+        """Describe why this case says nothing of a tool; None when it does."""
         if self.connecting_counts and 2 * record.connections > record.requests:
             return "it opens a connection for each request, which takes longer than what is asked about"
         return None
 
     def requests(self, loop: Loop, duration_s: float) -> int:
-        """Say how many requests take about that long."""
+        """Return how many requests take about that long."""
         rate_per_s = self.rate_per_s if loop is Loop.OPEN else self.closed_per_s or 0.0
         return max(1, math.ceil(rate_per_s * duration_s))
 
     def truth(
         self, loop: Loop, duration_s: float, *, record: ServerRecord, report: ToolReport, overhead_ns: int
     ) -> Truth:
-        """Say what is right.
+        """Return what is right.
 
         A closed loop is held to service time, which the server has measured. An open loop is held to response time:
         that of its schedule, whatever the generator made of it.
@@ -85,7 +85,7 @@ class Case:
         return Truth(schedule.response.later(overhead_ns), schedule.sent)
 
     def waited_ns(self, share: float, duration_s: float) -> int | None:
-        """Give a quantile of what users wait who come on a schedule; None where the law alone decides."""
+        """Return a quantile of what users wait who come on a schedule; None where the law alone decides."""
         if self.server is None:
             return None
         schedule = replay(
@@ -142,7 +142,7 @@ CASES: Final = (
 
 
 def find_cases(names: Iterable[str]) -> tuple[Case, ...]:
-    """Give the named cases, or all of them when none is named.
+    """Return the named cases, or all of them when none is named.
 
     Raises
     ------

@@ -36,7 +36,7 @@ class Generator:
 
 
 def own_generator(engine: Path, version: str, cpus: Collection[int]) -> Generator:
-    """Give the engine's generator."""
+    """Return the engine's generator."""
 
     def argv(load: Load) -> tuple[str, ...]:
         rate = () if load.rate_per_s is None else ("--rate", format_exact(load.rate_per_s))
@@ -51,7 +51,7 @@ def own_generator(engine: Path, version: str, cpus: Collection[int]) -> Generato
 
 
 def of_tool(build: Build) -> Generator:
-    """Give a tool that is built."""
+    """Return a tool that is built."""
     tool = build.subject
 
     def argv(load: Load) -> tuple[str, ...]:

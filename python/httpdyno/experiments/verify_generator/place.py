@@ -37,7 +37,7 @@ def make_bench(cpus: str | None, duration_s: float, interruption: Interruption) 
 
 
 def divide_cpus(cpus: str | None, available: Collection[int]) -> tuple[frozenset[int], frozenset[int]]:
-    """Give the CPUs of the generator and those of the server: none is both's.
+    """Return the CPUs of the generator and those of the server: none is both's.
 
     Parameters
     ----------

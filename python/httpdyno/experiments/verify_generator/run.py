@@ -9,7 +9,7 @@ from typing import Final
 from httpdyno.errors import HttpdynoError, Interrupted
 from httpdyno.experiments.verify_generator.cases import CONNECTIONS, Case
 from httpdyno.experiments.verify_generator.generators import Generator
-from httpdyno.judge.generator import Judgement, judge_report, why_not_believed, why_not_judged
+from httpdyno.judge.generator import Judgement, judge_report, why_not_judged, why_not_usable
 from httpdyno.lab.calibrator import Calibrator
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.load_tool import LoadToolRun, run_load_tool
@@ -161,7 +161,7 @@ def _once(step: Step, bench: Bench) -> Verified:
         sent=record.requests if truth.expected is not None else None,
         expected=truth.expected,
     )
-    if reason := why_not_believed(judgement, record, foreign_share=ran.foreign_share):
+    if reason := why_not_usable(judgement, record, foreign_share=ran.foreign_share):
         return Verified(step, reason=reason, disturbed=True)
     waited = case.waited_ns(0.99, duration_s) if loop is Loop.CLOSED else None
     return Verified(step, judgement, waited)

@@ -39,7 +39,7 @@ _COLUMNS: Final = (
 
 
 def verdict_of(verified: Verified) -> str:
-    """Say in a word, or in one figure, what came of a run."""
+    """Describe in a word, or in one figure, what came of a run."""
     if verified.judgement is None:
         return NOT_JUDGED
     worst = verified.judgement.worst
@@ -106,5 +106,5 @@ def _figure(judgement: Judgement | None, name: str) -> tuple[Cell, Cell]:
 
 
 def _ms(time_ns: float | None) -> float | None:
-    """Give milliseconds with three significant digits: more nobody measures."""
+    """Return milliseconds with three significant digits: more nobody measures."""
     return None if time_ns is None else float(f"{time_ns / 1e6:.{_DIGITS}g}")

@@ -2,7 +2,7 @@
 
 from httpdyno.judge.generator.distribution import Distribution
 from httpdyno.judge.generator.finding import FIGURES, LEAST_BEYOND, RELATIVE, Judgement, allowed_ns, judge_report
-from httpdyno.judge.generator.lateness import why_not_believed, why_not_judged
+from httpdyno.judge.generator.lateness import why_not_judged, why_not_usable
 from httpdyno.judge.generator.record import ServerRecord, read_server_record
 from httpdyno.judge.generator.schedule import Queue, Server, Stalling, replay
 
@@ -20,6 +20,6 @@ __all__ = [
     "judge_report",
     "read_server_record",
     "replay",
-    "why_not_believed",
     "why_not_judged",
+    "why_not_usable",
 ]

@@ -39,7 +39,7 @@ class Distribution:
         return self.counts[-1] if self.counts else 0
 
     def quantile_ns(self, share: float) -> int:
-        """Give the shortest time that this share of all does not exceed.
+        """Return the shortest time that this share of all does not exceed.
 
         Parameters
         ----------
@@ -59,7 +59,7 @@ class Distribution:
         return self.times_ns[min(place, len(self.times_ns) - 1)]
 
     def later(self, by_ns: int) -> "Distribution":
-        """Give the same with every time longer by so much."""
+        """Return the same with every time longer by so much."""
         return Distribution(tuple(time + by_ns for time in self.times_ns), self.counts, self.mean_ns + by_ns)
 
 

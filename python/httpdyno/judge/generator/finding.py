@@ -55,7 +55,7 @@ class Finding:
         return max(reported / truth, truth / reported)
 
     def __str__(self) -> str:
-        """Say it in words: ``p99 9,300x too low``."""
+        """Describe it in words: ``p99 9,300x too low``."""
         if self.right:
             return f"{self.name} right"
         if self.name == "sent":
@@ -91,7 +91,7 @@ class Judgement:
 
 
 def allowed_ns(name: str) -> int:
-    """Say how far a figure may be off beside its share: a quarter of a millisecond, and one from p99.9 on."""
+    """Return how far a figure may be off beside its share: a quarter of a millisecond, and one from p99.9 on."""
     return _FAR_NS if FIGURES.get(name, 0.0) >= _FAR else _USUAL_NS
 
 

@@ -13,8 +13,8 @@ __all__ = [
     "MOST_LOST_SHARE",
     "MOST_WAITING_SHARE",
     "TOLD_SHARE",
-    "why_not_believed",
     "why_not_judged",
+    "why_not_usable",
 ]
 
 MOST_LATE_P50_NS: Final = 250_000
@@ -38,7 +38,7 @@ _REMEDY: Final = "end that work, use --cpus, or try again later"
 
 
 def why_not_judged(record: ServerRecord, *, foreign_share: float) -> str | None:
-    """Say why a case is worth nothing; None when it is worth something.
+    """Describe why a case is worth nothing; None when it is worth something.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def why_not_judged(record: ServerRecord, *, foreign_share: float) -> str | None:
     return None
 
 
-def why_not_believed(judgement: Judgement, record: ServerRecord, *, foreign_share: float) -> str | None:
-    """Say why figures that are wrong prove nothing; None when none is wrong, or one of them does.
+def why_not_usable(judgement: Judgement, record: ServerRecord, *, foreign_share: float) -> str | None:
+    """Describe why figures that are wrong prove nothing; None when none is wrong, or one of them does.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def why_not_believed(judgement: Judgement, record: ServerRecord, *, foreign_shar
 
 
 def _most_lost_share(figure: str) -> float:
-    """Say how much lost time leaves a figure as it is; a mean is a percentile that leaves everything."""
+    """Return how much lost time leaves a figure as it is; a mean is a percentile that leaves everything."""
     return max(TOLD_SHARE, MOST_LOST_SHARE * (1 - FIGURES.get(figure, 0.0)))
 
 

@@ -17,7 +17,7 @@ class Server(Protocol):
     """A server as a pure function; moments are nanoseconds from the first request's arrival."""
 
     def due_ns(self, arrived_ns: int) -> int:
-        """Say when the answer to a request is due; arrivals must be told in their order."""
+        """Return when the answer to a request is due; arrivals must be told in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Stalling:
     length_ns: int
 
     def due_ns(self, arrived_ns: int) -> int:
-        """Say when an answer is due."""
+        """Return when an answer is due."""
         due_ns = arrived_ns + self.service_ns
         end_ns = self.at_ns + self.length_ns
         return end_ns if self.at_ns <= due_ns < end_ns else due_ns
@@ -43,7 +43,7 @@ class Queue:
     _free_ns: int = field(default=0, init=False)
 
     def due_ns(self, arrived_ns: int) -> int:
-        """Say when an answer is due; the next one is due later."""
+        """Return when an answer is due; the next one is due later."""
         self._free_ns = max(arrived_ns, self._free_ns) + self.service_ns
         return self._free_ns
 

@@ -42,7 +42,7 @@ def find(pattern: str, text: str, *, what: str) -> re.Match[str]:
 
 
 def find_number(pattern: str, text: str, *, otherwise: int = 0) -> int:
-    """Give the whole number of a line that a report leaves out when there is nothing to tell."""
+    """Return the whole number of a line that a report leaves out when there is nothing to tell."""
     match = re.search(pattern, text, re.MULTILINE)
     return int(match[1]) if match else otherwise
 
@@ -114,7 +114,7 @@ def _at(found: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401  # JSON is an
 
 
 def number(found: dict[str, Any], *path: str) -> float:
-    """Give a number of a JSON report.
+    """Return a number of a JSON report.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def number(found: dict[str, Any], *path: str) -> float:
 
 
 def numbers(found: dict[str, Any], *path: str) -> dict[str, float]:
-    """Give the numbers of a JSON object by their names; what is null is left out.
+    """Return the numbers of a JSON object by their names; what is null is left out.
 
     Raises
     ------

@@ -34,7 +34,7 @@ def parse(text: str) -> ToolReport:
 
 
 def _count(metrics: dict[str, Any], name: str) -> int:
-    """Give what a counter counted; k6 leaves out one that nothing was added to."""
+    """Return what a counter counted; k6 leaves out one that nothing was added to."""
     return int(number(metrics, name, "values", "count")) if name in metrics else 0
 
 

@@ -28,7 +28,7 @@ def findings(trial: Trial) -> tuple[Finding, ...]:
 
 
 def judge_validity(trial: Trial) -> tuple[Validity | None, str | None]:
-    """Give the validity of a trial, and in one line why it is not ``VALID``.
+    """Return the validity of a trial, and in one line why it is not ``VALID``.
 
     Returns
     -------

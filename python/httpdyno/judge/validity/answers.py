@@ -12,7 +12,7 @@ _KINDS: Final = ("wrong_status", "wrong_length", "late", "false_error", "missed_
 
 
 def wrong(trial: Trial) -> Reading:
-    """Take the wrong answers that no known failure explains; URLs that were not reached are no answers."""
+    """Return the wrong answers that no known failure explains; URLs that were not reached are no answers."""
     if trial.load is not None:
         return _checked(trial.load)
     tally = trial.tally
@@ -26,7 +26,7 @@ def wrong(trial: Trial) -> Reading:
 
 
 def _checked(load: LoadSummary) -> Reading:
-    """Take the answers of a load that did not meet what ``--check`` asks for."""
+    """Return the answers of a load that did not meet what ``--check`` asks for."""
     checks = load.checks
     if checks is None:
         return Reading(None, "no --check says what is right")
@@ -35,7 +35,7 @@ def _checked(load: LoadSummary) -> Reading:
 
 
 def unverified(trial: Trial) -> Reading:
-    """Take the answers that nobody knows to be right or wrong."""
+    """Return the answers that nobody knows to be right or wrong."""
     if trial.load is not None:
         return Reading(None, "a load asks nobody but --check what is right")
     tally = trial.tally

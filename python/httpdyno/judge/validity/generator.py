@@ -14,7 +14,7 @@ _NOT_COUNTED: Final = "the generator did not count how busy it was"
 
 
 def lag(trial: Trial) -> Reading:
-    """Take how late the generator sent what it could have sent, as a share of the median response time."""
+    """Return how late the generator sent what it could have sent, as a share of the median response time."""
     load = trial.load
     if load is None or not load.open_loop:
         return Reading(None, "a closed loop has no schedule to be late for")
@@ -26,7 +26,7 @@ def lag(trial: Trial) -> Reading:
 
 
 def late_to_server(trial: Trial) -> Reading:
-    """Take how late the generator sent to a server, as a share of the overhead that is measured there."""
+    """Return how late the generator sent to a server, as a share of the overhead that is measured there."""
     service = trial.service
     if service is None or service.send_lag_p99_ns is None:
         return Reading(None, "a closed loop has no schedule to be late for")
@@ -38,7 +38,7 @@ def late_to_server(trial: Trial) -> Reading:
 
 
 def cpu_against_server(trial: Trial) -> Reading:
-    """Take how busy the generator was that was sent against a server.
+    """Return how busy the generator was that was sent against a server.
 
     In an open loop ours says itself how much of its time it was at work: while it waits for the moment of a request, it
     spins. Else it is its processor time, as a share of its CPUs.
@@ -55,14 +55,14 @@ def cpu_against_server(trial: Trial) -> Reading:
 
 
 def busy_on_schedule(trial: Trial) -> Reading:
-    """Take how busy the busiest thread of the generator was in an open loop."""
+    """Return how busy the busiest thread of the generator was in an open loop."""
     if trial.load is not None and not trial.load.open_loop:
         return Reading(None, "a closed loop sends when an answer came, and is late for nothing")
     return _busy(trial)
 
 
 def busy_in_turns(trial: Trial) -> Reading:
-    """Take how busy the busiest thread of the generator was in a closed loop."""
+    """Return how busy the busiest thread of the generator was in a closed loop."""
     if trial.load is not None and trial.load.open_loop:
         return Reading(None, "in an open loop the schedule sets the throughput")
     return _busy(trial)

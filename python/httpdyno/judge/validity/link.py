@@ -16,7 +16,7 @@ _SHORTEST_ROUND_TRIP_NS: Final = 10_000_000
 
 
 def rate_used(trial: Trial) -> Reading:
-    """Take what was on the link while the list lasted, as a share of what it can carry: of the fuller direction.
+    """Return what was on the link while the list lasted, as a share of what it can carry: of the fuller direction.
 
     The link has counted the bytes itself, headers included. Of a trial without its figures, those of the subject stand.
     """
@@ -40,7 +40,7 @@ def rate_used(trial: Trial) -> Reading:
 
 
 def late(trial: Trial) -> Reading:
-    """Take the 99th percentiles of the emulator's own lateness, both ways together, as a share of the round trip."""
+    """Return the 99th percentiles of the emulator's own lateness, both ways together, as a share of the round trip."""
     link = trial.counters.link
     if link is None:
         return Reading(None, "the link is direct: nothing is emulated")
@@ -55,7 +55,7 @@ def late(trial: Trial) -> Reading:
 
 
 def unread(trial: Trial) -> Reading:
-    """Take the packets that came to nothing because the emulator had not read those before them, as a share of all."""
+    """Return the packets that were lost because the emulator had not read those before them, as a share of all."""
     link = trial.counters.link
     if link is None:
         return Reading(None, "the link is direct: nothing is emulated")
@@ -67,7 +67,7 @@ def unread(trial: Trial) -> Reading:
 
 
 def _link(trial: Trial) -> Link | None:
-    """Give the link of a trial; None where the record is of a time that wrote links otherwise."""
+    """Return the link of a trial; None where the record is of a time that wrote links otherwise."""
     try:
         return Link.parse(trial.link)
     except InvalidValue:

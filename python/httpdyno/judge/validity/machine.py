@@ -13,7 +13,7 @@ _NO_PRESSURE: Final = "this kernel keeps no pressure stall information (PSI)"
 
 
 def foreign_cpu(trial: Trial) -> Reading:
-    """Take the time that others used of the subject's CPUs.
+    """Return the time that others used of the subject's CPUs.
 
     Others are all but the subject, the engine where it shares the CPU, and interrupts: those carry the trial's own
     packets, and some kernels count them as the program's that they interrupt.
@@ -33,7 +33,7 @@ def foreign_cpu(trial: Trial) -> Reading:
 
 
 def steal(trial: Trial) -> Reading:
-    """Take the time that the hypervisor gave to others, of the pinned CPU that lost most."""
+    """Return the time that the hypervisor gave to others, of the pinned CPU that lost most."""
     cpus = trial.counters.cpus or ()
     if not cpus:
         return Reading(None, _NO_CPUS)
@@ -43,7 +43,7 @@ def steal(trial: Trial) -> Reading:
 
 
 def throttling(trial: Trial) -> Reading:
-    """Take the time in which a CPU quota stopped the trial's programs."""
+    """Return the time in which a CPU quota stopped the trial's programs."""
     throttled_ns, wall_ns = trial.counters.throttled_ns, trial.counters.wall_ns
     if throttled_ns is None or not wall_ns:
         return Reading(None, "nobody counted what CPU quotas did: no control group here does, or the engine is old")
@@ -51,12 +51,12 @@ def throttling(trial: Trial) -> Reading:
 
 
 def memory_pressure(trial: Trial) -> Reading:
-    """Take the time in which something waited for memory."""
+    """Return the time in which something waited for memory."""
     return _pressure(trial, trial.counters.memory_pressure_us)
 
 
 def io_pressure(trial: Trial) -> Reading:
-    """Take the time in which something waited for a disk."""
+    """Return the time in which something waited for a disk."""
     return _pressure(trial, trial.counters.io_pressure_us)
 
 

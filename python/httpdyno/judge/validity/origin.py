@@ -22,7 +22,7 @@ _NO_CEILING: Final = {
 
 
 def cpu_used(trial: Trial) -> Reading:
-    """Take the engine's processor time while the list lasted, as a share of its CPUs.
+    """Return the engine's processor time while the list lasted, as a share of its CPUs.
 
     It is known of the whole trial only and counts evenly for each answer.
     """
@@ -36,7 +36,7 @@ def cpu_used(trial: Trial) -> Reading:
 
 
 def cpu_busy(trial: Trial) -> Reading:
-    """Take how busy the busiest of the engine's CPUs was in the whole trial, whoever used it."""
+    """Return how busy the busiest of the engine's CPUs was in the whole trial, whoever used it."""
     cpus = [cpu for cpu in trial.counters.cpus or () if cpu.role != "subject"]
     if not cpus:
         return Reading(None, "the engine did not count how busy its CPUs were")
@@ -46,7 +46,7 @@ def cpu_busy(trial: Trial) -> Reading:
 
 
 def waiting(trial: Trial) -> Reading:
-    """Take the time in which the origin had work but no CPU, as a share of the time that the list lasted.
+    """Return the time in which the origin had work but no CPU, as a share of the time that the list lasted.
 
     It is known of the whole trial only and counts evenly for each answer.
     """
@@ -61,7 +61,7 @@ def waiting(trial: Trial) -> Reading:
 
 
 def lateness(trial: Trial) -> Reading:
-    """Take how late answers began in the mean, as a share of the subject's median duration."""
+    """Return how late answers began in the mean, as a share of the subject's median duration."""
     late_ns, median_ns = trial.counters.lateness_mean_ns, trial.summary.p50_ns if trial.summary else None
     if late_ns is None:
         return Reading(None, "the engine did not count how late answers began")
@@ -74,7 +74,7 @@ def lateness(trial: Trial) -> Reading:
 
 
 def ceiling_reached(trial: Trial) -> Reading:
-    """Take the right answers a second, as a share of those that the fetcher got when the instrument held it up.
+    """Return the right answers a second, as a share of those that the fetcher got when the instrument held it up.
 
     Where that was the origin's CPU time, a trial that knows how much of it was used is judged by that: it may have
     asked for work that costs the origin less.

@@ -16,7 +16,7 @@ _SECOND_NS: Final = 1_000_000_000
 
 
 def drift(trial: Trial) -> Reading:
-    """Take how far the throughput of the last third of the steady state lies from that of the first, up or down.
+    """Return how far the throughput of the last third of the steady state lies from that of the first, up or down.
 
     0 where it cannot be told from chance with 99 % confidence. Three things come before the steady state and
     are left out: the start until the first answer; the time until the first URL that never answers gives its place

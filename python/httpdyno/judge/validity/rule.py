@@ -38,7 +38,7 @@ class Rule:
     """Those that it applies to; None: all."""
 
     def applies_to(self, experiment: str) -> bool:
-        """Tell whether trials of an experiment are held against this rule."""
+        """Return whether trials of an experiment are held against this rule."""
         return self.experiments is None or experiment in self.experiments
 
 
@@ -66,7 +66,7 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """Say in one line what was found, or why nothing was."""
+        """Describe in one line what was found, or why nothing was."""
         if self.number is None:
             return f"not judged: {self.reading.detail}"
         if self.passed:

@@ -30,7 +30,7 @@ class Stretch:
 
     @classmethod
     def of(cls, trial: Trial) -> Self | None:
-        """Give the stretch of a trial; None where it is not known how long it took."""
+        """Return the stretch of a trial; None where it is not known how long it took."""
         wall_ns = trial.counters.wall_ns
         if not wall_ns:
             return None

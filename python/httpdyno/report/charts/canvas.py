@@ -61,7 +61,7 @@ class Canvas:
         return self.width < _NARROW_BELOW
 
     def colour(self, chart: Chart, names: Sequence[str], *, legend: Part | None = None) -> Part:
-        """Give each of the names its colour."""
+        """Return the colour of each name."""
         colours = self.theme.stepped(len(names)) if chart.ordered else self.theme.colours(names, chart.colours)
         scale = {"domain": [self.text(name) for name in names], "range": colours}
         # A legend of nothing is infinitely wide.
@@ -72,7 +72,7 @@ class Canvas:
         return without_controls(text)
 
     def data(self, rows: Sequence[dict[str, Any]]) -> alt.NamedData:
-        """Take rows to be drawn; Altair sees their name only, for it would look at every single value."""
+        """Return rows to be drawn; Altair sees their name only, for it would look at every single value."""
         name = f"rows-{len(self.rows)}"
         self.rows[name] = [
             {key: self.text(cell) if isinstance(cell, str) else cell for key, cell in row.items()} for row in rows
@@ -117,7 +117,7 @@ class Canvas:
         return named("name", sort=labels, scale={"domain": labels, **spread}, axis=axis)
 
     def configured(self, drawing: Any) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
-        """Give a drawing the looks that all charts share."""
+        """Set the looks of a drawing that all charts share."""
         theme = self.theme
         text = {"labelColor": theme.quiet, "titleColor": theme.quiet, "labelFontSize": LABEL_SIZE}
         return drawing.configure(
@@ -192,12 +192,12 @@ def scale(axis: Axis, extent: tuple[float, float]) -> Part:
 
 
 def placed(axis: Axis, value: float) -> float:
-    """Give the value by which a scale places a figure: the stretched one of a percentile."""
+    """Return the value by which a scale places a figure: the stretched one of a percentile."""
     return stretched(value) if axis.scale is Scale.PERCENTILE else value
 
 
 def fits(axis: Axis, value: float | str | None) -> bool:
-    """Tell whether a value has a place on the axis."""
+    """Return whether a value has a place on the axis."""
     if value is None or isinstance(value, str):
         return value is not None
     if axis.scale is Scale.PERCENTILE:
@@ -206,7 +206,7 @@ def fits(axis: Axis, value: float | str | None) -> bool:
 
 
 def share(axis: Axis, extent: tuple[float, float], value: float) -> float:
-    """Tell how far along the axis a value stands, 0 to 1."""
+    """Return how far along the axis a value stands, 0 to 1."""
     low, high = extent
     value = placed(axis, value)
     if axis.scale is Scale.LINEAR:

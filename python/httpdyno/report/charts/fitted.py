@@ -124,7 +124,7 @@ def _marked(chart: Chart, canvas: Canvas, across: tuple[float, float], width: in
 
 
 def _sided(marks: list[tuple[float, Mark]], width: int) -> list[tuple[bool, float, Mark]]:
-    """Say of each mark whether its name stands to the left of its line, and put them in order from the top.
+    """Return of each mark whether its name stands to the left of its line, and put them in order from the top.
 
     Names to the left come first, from the right; then names to the right, from the left. As each line begins beside its
     own name, none runs through the name of another.

@@ -71,7 +71,7 @@ def pointed_at(chart: Chart, series: Series) -> range:
 
 
 def point_words(series: Series, place: int, x: Axis, y: Axis) -> str:
-    """Say in one line what a point is: its series, where it stands, and its interval."""
+    """Describe in one line what a point is: its series, where it stands, and its interval."""
     across, up = series.x[place], series.y[place]
     low, high = (bounds[place] if bounds else None for bounds in (series.low, series.high))
     words = [series.name] if isinstance(across, str) else [series.name, f"{x.label} {with_unit(across, x)}"]

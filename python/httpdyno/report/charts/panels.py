@@ -67,7 +67,7 @@ def _layer(role: str, kind: str, encoding: Part, **looks: Any) -> Any:  # noqa: 
 
 
 def _rows(chart: Chart, names: list[str]) -> list[dict[str, Any]]:
-    """Give every frame its own series, as lines and as points for a pointer to find, and those of the others."""
+    """Draw the series of every frame, as lines and as points for a pointer to find, and those of the others."""
     # Each of many frames has lines of all others: every second point of them says as much.
     sparse = 2 if len(names) > _FEW else 1
     rows: list[dict[str, Any]] = []

@@ -100,7 +100,7 @@ def _points(chart: Chart, series: Series) -> list[dict[str, Any]]:
 
 
 def _said(chart: Chart, reached: float | None, low: float | None, high: float | None) -> str:
-    """Say what is reached and how sure that is, and where nothing was tried beyond."""
+    """Describe what is reached and how sure that is, and where nothing was tried beyond."""
     if reached is None:
         return "nothing is known" if high is None else f"not even {with_unit(high, chart.y)}, the least that was tried"
     if high is None:
@@ -110,7 +110,7 @@ def _said(chart: Chart, reached: float | None, low: float | None, high: float | 
 
 
 def _falls(chart: Chart, series: Series) -> bool:
-    """Tell whether a series reaches less the further to the right: then what it reaches there, it reaches before."""
+    """Return whether a series reaches less the further to the right: then what it reaches there, it reaches before."""
     known = [y for _, y in _known(chart, series)]
     return bool(known) and known[-1] <= known[0]
 
@@ -141,7 +141,7 @@ def _bands(chart: Chart, series: Series) -> Iterator[dict[str, Any]]:
 
 
 def _known(chart: Chart, series: Series) -> Iterator[tuple[float, float]]:
-    """Give the line: where nothing is reached it runs along the bottom."""
+    """Return the line: where nothing is reached it runs along the bottom."""
     for x, reached in zip(series.x, series.y, strict=True):
         y = 0.0 if reached is None else reached
         if not isinstance(x, str) and fits(chart.x, x) and fits(chart.y, y):

@@ -35,12 +35,12 @@ class Theme:
     """Text on each of them."""
 
     def stepped(self, count: int) -> list[str]:
-        """Give the colours of so many values in their order: as far apart on the scale as it allows."""
+        """Return the colours of so many values in their order: as far apart on the scale as it allows."""
         last = len(self.ramp) - 1
         return [self.ramp[round(place * last / max(count - 1, 1))] for place in range(count)]
 
     def colours(self, names: Sequence[str], order: Sequence[str]) -> list[str]:
-        """Give the colour of each name: that of its place in the order, else its meaning's, else that of a label."""
+        """Return the colour of each name: that of its place in the order, else its meaning's, else that of a label."""
         places = dict(zip(order, self.series, strict=False))
         return [places.get(name) or self.outcomes.get(name, self.quiet) for name in names]
 

@@ -58,7 +58,7 @@ def draw(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many 
 
 
 def _laid_out(panels: int, columns: int, room: float) -> tuple[int, int]:
-    """Say how many panels stand side by side, and how wide a tile is: as many as leave room for its text."""
+    """Return how many panels stand side by side, and how wide a tile is: as many as leave room for its text."""
     widest = 0
     for abreast in range(max(panels, 1), 0, -1):
         widest = int((room - (abreast - 1) * _GAP) / abreast / columns)

@@ -89,7 +89,7 @@ def _columns(panels: int, canvas: Canvas) -> int:
 
 
 def _legend(names: Sequence[str], canvas: Canvas) -> Part:
-    """Give a legend as many columns as names fit side by side: one that is wider than the chart makes it smaller."""
+    """Lay a legend out in as many columns as fit: one that is wider than the chart makes it smaller."""
     widest = min(max((text_width(name, LABEL_SIZE) for name in names), default=0), _NAME) + _SYMBOL + _APART
     columns = max(1, min(_MOST_NAMES, int(canvas.width / widest)))
     return {"columns": columns, "columnPadding": _APART, "labelLimit": _NAME}
@@ -112,7 +112,7 @@ def _layer(role: str, kind: str, encoding: Part, **looks: Any) -> Any:  # noqa: 
 
 
 def _rows(chart: Chart, series: Series, line: int) -> list[dict[str, Any]]:
-    """Give the points of a series for its line, and once more for a pointer to find unless they lie behind."""
+    """Return the points of a series for its line, and once more for a pointer to find unless they lie behind."""
     rows: list[dict[str, Any]] = []
     for place, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
         if isinstance(x, str) or not fits(chart.x, x) or not fits(chart.y, y):

@@ -113,7 +113,7 @@ def _cells(cells: Sequence[Cell], column: Column) -> list[GridCell]:
 
 
 def _aligned(cells: Sequence[Cell], texts: Sequence[str]) -> list[str]:
-    """Give all numbers as many decimals as the one with most: the points then stand below each other.
+    """Write all numbers with as many decimals as the one with most: the points then stand below each other.
 
     A ratio to what was published (``1.25x``) is text among them, and stays as it is.
     """

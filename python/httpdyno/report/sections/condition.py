@@ -21,7 +21,7 @@ class ConditionTrials:
 
     @property
     def well(self) -> Iterator[tuple[str, Sequence[Trial]]]:
-        """Give each subject that has trials that went well, with those."""
+        """Return each subject that has trials that went well, with those."""
         for name, trials in self.trials.items():
             well = [trial for trial in trials if trial.outcome is Outcome.OK]
             if well:

@@ -14,7 +14,7 @@ __all__ = ["run_facts"]
 
 
 def run_facts(manifest: Manifest, trials: Sequence[Trial]) -> tuple[tuple[str, str], ...]:
-    """Tell of the run, its machine, its web and its versions, each by name; what is unknown is left out."""
+    """Describe of the run, its machine, its web and its versions, each by name; what is unknown is left out."""
     facts = [
         ("When", _when(manifest)),
         ("Trials", _trials(manifest, trials)),
@@ -59,7 +59,7 @@ def _web(web: WebIdentity) -> str:
 
 
 def _per_host(manifest: Manifest) -> str:
-    """Say what one host was asked at most; the webs of a run are all real, or none is."""
+    """Describe what one host was asked at most; the webs of a run are all real, or none is."""
     if not any(web.name == LIVE for web in manifest.webs):
         return ""
     settings = manifest.settings
@@ -90,7 +90,7 @@ def _pinned(trials: Sequence[Trial]) -> str:
 
 
 def _memory_limit(trials: Sequence[Trial]) -> str:
-    """Say how much memory each subject was allowed, and what kept it to that; where nothing did, why not."""
+    """Describe how much memory each subject was allowed, and what kept it to that; where nothing did, why not."""
     limits = [trial.counters for trial in trials if trial.counters.memory_limit_bytes is not None]
     kept = _listed_once(
         f"{format_size(counters.memory_limit_bytes or 0)} by {counters.memory_limit_enforced_by}"
@@ -111,7 +111,7 @@ def _transport(trials: Sequence[Trial]) -> str:
 
 
 def _other_machine(trials: Sequence[Trial]) -> str:
-    """Say how far another machine's origin was, and how well its clock was known, over all trials."""
+    """Describe how far another machine's origin was, and how well its clock was known, over all trials."""
     ways = [trial.counters.against for trial in trials if trial.counters.against is not None]
     parts = (
         ("", _listed_once(way.address for way in ways)),
@@ -141,7 +141,7 @@ def _version(manifest: Manifest) -> str:
 
 
 def _subject(subject: SubjectVersion, trials: Sequence[Trial]) -> str:
-    """Say which version a subject is of, and which versions of HTTP it claims and was seen to speak."""
+    """Describe which version a subject is of, and which versions of HTTP it claims and was seen to speak."""
     shares = [http_2_share(trial) for trial in trials if trial.subject == subject.id]
     seen = median(shares)
     parts = (

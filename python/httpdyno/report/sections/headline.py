@@ -21,7 +21,7 @@ def headline(
     names: Mapping[str, str],
     unranked: Mapping[str, str],
 ) -> str:
-    """Say who is first, by how much, how sure that is, and who cannot be told apart.
+    """Describe who is first, by how much, how sure that is, and who cannot be told apart.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def _shared_lead(
 
 
 def _after_correction(ranking: Ranking) -> str:
-    """Say over how many pairs ranks are corrected, which the interval of one ratio is not."""
+    """Describe over how many pairs ranks are corrected, which the interval of one ratio is not."""
     tested = sum(comparison.p is not None for comparison in ranking.comparisons)
     return f" after correction for {tested} pairs" if tested > 1 else ""
 
@@ -131,7 +131,7 @@ def _spread(standing: Standing) -> str:
 
 
 def _ratio(ranking: Ranking, subject: str, baseline: str) -> Interval | None:
-    """Give how many times the figure of ``baseline`` that of ``subject`` is, whichever of them was compared first."""
+    """Return how many times the figure of ``baseline`` that of ``subject`` is, whichever of them was compared first."""
     of_both = next(pair for pair in ranking.comparisons if {pair.subject, pair.baseline} == {subject, baseline})
     ratio = of_both.ratio
     if ratio is None or of_both.subject == subject:

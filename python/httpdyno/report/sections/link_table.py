@@ -71,7 +71,7 @@ def link_table(trials: Sequence[Trial]) -> Table:
 
 
 def link_tables(trials: Sequence[Trial]) -> tuple[Table, ...]:
-    """Give the table of the links alone; none where every link was a direct one."""
+    """Return the table of the links alone; none where every link was a direct one."""
     table = link_table(trials)
     return (table,) if table.rows else ()
 
@@ -106,7 +106,7 @@ def _counters(trials: Sequence[Trial]) -> list[LinkCounters]:
 
 
 def _super_packets(counters: LinkCounters, link: Link) -> str | None:
-    """Say what a link did with super-packets: ``off``, ``bounded, 12.2 KiB``, ``on, 64.0 KiB, split``."""
+    """Describe what a link did with super-packets: ``off``, ``bounded, 12.2 KiB``, ``on, 64.0 KiB, split``."""
     if counters.offload_reason is None:
         return None
     # The engine's own word, which a note explains.
@@ -118,7 +118,7 @@ def _super_packets(counters: LinkCounters, link: Link) -> str | None:
 
 
 def _notes(counters: Sequence[LinkCounters]) -> tuple[Note, ...]:
-    """Say what super-packets are, and of each kind of link why they are so."""
+    """Describe what super-packets are, and of each kind of link why they are so."""
     reasons = dict.fromkeys(one.offload_reason for one in counters if one.offload_reason is not None)
     lines = [_SUPER_PACKETS, *(f"super-packets {reason}" for reason in reasons)] if reasons else []
     return tuple(map(Note, lines))

@@ -10,7 +10,7 @@ __all__ = ["not_whole", "of_memory", "reservations", "table_reservations"]
 
 
 def reservations(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Note, ...]:
-    """Give the reservations with which the figures of a run have to be read.
+    """Return the reservations with which the figures of a run have to be read.
 
     Parameters
     ----------
@@ -30,19 +30,19 @@ def reservations(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Note, ...
 
 
 def table_reservations(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Note, ...]:
-    """Give those of the reservations that no verdict of a table tells of already."""
+    """Return those of the reservations that no verdict of a table tells of already."""
     quick = manifest.settings.get("quick")
     looked = [Note(f"a first look (--quick): {_times(manifest)}; differences may be chance")] if quick else []
     return (*looked, *of_memory(trials), *not_whole(len(trials), manifest.trials_planned))
 
 
 def of_memory(trials: Sequence[Trial]) -> tuple[Note, ...]:
-    """Say that memory was not limited though that was asked for; empty when it was, or nobody asked."""
+    """State that memory was not limited though that was asked for; empty when it was, or nobody asked."""
     return tuple(map(Note, unlimited_notes(trials)))
 
 
 def not_whole(finished: int, planned: int) -> tuple[Note, ...]:
-    """Say that trials are missing; empty when none is."""
+    """State that trials are missing; empty when none is."""
     return (Note(f"not whole: {finished} of {planned} trials"),) if finished < planned else ()
 
 

@@ -87,7 +87,7 @@ def _chart(name: str, title: str, series: list[Series], x: Axis, y: Axis, of: Co
 
 
 def _percentiles(histogram: Histogram) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Give percentiles as far up as single samples can be told, and the duration of each in ms."""
+    """Return percentiles as far up as single samples can be told, and the duration of each in ms."""
     last = 100 * (1 - 1 / histogram.total)
     halvings = int(np.ceil(np.log2(histogram.total) * _POINTS_A_HALVING))
     ranks = [100 * (1 - 2.0 ** (-step / _POINTS_A_HALVING)) for step in range(1, halvings)]

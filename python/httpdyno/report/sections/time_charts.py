@@ -91,7 +91,7 @@ def _answers_a_second(trial: Trial, edges: Int64Array) -> FloatArray:
 
 
 def _memory_mib(trial: Trial, edges: Int64Array) -> FloatArray:
-    """Give the highest reading of each bin; a bin without a reading has that of the one before."""
+    """Return the highest reading of each bin; a bin without a reading has that of the one before."""
     readings = np.full(len(edges) - 1, np.nan)
     for point in trial.counters.memory or ():
         place = min(int(np.searchsorted(edges, point.elapsed_ns, side="right")) - 1, len(readings) - 1)

@@ -77,7 +77,7 @@ def trial_overview(trials: Sequence[Trial], names: Mapping[str, str], ceiling: T
 
 
 def _found(ceiling: Trial, trials: Sequence[Trial]) -> str:
-    """Say what was found of the ceiling, which the trials of subjects know; else why nothing was."""
+    """Describe what was found of the ceiling, which the trials of subjects know; else why nothing was."""
     told = ceiling_notes(trials)
     if not told:
         reason = ceiling.reason or ceiling.validity_reason or "it was too short to tell what held the fetcher up"

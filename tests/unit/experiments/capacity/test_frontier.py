@@ -12,7 +12,7 @@ from httpdyno.experiments.capacity.axes import Axes, name_of
 from httpdyno.experiments.capacity.frontier import frontiers, refined, slices
 from httpdyno.experiments.capacity.frontier_plan import frontier_plan
 from httpdyno.experiments.capacity.judge.objective import DEFAULT_OBJECTIVE, parse_objective
-from httpdyno.experiments.capacity.margin import doubt_of
+from httpdyno.experiments.capacity.margin import error_chance_of
 from httpdyno.experiments.plan import SearchPlan, following
 from httpdyno.model import (
     CapacityPoint,
@@ -259,7 +259,7 @@ def test_what_lies_near_a_bound_is_in_doubt(rate: float, p99_ms: float, errors: 
         capacity=CapacitySummary(1, 0, 1, per_s=rate, response_p99_ns=p99_ms * MS, errors_share=errors, held=held),
     )
 
-    assert low <= doubt_of(one, parse_objective(DEFAULT_OBJECTIVE)) <= high
+    assert low <= error_chance_of(one, parse_objective(DEFAULT_OBJECTIVE)) <= high
 
 
 HELD: Final = CapacitySummary(1, 0, 1, per_s=2000.0, response_p99_ns=MS, errors_share=0.0, held=True)
@@ -282,7 +282,7 @@ FAILED: Final = CapacitySummary(1, 0, 1, per_s=900.0, response_p99_ns=MS, errors
 def test_what_instruments_or_the_machine_decided_is_in_doubt(changes: dict[str, Any], doubt: float) -> None:
     one = trial("x", 0, **({"capacity_point": POINT, "capacity": HELD} | changes))
 
-    assert doubt_of(one, parse_objective("")) == doubt
+    assert error_chance_of(one, parse_objective("")) == doubt
 
 
 def test_what_no_subject_can_do_is_in_no_doubt_whatever_disturbed_it() -> None:
@@ -290,7 +290,7 @@ def test_what_no_subject_can_do_is_in_no_doubt_whatever_disturbed_it() -> None:
     slow = CapacityPoint(0, 500 * MS, 0, None, None, 200, Loop.OPEN, 2000.0)
     for point in (narrow, slow):
         one = trial("x", 0, capacity_point=point, capacity=FAILED, validity=Validity.ORIGIN_LIMITED)
-        assert doubt_of(one, parse_objective("")) == 0.05
+        assert error_chance_of(one, parse_objective("")) == 0.05
 
 
 def test_a_trial_that_an_instrument_spoiled_is_made_again() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from httpdyno.errors import EngineFailed, UnreadableReport
-from httpdyno.judge.generator import ServerRecord, judge_report, read_server_record, why_not_believed, why_not_judged
+from httpdyno.judge.generator import ServerRecord, judge_report, read_server_record, why_not_usable, why_not_judged
 from httpdyno.judge.generator.distribution import distribution_of
 from httpdyno.judge.tool_reports.load_report import read_load_report
 from httpdyno.model import Count, Loop, ToolLatency, ToolReport
@@ -98,7 +98,7 @@ def test_nobody_is_called_wrong_for_what_came_while_the_cpus_were_taken(
     report = ToolReport(requests=20_000, duration_ns=1_000 * MS, latency=latency)
     judgement = judge_report(report, distribution_of([5 * MS] * 20_000), connections=16)
     record = replace(RECORD, waiting_ns=round(waiting_share * RECORD.answers_span_ns))
-    reason = why_not_believed(judgement, record, foreign_share=foreign_share)
+    reason = why_not_usable(judgement, record, foreign_share=foreign_share)
     assert (reason is None) if said is None else (reason is not None and said in reason)
 
 

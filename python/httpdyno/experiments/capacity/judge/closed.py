@@ -104,7 +104,7 @@ def _stretch(ends: Int64Array, concurrency: int, *, begun_ns: int) -> ClosedStre
 
 
 def slope_per_s(times_ns: Int64Array) -> float | None:
-    """Give the least-squares slope of a count over the times at which it grew.
+    """Return the least-squares slope of a count over the times at which it grew.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ from typing import Final
 
 from httpdyno.experiments.capacity.judge.limits import with_limit
 from httpdyno.experiments.capacity.judge.objective import Objective, parse_objective
-from httpdyno.judge.belief import believed_trials
+from httpdyno.judge.rankable import rankable_trials
 from httpdyno.judge.validity import with_validity
 from httpdyno.model import CapacityPoint, CapacitySummary, Outcome, Trial, TrialPlan, Validity
 
@@ -42,17 +42,17 @@ def concluded(trial: Trial, plan: TrialPlan, figures: Mapping[str, float | None]
 
 
 def counts(trial: Trial) -> bool:
-    """Tell whether what a trial says of its point can be believed.
+    """Return whether what a trial says of its point can be believed.
 
     A busy origin or a restless machine can make a subject look worse than it is, never better: that it held counts
     whatever the machine was like; that it did not counts only where nothing but the subject decided it.
     """
     held = trial.capacity is not None and trial.capacity.held
-    return bool(believed_trials([trial]) or (held and trial.outcome is Outcome.OK and trial.validity in _OF_MACHINE))
+    return bool(rankable_trials([trial]) or (held and trial.outcome is Outcome.OK and trial.validity in _OF_MACHINE))
 
 
 def _at_its_distance(point: CapacityPoint, trial: Trial) -> CapacityPoint:
-    """Give the point with the distance that an objective speaks of: to another machine, the one that was measured."""
+    """Return the point with the distance that an objective speaks of: to another machine, the one that was measured."""
     against = trial.counters.against
     if against is None or against.rtt_min_ns is None:
         return point

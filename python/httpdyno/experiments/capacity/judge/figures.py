@@ -9,7 +9,7 @@ __all__ = ["time_figures"]
 
 
 def time_figures(times_ns: npt.NDArray[np.int64]) -> dict[str, float | None]:
-    """Give percentiles, mean and maximum by the names that an objective knows them by.
+    """Return percentiles, mean and maximum by the names that an objective knows them by.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ class Situation:
 
     @classmethod
     def of(cls, trial: Trial, point: CapacityPoint) -> "Situation":
-        """Take from a trial what the limits follow from."""
+        """Read from a trial what the limits follow from."""
         counters, summary = trial.counters, trial.capacity
         cpus, busy, all_busy = _busy(trial)
         watched_s = max((cpu.window_ns for cpu in counters.cpus or ()), default=0) / 1e9
@@ -148,7 +148,7 @@ class Situation:
         return tuple(sorted(known, key=lambda limit: limit.per_s))
 
     def needed_rate_bits_per_s(self, per_s: float) -> float:
-        """Give the rate of the link that so many answers a second take."""
+        """Return the rate of the link that so many answers a second take."""
         return 8 * self.wire_bytes * per_s
 
     def _bandwidth(self) -> float | None:
@@ -176,7 +176,7 @@ class Situation:
         return own >= _BUSY_ENOUGH or (everybody >= _BUSY_ENOUGH and own >= everybody / 2)
 
     def _full(self) -> float | None:
-        """Give what the subject's CPUs would do if they were busy all the time.
+        """Return what the subject's CPUs would do if they were busy all the time.
 
         There is no such limit of the engine: it spins where it must be on time, and a rule of validity says when it was
         too slow.
@@ -191,7 +191,7 @@ class Situation:
 
 
 def _busy(trial: Trial) -> tuple[int, float | None, float | None]:
-    """Give the number of the subject's CPUs, which share of their time went to it and its packets, and to everybody."""
+    """Return the number of the subject's CPUs, and the shares of their time that it, its packets and all took."""
     counters = trial.counters
     cpus = [cpu for cpu in counters.cpus or () if cpu.role in _SUBJECT_ROLES and cpu.window_ns > 0]
     if not cpus:
@@ -213,7 +213,7 @@ def _link(trial: Trial, point: CapacityPoint) -> Link:
 
 
 def _head_bytes(trial: Trial, point: CapacityPoint) -> float:
-    """Take from what the origin sent how long the heads of its answers were."""
+    """Read from what the origin sent how long the heads of its answers were."""
     counters = trial.counters
     if not counters.requests or counters.origin_sent_bytes is None:
         return HEAD_BYTES

@@ -45,7 +45,7 @@ def with_limit(trial: Trial) -> Trial:
 
 
 def limit_of(trial: Trial) -> Limit | None:
-    """Say what limits the point of a trial; None when nothing was measured, or nothing did although it holds."""
+    """Return what limits the point of a trial; None when nothing was measured, or nothing did although it holds."""
     if trial.capacity_point is None or trial.capacity is None or trial.capacity.per_s is None:
         return None
     situation = Situation.of(trial, trial.capacity_point)
@@ -74,19 +74,19 @@ def limit_of(trial: Trial) -> Limit | None:
 
 
 def link_was_as_asked(trial: Trial) -> bool:
-    """Tell whether the link of a trial was what was asked when it was measured, however late it was afterwards."""
+    """Return whether the link of a trial was what was asked when it was measured, however late it was afterwards."""
     link = trial.counters.link
     return trial.validity is not Validity.LINK_LIMITED or (link is not None and link.verdict == _AS_ASKED)
 
 
 def _uncertain(trial: Trial) -> float:
-    """Give how much of a rate may be counted too much or too little: half a round, as answers begin before they end."""
+    """Return how much of a rate may be counted wrongly: half a round, as answers begin before they end."""
     answers = trial.capacity.answers if trial.capacity else 0
     return min(trial.concurrency / (2 * answers), _MOST_UNCERTAIN) if answers else 0.0
 
 
 def _nevertheless(trial: Trial, situation: Situation, most: float, *, kept: bool) -> bool:
-    """Tell whether something can be said although an instrument had no headroom: links and queues explain what came.
+    """Return whether something can be said although an instrument had no headroom: links and queues explain what came.
 
     So does that the rate was kept; of a link that was not what was asked nothing can be said at all.
     """
@@ -167,7 +167,7 @@ def _evidence(situation: Situation, kind: LimitKind) -> str:
 
 
 def _law(situation: Situation, kind: LimitKind) -> str:
-    """Say in words why so many answers are all that there can be."""
+    """Describe in words why so many answers are all that there can be."""
     point, trip = situation.point, format_time(situation.link.round_trip_ns)
     if kind is LimitKind.BANDWIDTH and situation.rate_bits_per_s is not None:
         wire = format_size(situation.wire_bytes)
@@ -206,7 +206,7 @@ def _sent_share(trial: Trial, situation: Situation) -> float | None:
 
 
 def _dropped(trial: Trial) -> str:
-    """Say which share of its packets the queue of the link had no room for; empty where that is next to none."""
+    """Describe which share of its packets the queue of the link had no room for; empty where that is next to none."""
     down = trial.counters.link.down if trial.counters.link else None
     if down is None or not down.packets or not down.dropped or down.dropped < _MANY_DROPPED * down.packets:
         return ""

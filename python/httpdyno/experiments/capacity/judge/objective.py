@@ -34,11 +34,11 @@ class Clause:
     delays: float = 0.0
 
     def bound(self, point: CapacityPoint) -> float:
-        """Give what the figure has to be below at a point: nanoseconds; of ``errors`` a share."""
+        """Return what the figure has to be below at a point: nanoseconds; of ``errors`` a share."""
         return self.constant + self.round_trips * point.round_trip_ns + self.delays * point.delay_ns
 
     def why_not(self, point: CapacityPoint, found: float) -> str:
-        """Say in a few words what was found, and what it is beyond."""
+        """Describe in a few words what was found, and what it is beyond."""
         bound = self.bound(point)
         if self.figure == _ERRORS:
             return f"{100 * found:.3g} % errors, not below {self.text}"

@@ -41,7 +41,7 @@ class Schedule:
         return int(self.due_ns(np.array([self.count]))[0])
 
     def due_ns(self, numbers: Int64Array) -> Int64Array:
-        """Give when requests were due."""
+        """Return when requests were due."""
         return self.started_at_ns + np.round(numbers * (1e9 / self.rate_per_s)).astype(np.int64)
 
 
@@ -149,7 +149,7 @@ def _figures(
 
 
 def _per_s(ends: Int64Array, length_ns: int, concurrency: int) -> float:
-    """Give the answers a second of a stretch.
+    """Return the answers a second of a stretch.
 
     Where all slots are busy answers come in step, so that one round more or less would lie within the stretch by
     chance: whole rounds are counted over the time that they took. What came in the whole stretch bounds it, as there

@@ -15,7 +15,7 @@ _QUITE_FULL: Final = 0.75
 
 
 def capacity_sentences(trials: Iterable[Trial]) -> tuple[str, ...]:
-    """Say what the rate that was asked for takes: bandwidth, requests in flight, round trips, CPU; with the evidence.
+    """Describe what the rate takes: bandwidth, requests in flight, round trips, CPU; with the evidence.
 
     Of each limit only the point where it shows most; nothing of limits that no trial came to, and nothing at all where
     no rate was asked for.
@@ -36,7 +36,7 @@ def capacity_sentences(trials: Iterable[Trial]) -> tuple[str, ...]:
 
 
 def largest_size_bytes(rate_bits_per_s: float, per_s: float, *, head_bytes: float, mtu_bytes: int) -> int | None:
-    """Give the largest content of answers of which a link carries so many a second; None: not even empty ones."""
+    """Return the largest content of answers of which a link carries so many a second; None: not even empty ones."""
     room = rate_bits_per_s / 8 / per_s
     low, high = -1, _LARGEST_BYTES
     while high - low > 1:
@@ -81,7 +81,7 @@ class _Measured:
 
 
 def _bandwidth(found: Sequence[_Measured]) -> Iterator[str]:
-    """Say what rate a size needs, and what size a rate carries.
+    """Describe what rate a size needs, and what size a rate carries.
 
     Where most is missing it shows best; of equals, over the slowest link, as people think of it first. A search tries
     no point that its link does not carry: there it shows where the link is the fullest.
@@ -110,7 +110,7 @@ def _bandwidth(found: Sequence[_Measured]) -> Iterator[str]:
 
 
 def _concurrency(found: Sequence[_Measured]) -> Iterator[str]:
-    """Say how many requests have to be in flight."""
+    """Describe how many requests have to be in flight."""
     limited = [one for one in found if one.limit == LimitKind.CONCURRENCY and one.missed]
     if not limited:
         return
@@ -130,7 +130,7 @@ def _concurrency(found: Sequence[_Measured]) -> Iterator[str]:
 
 
 def _window(found: Sequence[_Measured]) -> Iterator[str]:
-    """Say what one connection carries over a distance."""
+    """Describe what one connection carries over a distance."""
     limited = [one for one in found if one.limit == LimitKind.WINDOW and one.missed]
     if not limited:
         return
@@ -152,7 +152,7 @@ def _trips(situation: Situation) -> str:
 
 
 def _cpu(found: Sequence[_Measured]) -> Iterator[str]:
-    """Say for each subject that came to the end of its CPU what that gives."""
+    """Describe for each subject that came to the end of its CPU what that gives."""
     for subject in dict.fromkeys(one.trial.subject for one in found):
         limited = [one for one in found if one.trial.subject == subject and one.limit == LimitKind.CPU and one.missed]
         if not limited:
@@ -168,7 +168,7 @@ def _cpu(found: Sequence[_Measured]) -> Iterator[str]:
 
 
 def _disagreements(found: Sequence[_Measured]) -> Iterator[str]:
-    """Say where the model explains nothing, and what it said there first."""
+    """Describe where the model explains nothing, and what it said there first."""
     unknown = [one for one in found if one.limit == LimitKind.UNKNOWN]
     texts = [one.trial.capacity.limit_text for one in unknown if one.trial.capacity and one.trial.capacity.limit_text]
     if texts:

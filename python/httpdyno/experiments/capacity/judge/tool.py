@@ -8,7 +8,7 @@ import numpy as np
 from httpdyno.experiments.capacity.judge.closed import ClosedStretch, sent_stretch, slope_per_s
 from httpdyno.experiments.capacity.judge.conclusion import concluded
 from httpdyno.judge.outcome import ending_from_report
-from httpdyno.judge.tool import ToolRemains, tool_ending
+from httpdyno.judge.tool import ToolArtifacts, tool_ending
 from httpdyno.judge.trial import trial_not_run, trial_refused
 from httpdyno.model import (
     CapacityPoint,
@@ -29,16 +29,16 @@ _ROUNDED: Final = 0.01
 """Some tools write bytes with three digits: so much of them may be rounding."""
 
 
-def judge_capacity_tool(plan: TrialPlan, remains: ToolRemains, *, version: str | None) -> Trial:
+def judge_capacity_tool(plan: TrialPlan, artifacts: ToolArtifacts, *, version: str | None) -> Trial:
     """Put a trial of a tool into figures, as ``measured_tool`` does, and say whether it held its point."""
     point = plan.condition.capacity_point
     assert point is not None, "a tool is measured at a point"
-    trial, claimed = measured_tool(plan, point, remains, version=version)
+    trial, claimed = measured_tool(plan, point, artifacts, version=version)
     return trial if claimed is None else concluded(trial, plan, tool_figures(claimed))
 
 
 def measured_tool(
-    plan: TrialPlan, point: CapacityPoint, remains: ToolRemains, *, version: str | None
+    plan: TrialPlan, point: CapacityPoint, artifacts: ToolArtifacts, *, version: str | None
 ) -> tuple[Trial, ToolReport | None]:
     """Put a trial of a tool into figures.
 
@@ -52,7 +52,7 @@ def measured_tool(
         What was asked for.
     point : CapacityPoint
         Of its condition.
-    remains : ToolRemains
+    artifacts : ToolArtifacts
         What the trial left.
     version : str, optional
         As the tool's own program says it; None: taken from its user agent, where that has one.
@@ -69,25 +69,25 @@ def measured_tool(
     EngineFailed
         If the engine's report cannot be read.
     """
-    counters = counters_from_report(remains.report)
-    ending = ending_from_report(remains.report, remains.stderr)
+    counters = counters_from_report(artifacts.report)
+    ending = ending_from_report(artifacts.report, artifacts.stderr)
     if ending.refused:
-        return trial_refused(plan, remains.report, version=version), None
-    outcome, reason, claimed = tool_ending(plan, ending, remains.text)
+        return trial_refused(plan, artifacts.report, version=version), None
+    outcome, reason, claimed = tool_ending(plan, ending, artifacts.text)
     trial = replace(
         trial_not_run(plan, outcome, reason, version=version or _version(counters), urls_given=counters.requests or 0),
         counters=counters,
     )
     if claimed is None:
         return trial, None
-    arrivals = np.sort(remains.arrivals["at_ns"].to_numpy())
+    arrivals = np.sort(artifacts.arrivals["at_ns"].to_numpy())
     stretch = _stretch(arrivals, point)
     within = int(((arrivals >= stretch.begin_ns) & (arrivals <= stretch.end_ns)).sum()) if stretch else 0
     return replace(trial, capacity=_summary(within, stretch, claimed), tally=_tally(claimed, counters, point)), claimed
 
 
 def tool_figures(claimed: ToolReport) -> dict[str, float | None]:
-    """Give the times that an objective may ask for, in nanoseconds, and the share of errors; None: not said."""
+    """Return the times that an objective may ask for, in nanoseconds, and the share of errors; None: not said."""
     latency = claimed.latency
     percentiles = latency.percentiles_ns if latency else {}
     named: dict[str, float | None] = {f"p{rank:g}": percentiles.get(rank) for rank in (50.0, 90.0, 99.0, 99.9)}
@@ -146,7 +146,7 @@ def _tally(claimed: ToolReport, counters: Counters, point: CapacityPoint) -> Tal
 
 
 def _version(counters: Counters) -> str | None:
-    """Take the version from the user agent that came most often: ``hey/0.0.1``."""
+    """Read the version from the user agent that came most often: ``hey/0.0.1``."""
     agents = sorted(counters.user_agents or (), key=lambda agent: -agent.count)
     product = agents[0].name.split(" ", 1)[0] if agents else ""
     return product.partition("/")[2] or None

@@ -15,18 +15,18 @@ _IP_AND_TCP_BYTES: Final = 52
 
 
 def segments(size_bytes: int, *, head_bytes: float = HEAD_BYTES, mtu_bytes: int = 1500) -> int:
-    """Give how many packets carry an answer: at least one."""
+    """Return how many packets carry an answer: at least one."""
     return max(1, ceil((size_bytes + head_bytes) / (mtu_bytes - _IP_AND_TCP_BYTES)))
 
 
 def wire_bytes(size_bytes: int, *, head_bytes: float = HEAD_BYTES, mtu_bytes: int = 1500) -> float:
-    """Give the bytes of IP packets that carry an answer, its head included, when nothing is sent twice."""
+    """Return the bytes of IP packets that carry an answer, its head included, when nothing is sent twice."""
     count = segments(size_bytes, head_bytes=head_bytes, mtu_bytes=mtu_bytes)
     return size_bytes + head_bytes + count * _IP_AND_TCP_BYTES
 
 
 def round_trips(count: int, *, begins_with: int = INITIAL_WINDOW, at_most: int | None = None) -> int:
-    """Give how many round trips an answer takes, that of its request included.
+    """Return how many round trips an answer takes, that of its request included.
 
     In each of them the sender may have one window in flight, which doubles from one to the next.
 
@@ -53,7 +53,7 @@ def round_trips(count: int, *, begins_with: int = INITIAL_WINDOW, at_most: int |
 
 
 def restart_window(count: int, *, idle_s: float, timeout_s: float) -> int:
-    """Give the window, in segments, that a connection begins with which has sent answers of ``count`` segments before.
+    """Return the window, in segments, with which a connection goes on that has sent answers of ``count`` segments.
 
     It has grown to what they needed, and is halved for each retransmission timeout in which nothing was sent, down to
     the initial window.

@@ -11,7 +11,7 @@ from httpdyno.experiments.capacity.judge.figures import time_figures
 from httpdyno.experiments.capacity.judge.open import Schedule, summarise_open
 from httpdyno.installation import RENEW_ENGINE
 from httpdyno.judge.reference import Reference
-from httpdyno.judge.trial import JudgedTrial, Remains, judge_crawl
+from httpdyno.judge.trial import JudgedTrial, TrialArtifacts, judge_crawl
 from httpdyno.model import CapacityPoint, CapacitySummary, Loop, Outcome, Trial, TrialPlan, Verdict
 
 __all__ = ["judge_capacity"]
@@ -20,13 +20,13 @@ _NOTHING = CapacitySummary(answers=0, errors=0, measured_ns=0)
 
 
 def judge_capacity(
-    plan: TrialPlan, remains: Remains, reference: Reference, *, version: str | None = None
+    plan: TrialPlan, artifacts: TrialArtifacts, reference: Reference, *, version: str | None = None
 ) -> JudgedTrial:
     """Judge one trial of one client at the point of its condition.
 
     Parameters
     ----------
-    plan, remains, reference, version
+    plan, artifacts, reference, version
         As for ``judge_crawl``. The list is a series: each URL ends with its number.
 
     Raises
@@ -34,28 +34,30 @@ def judge_capacity(
     EngineFailed
         If the report cannot be read, or does not say when an open loop began.
     """
-    judged = judge_crawl(plan, remains, reference, version=version)
+    judged = judge_crawl(plan, artifacts, reference, version=version)
     point = plan.condition.capacity_point
     assert point is not None, "who asks for a capacity has a point"
     if judged.trial.outcome is Outcome.REFUSED:
         return judged
-    trial = _waited_for(judged.trial, remains)
+    trial = _waited_for(judged.trial, artifacts)
     if point.loop is Loop.CLOSED:
         summary, figures = _closed(judged.samples, point)
     else:
-        summary, figures = _open(judged.samples, trial, remains)
+        summary, figures = _open(judged.samples, trial, artifacts)
     return replace(judged, trial=concluded(replace(trial, capacity=summary), plan, figures))
 
 
-def _waited_for(trial: Trial, remains: Remains) -> Trial:
+def _waited_for(trial: Trial, artifacts: TrialArtifacts) -> Trial:
     """Take it for no failure that a subject was silent when its time was over: it had more to do than it could."""
-    if trial.outcome is Outcome.HUNG and remains.report.get("outcome") == "deadline":
+    if trial.outcome is Outcome.HUNG and artifacts.report.get("outcome") == "deadline":
         return replace(trial, outcome=Outcome.OK, reason=None)
     return trial
 
 
-def _open(samples: pl.DataFrame, trial: Trial, remains: Remains) -> tuple[CapacitySummary, dict[str, float | None]]:
-    fed, ended_at_ns = remains.report.get("fed"), (remains.report.get("subject") or {}).get("ended_at_ns")
+def _open(
+    samples: pl.DataFrame, trial: Trial, artifacts: TrialArtifacts
+) -> tuple[CapacitySummary, dict[str, float | None]]:
+    fed, ended_at_ns = artifacts.report.get("fed"), (artifacts.report.get("subject") or {}).get("ended_at_ns")
     if not isinstance(fed, dict) or ended_at_ns is None:
         if trial.outcome is not Outcome.OK:
             return _NOTHING, {}

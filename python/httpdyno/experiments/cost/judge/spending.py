@@ -96,13 +96,13 @@ def spending_of(cpu: CpuSeries, requests_ns: Int64Array) -> Spending | None:
 
 
 def _warm_up(costs: FloatArray) -> int:
-    """Give how many steps it takes to settle; 0 where those cost no more than others, to speak of."""
+    """Return how many steps it takes to settle; 0 where those cost no more than others, to speak of."""
     steps = warm_up_length(costs)
     return steps if steps and costs[:steps].mean() > (1 + _NOTABLE) * costs[steps:].mean() else 0
 
 
 def _step_size(requests: Int64Array, cpu: CpuSeries) -> int | None:
-    """Give how many documents make a step; None where there would be too few steps to see anything."""
+    """Return how many documents make a step; None where there would be too few steps to see anything."""
     documents = len(requests) - 1
     readings = (int(requests[-1]) - int(requests[0])) / cpu.interval_ns
     steps = int(min(_STEPS_AT_MOST, documents / _DOCUMENTS_A_STEP, readings / _READINGS_A_STEP))

@@ -6,7 +6,7 @@ from typing import Final
 from httpdyno.experiments.cost.judge.trial import cost_summary, stamped_arrivals
 from httpdyno.judge.outcome import ending_from_report
 from httpdyno.judge.reference import clock_bound_ns
-from httpdyno.judge.tool import ToolRemains, tool_ending
+from httpdyno.judge.tool import ToolArtifacts, tool_ending
 from httpdyno.judge.trial import trial_not_run, trial_refused
 from httpdyno.model import (
     DOCUMENT_BYTES,
@@ -26,7 +26,7 @@ UNCHECKED: Final = "it reads the documents and checks none of them"
 _OK: Final = "200"
 
 
-def judge_cost_tool(plan: TrialPlan, remains: ToolRemains, *, version: str | None) -> Trial:
+def judge_cost_tool(plan: TrialPlan, artifacts: ToolArtifacts, *, version: str | None) -> Trial:
     """Put a trial of a tool into figures, which stand beside those of clients and are not ranked.
 
     Documents that came are those that the tool says it got and that the origin served. Nothing of them is verified: a
@@ -36,7 +36,7 @@ def judge_cost_tool(plan: TrialPlan, remains: ToolRemains, *, version: str | Non
     ----------
     plan : TrialPlan
         What was asked for.
-    remains : ToolRemains
+    artifacts : ToolArtifacts
         What the trial left.
     version : str, optional
         As the tool says it.
@@ -46,11 +46,11 @@ def judge_cost_tool(plan: TrialPlan, remains: ToolRemains, *, version: str | Non
     EngineFailed
         If the engine's report cannot be read.
     """
-    counters = counters_from_report(remains.report)
-    ending = ending_from_report(remains.report, remains.stderr)
+    counters = counters_from_report(artifacts.report)
+    ending = ending_from_report(artifacts.report, artifacts.stderr)
     if ending.refused:
-        return trial_refused(plan, remains.report, version=version)
-    outcome, reason, claimed = tool_ending(plan, ending, remains.text)
+        return trial_refused(plan, artifacts.report, version=version)
+    outcome, reason, claimed = tool_ending(plan, ending, artifacts.text)
     point = plan.condition.cost_point
     urls_given = point.documents if point else 0
     trial = replace(trial_not_run(plan, outcome, reason, version=version, urls_given=urls_given), counters=counters)
@@ -62,13 +62,13 @@ def judge_cost_tool(plan: TrialPlan, remains: ToolRemains, *, version: str | Non
         return replace(trial, outcome=Outcome.MISSING, reason=lacking)
     summary = replace(
         cost_summary(
-            remains.report,
+            artifacts.report,
             counters,
             answered=answered,
             paid=answered,
             content_bytes=answered * DOCUMENT_BYTES,
             # It tells nothing of single requests itself.
-            requests=stamped_arrivals(remains.arrivals, bound_ns=clock_bound_ns(remains.report)),
+            requests=stamped_arrivals(artifacts.arrivals, bound_ns=clock_bound_ns(artifacts.report)),
         ),
         claimed_answers=claimed.requests,
         claimed_per_s=claimed.stated_per_s or claimed.requests_per_s,
@@ -87,7 +87,7 @@ def _errors(claimed: ToolReport) -> str:
 
 
 def _answered(claimed: ToolReport, counters: Counters) -> tuple[int, int]:
-    """Give how many documents came, and how many more the tool claims than were served."""
+    """Return how many documents came, and how many more the tool claims than were served."""
     good = claimed.requests - (claimed.non_2xx or 0)
     if counters.statuses is None:
         return good, 0

@@ -9,7 +9,7 @@ import polars as pl
 from httpdyno.experiments.cost.judge.spending import Spending, spending_of
 from httpdyno.judge.cpu_series import CpuSeries
 from httpdyno.judge.reference import Reference
-from httpdyno.judge.trial import JudgedTrial, Remains, judge_crawl
+from httpdyno.judge.trial import JudgedTrial, TrialArtifacts, judge_crawl
 from httpdyno.model import CostSummary, Counters, Outcome, RequestClock, Trial, TrialPlan, Validity, Verdict
 
 __all__ = ["BOUND_AT_MOST_NS", "RequestTimes", "cost_summary", "judge_cost", "stamped_arrivals"]
@@ -33,7 +33,7 @@ class RequestTimes:
 
 
 def stamped_arrivals(arrivals: pl.DataFrame | None, *, bound_ns: int) -> RequestTimes | None:
-    """Give when requests arrived at our origin; None where nobody stamped that, or its clock is not known well enough.
+    """Return when requests arrived at our origin; None if unknown, or known by a clock that is not known well enough.
 
     Parameters
     ----------
@@ -47,7 +47,9 @@ def stamped_arrivals(arrivals: pl.DataFrame | None, *, bound_ns: int) -> Request
     return RequestTimes(arrivals["at_ns"].drop_nulls(), RequestClock.ORIGIN)
 
 
-def judge_cost(plan: TrialPlan, remains: Remains, reference: Reference, *, version: str | None = None) -> JudgedTrial:
+def judge_cost(
+    plan: TrialPlan, artifacts: TrialArtifacts, reference: Reference, *, version: str | None = None
+) -> JudgedTrial:
     """Judge one trial of one client that was given documents to fetch, parse and check.
 
     A document is verified when its line is right beside what the web serves, and the client, which compared the value
@@ -55,7 +57,7 @@ def judge_cost(plan: TrialPlan, remains: Remains, reference: Reference, *, versi
 
     Parameters
     ----------
-    plan, remains, reference, version
+    plan, artifacts, reference, version
         As for ``judge_crawl``.
 
     Raises
@@ -63,7 +65,7 @@ def judge_cost(plan: TrialPlan, remains: Remains, reference: Reference, *, versi
     EngineFailed
         If the report cannot be read.
     """
-    judged = judge_crawl(plan, remains, reference, version=version)
+    judged = judge_crawl(plan, artifacts, reference, version=version)
     if judged.trial.outcome is Outcome.REFUSED:
         return judged
     samples = judged.samples
@@ -71,7 +73,7 @@ def judge_cost(plan: TrialPlan, remains: Remains, reference: Reference, *, versi
     came = samples.filter(samples["status"] // 100 == 2)  # 2xx
     verified = int(right["status"].count())
     summary = cost_summary(
-        remains.report,
+        artifacts.report,
         judged.trial.counters,
         answered=len(came),
         paid=verified,

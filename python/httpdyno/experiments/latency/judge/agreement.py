@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from httpdyno.judge.belief import believed_trials
+from httpdyno.judge.rankable import rankable_trials
 from httpdyno.model import Interval, Trial
 from httpdyno.stats import FEWEST_BLOCKS, FloatArray, unpaired_ratio_interval
 
@@ -31,7 +31,7 @@ class Agreement:
 
     @property
     def text(self) -> str:
-        """Say it in a few words: ``yes, 1.02x (0.98 to 1.05)``, ``no, 0.93x (0.91 to 0.95)``, ``unknown, ...``."""
+        """Describe it in a few words: ``yes, 1.02x (0.98 to 1.05)``, ``no, 0.93x (0.91 to 0.95)``, ``unknown, ...``."""
         found = {True: "yes", False: "no", None: "unknown"}[self.agrees]
         return f"{found}, {self.ratio.estimate:.2f}x ({self.ratio.low:.2f} to {self.ratio.high:.2f})"
 
@@ -63,10 +63,10 @@ def agreement(lines: Sequence[Trial], harness: Sequence[Trial], *, level: float 
 
 
 def _values(trials: Sequence[Trial]) -> FloatArray:
-    means = [trial.latency.mean_ns for trial in believed_trials(trials) if trial.latency and trial.latency.mean_ns]
+    means = [trial.latency.mean_ns for trial in rankable_trials(trials) if trial.latency and trial.latency.mean_ns]
     return np.array(means, dtype=np.float64)
 
 
 def _runs(trials: Sequence[Trial]) -> FloatArray:
-    runs = [run.loop_ns for trial in believed_trials(trials) if trial.latency for run in trial.latency.runs]
+    runs = [run.loop_ns for trial in rankable_trials(trials) if trial.latency for run in trial.latency.runs]
     return np.array(runs, dtype=np.float64)

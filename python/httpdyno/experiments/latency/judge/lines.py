@@ -108,7 +108,7 @@ def summarise_lines(samples: pl.DataFrame, point: LatencyPoint, seen: Seen) -> L
 
 
 def clock_tells(bound_ns: int, call_ns: float) -> bool:
-    """Tell whether an origin's stamps can say what of a call was whose.
+    """Return whether an origin's stamps can say what of a call was whose.
 
     The server's part is the difference of two stamps of one clock, which may be ahead as far as it likes. But the clock
     of another machine that is known no better than a call lasts was set or is far away: whether a call that a client
@@ -125,7 +125,7 @@ def clock_tells(bound_ns: int, call_ns: float) -> bool:
 
 
 def _calls(samples: pl.DataFrame, parallel: int) -> pl.DataFrame:
-    """Give the calls of whole loops that are right, in the order of their numbers, each with its loop."""
+    """Return the calls of whole loops that are right, in the order of their numbers, each with its loop."""
     numbered = samples.with_columns(number=pl.col("url").str.extract(_NUMBER).cast(pl.Int64))
     right = numbered.filter((pl.col("verdict") == Verdict.RIGHT.value) & pl.col("number").is_not_null())
     looped = right.with_columns(loop=pl.col("number") // parallel).sort("number")
@@ -133,7 +133,7 @@ def _calls(samples: pl.DataFrame, parallel: int) -> pl.DataFrame:
 
 
 def _shares(warm: pl.DataFrame, call_ns: float, seen: Seen) -> tuple[float | None, float | None, float | None]:
-    """Give what of a call's mean duration was the server's, the wire's and the client's own."""
+    """Return what of a call's mean duration was the server's, the wire's and the client's own."""
     if not clock_tells(seen.clock_bound_ns, call_ns):
         return None, None, None
     server_ns = None

@@ -42,7 +42,7 @@ class Runs:
 
 
 def loop_choices() -> Iterator[int]:
-    """Give the numbers of loops that timeit tries, one after the other: 1, 2, 5, 10, 20, 50 and so on.
+    """Return the numbers of loops that timeit tries, one after the other: 1, 2, 5, 10, 20, 50 and so on.
 
     References
     ----------
@@ -87,7 +87,7 @@ def timeit_runs(times_ns: Int64Array) -> Runs | None:
 
 
 def _most(limit: int) -> int:
-    """Give the largest of timeit's numbers that is not above a limit of 1 or more."""
+    """Return the largest of timeit's numbers that is not above a limit of 1 or more."""
     best = 1
     for choice in loop_choices():
         if choice > limit:
@@ -97,7 +97,7 @@ def _most(limit: int) -> int:
 
 
 def spread(loop_ns: Sequence[float]) -> tuple[float, float]:
-    """Give mean and standard deviation of the runs, the latter of a population, as IPython computes it.
+    """Return mean and standard deviation of the runs, the latter of a population, as IPython computes it.
 
     Raises
     ------

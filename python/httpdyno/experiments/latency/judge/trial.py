@@ -13,7 +13,7 @@ from httpdyno.judge.harness_line import read_harness_line
 from httpdyno.judge.lines import LINE_COLUMNS, Lines
 from httpdyno.judge.outcome import Ending, ending_from_report, outcome_of
 from httpdyno.judge.reference import Reference
-from httpdyno.judge.trial import JudgedTrial, Remains, judge_crawl, trial_not_run, trial_refused
+from httpdyno.judge.trial import JudgedTrial, TrialArtifacts, judge_crawl, trial_not_run, trial_refused
 from httpdyno.judge.validity import with_validity
 from httpdyno.judge.verdict import Judged
 from httpdyno.model import Counters, CrawlSummary, Outcome, Trial, TrialPlan, Verdict, counters_from_report
@@ -25,13 +25,13 @@ _NO_LINES: Final = pl.DataFrame(schema=LINE_COLUMNS)
 
 
 def judge_latency(
-    plan: TrialPlan, remains: Remains, reference: Reference, *, version: str | None = None
+    plan: TrialPlan, artifacts: TrialArtifacts, reference: Reference, *, version: str | None = None
 ) -> JudgedTrial:
     """Judge one trial of one client at the point of its condition.
 
     Parameters
     ----------
-    plan, remains, reference, version
+    plan, artifacts, reference, version
         As for ``judge_crawl``. The list is a series: each URL ends with its number.
 
     Raises
@@ -42,16 +42,16 @@ def judge_latency(
     point = plan.condition.latency_point
     assert point is not None, "who asks what a call costs has a point"
     if plan.condition.harness:
-        return _timed_itself(plan, remains, reference, version=version)
-    judged = judge_crawl(plan, remains, reference, version=version)
+        return _timed_itself(plan, artifacts, reference, version=version)
+    judged = judge_crawl(plan, artifacts, reference, version=version)
     if judged.trial.outcome is Outcome.REFUSED:
         return judged
     counters = judged.trial.counters
     seen = Seen(
         arrivals=reference.arrivals,
-        round_trip_ns=remains.round_trip_ns,
+        round_trip_ns=artifacts.round_trip_ns,
         connections_per_call=_connections_per_call(counters),
-        cpu=CpuSeries.of(remains.report),
+        cpu=CpuSeries.of(artifacts.report),
         clock_bound_ns=reference.clock_bound_ns,
     )
     trial = replace(_advised(judged.trial), latency=summarise_lines(judged.samples, point, seen))
@@ -59,7 +59,7 @@ def judge_latency(
 
 
 def _advised(trial: Trial) -> Trial:
-    """Say what to do about a client that printed nothing: on a busy machine some take seconds to start."""
+    """Return what to do about a client that printed nothing: on a busy machine some take seconds to start."""
     if trial.outcome is not Outcome.HUNG or (trial.summary and trial.summary.urls):
         return trial
     return replace(trial, reason=f"{trial.reason}; if it only starts slowly, give it more time (--duration)")
@@ -74,18 +74,20 @@ def _reached(samples: pl.DataFrame) -> pl.DataFrame:
     return samples.filter(pl.col("verdict") != Verdict.NOT_REACHED.value) if samples.width else samples
 
 
-def _timed_itself(plan: TrialPlan, remains: Remains, reference: Reference, *, version: str | None) -> JudgedTrial:
-    ending = ending_from_report(remains.report, remains.stderr)
+def _timed_itself(
+    plan: TrialPlan, artifacts: TrialArtifacts, reference: Reference, *, version: str | None
+) -> JudgedTrial:
+    ending = ending_from_report(artifacts.report, artifacts.stderr)
     if ending.refused:
-        return JudgedTrial(trial_refused(plan, remains.report, version=version), pl.DataFrame())
-    counters = counters_from_report(remains.report)
+        return JudgedTrial(trial_refused(plan, artifacts.report, version=version), pl.DataFrame())
+    counters = counters_from_report(artifacts.report)
     timeout_ns = round(plan.condition.workload.timeout_s * 1e9)
     outcome, reason = _ended(ending, timeout_ns=timeout_ns)
     trial = replace(trial_not_run(plan, outcome, reason, version=version, urls_given=1), counters=counters)
     if outcome is not Outcome.OK:
         return JudgedTrial(trial, pl.DataFrame())
     try:
-        timed = read_harness_line(remains.output.read(_LONGEST_LINE).decode(errors="replace"))
+        timed = read_harness_line(artifacts.output.read(_LONGEST_LINE).decode(errors="replace"))
     except UnreadableReport as error:
         return JudgedTrial(replace(trial, outcome=Outcome.GARBAGE, reason=error.line), pl.DataFrame())
     trial = replace(
@@ -109,7 +111,7 @@ def _ended(ending: Ending, *, timeout_ns: int) -> tuple[Outcome, str | None]:
 
 
 def _connections_per_call(counters: Counters) -> float | None:
-    """Give how many connections a call opens; None where nobody counted: some clients do not keep what they may."""
+    """Return how many connections a call opens; None where nobody counted: some clients do not keep what they may."""
     if not counters.requests or counters.connections is None:
         return None
     return min(counters.connections / counters.requests, 1.0)

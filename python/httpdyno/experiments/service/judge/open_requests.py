@@ -54,7 +54,7 @@ def _in_turns(samples: pl.DataFrame, point: ServicePoint) -> _Times:
 
 
 def _on_schedule(samples: pl.DataFrame, point: ServicePoint, sent_ns: int) -> _Times:
-    """Give when those were due that the samples do not have; the schedule is even."""
+    """Return when those were due that the samples do not have; the schedule is even."""
     assert point.rate_per_s is not None, "an open loop has a rate"
     due = np.arange(int(np.ceil(sent_ns * point.rate_per_s / 1e9)), dtype=np.int64)
     ended = np.rint(samples["intended_ns"].to_numpy() * point.rate_per_s / 1e9).astype(np.int64)

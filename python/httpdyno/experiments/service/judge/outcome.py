@@ -4,7 +4,7 @@ import signal as signals
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from httpdyno.experiments.service.judge.remains import ServiceRemains
+from httpdyno.experiments.service.judge.artifacts import ServerArtifacts
 from httpdyno.experiments.service.judge.usage import Descriptors
 from httpdyno.model import Outcome, format_time
 
@@ -19,7 +19,7 @@ _NO_MORE: Final = ("Too many open files", "EMFILE", "ENFILE")
 
 
 def service_outcome(
-    remains: ServiceRemains, *, connections: int, leak: str | None = None, silent_ns: int | None = None
+    artifacts: ServerArtifacts, *, connections: int, leak: str | None = None, silent_ns: int | None = None
 ) -> Found:
     """Name what became of a server, and say why in one line; None when it is ``ok``.
 
@@ -28,7 +28,7 @@ def service_outcome(
 
     Parameters
     ----------
-    remains : ServiceRemains
+    artifacts : ServerArtifacts
         What it left.
     connections : int
         How many there were at most.
@@ -37,56 +37,56 @@ def service_outcome(
     silent_ns : int, optional
         For how long nothing was answered at the end of the load, where that is too long to be slowness.
     """
-    report = remains.report
+    report = artifacts.report
     kind = str(report.get("outcome"))
     if kind == "interrupted":
         return Outcome.INTERRUPTED, str(report.get("reason") or "stopped before it was done")
     if kind == "failed_to_start":
         return Outcome.CRASHED, f"could not be started: {report.get('reason') or 'no reason given'}"
     if (report.get("server") or {}).get("ready_ns") is None:
-        return _never_listened(remains)
-    found = _broken(remains, connections, leak, silent_ns) or _answered_wrongly(remains)
+        return _never_listened(artifacts)
+    found = _broken(artifacts, connections, leak, silent_ns) or _answered_wrongly(artifacts)
     if found is None and leak:
         found = Outcome.LEAKED, leak
-    return found or _ended(remains, silent_ns)
+    return found or _ended(artifacts, silent_ns)
 
 
-def _broken(remains: ServiceRemains, connections: int, leak: str | None, silent_ns: int | None) -> Found | None:
-    """Say what stopped a server that had listened; None when nothing did."""
-    died = remains.report.get("outcome") == "died"
-    exhausted = Descriptors.of(remains.report.get("server") or {}).exhausted(connections=connections)
+def _broken(artifacts: ServerArtifacts, connections: int, leak: str | None, silent_ns: int | None) -> Found | None:
+    """Return what stopped a server that had listened; None when nothing did."""
+    died = artifacts.report.get("outcome") == "died"
+    exhausted = Descriptors.of(artifacts.report.get("server") or {}).exhausted(connections=connections)
     if exhausted or (leak and (died or silent_ns is not None)):
-        return Outcome.LEAKED, _leaked(exhausted, leak, remains.stderr)
-    return (Outcome.DIED, f"{_end(remains.report, remains.stderr)}{_amid(remains)}") if died else None
+        return Outcome.LEAKED, _leaked(exhausted, leak, artifacts.stderr)
+    return (Outcome.DIED, f"{_end(artifacts.report, artifacts.stderr)}{_amid(artifacts)}") if died else None
 
 
-def _answered_wrongly(remains: ServiceRemains) -> Found | None:
-    if silent := _unanswered((remains.drive or {}).get("before")):
+def _answered_wrongly(artifacts: ServerArtifacts) -> Found | None:
+    if silent := _unanswered((artifacts.drive or {}).get("before")):
         return Outcome.HUNG, f"before the load: {silent}"
-    wrong = _wrong(remains)
+    wrong = _wrong(artifacts)
     return None if wrong is None else (Outcome.WRONG_ANSWERS, wrong)
 
 
-def _ended(remains: ServiceRemains, silent_ns: int | None) -> Found:
-    """Say whether the load came to its end."""
+def _ended(artifacts: ServerArtifacts, silent_ns: int | None) -> Found:
+    """Return whether the load came to its end."""
     if silent_ns is not None:
         silence = format_time(silent_ns)
         return Outcome.DIED, f"answered nothing in the last {silence} of the load, though requests were open"
-    if remains.report.get("outcome") == "deadline":
+    if artifacts.report.get("outcome") == "deadline":
         return Outcome.HUNG, "did not come to its end before the deadline"
-    return _generator(remains)
+    return _generator(artifacts)
 
 
-def _never_listened(remains: ServiceRemains) -> Found:
-    subject = remains.report.get("subject") or {}
-    if remains.report.get("outcome") != "died":
+def _never_listened(artifacts: ServerArtifacts) -> Found:
+    subject = artifacts.report.get("subject") or {}
+    if artifacts.report.get("outcome") != "died":
         return (
             Outcome.NEVER_LISTENED,
-            f"{remains.report.get('reason') or 'accepted no connection'}{_said(remains.stderr)}",
+            f"{artifacts.report.get('reason') or 'accepted no connection'}{_said(artifacts.stderr)}",
         )
     if subject.get("exit_code") == _UNSUPPORTED:
-        return Outcome.UNAVAILABLE, f"cannot honour a setting{_said(remains.stderr)}"
-    return Outcome.NEVER_LISTENED, f"ended before it listened: {_end(remains.report, remains.stderr)}"
+        return Outcome.UNAVAILABLE, f"cannot honour a setting{_said(artifacts.stderr)}"
+    return Outcome.NEVER_LISTENED, f"ended before it listened: {_end(artifacts.report, artifacts.stderr)}"
 
 
 def _leaked(exhausted: str | None, leak: str | None, stderr: str) -> str:
@@ -96,16 +96,16 @@ def _leaked(exhausted: str | None, leak: str | None, stderr: str) -> str:
     return "; ".join(told)
 
 
-def _wrong(remains: ServiceRemains) -> str | None:
-    """Say which answer was not what the contract says; None where all were."""
-    drive = remains.drive or {}
+def _wrong(artifacts: ServerArtifacts) -> str | None:
+    """Describe which answer was not what the contract says; None where all were."""
+    drive = artifacts.drive or {}
     if failed := _failed(drive.get("before")):
         return f"before the load: {failed}"
     during = drive.get("during") or {}
     if during.get("wrong"):
         evidence = next(iter(during.get("evidence") or ()), "no evidence kept")
         return f"under load {during['wrong']} of {during['asked']} answers were wrong: {evidence}"
-    checks = (remains.load or {}).get("checks") or {}
+    checks = (artifacts.load or {}).get("checks") or {}
     wrong = sum(int(checks.get(name) or 0) for name in ("wrong_length", "wrong_content", "wrong_json"))
     if wrong:
         return f"under load {wrong:,} of {wrong + int(checks.get('right') or 0):,} answers had another content"
@@ -126,23 +126,23 @@ def _evidence(check: Mapping[str, Any]) -> str:
     return f"{check.get('check')}: {check.get('evidence') or 'no evidence kept'}"
 
 
-def _amid(remains: ServiceRemains) -> str:
-    """Say whether there was a load when it ended."""
-    began = bool((remains.drive or {}).get("generator")) or remains.load is not None
+def _amid(artifacts: ServerArtifacts) -> str:
+    """Return whether there was a load when it ended."""
+    began = bool((artifacts.drive or {}).get("generator")) or artifacts.load is not None
     return "" if began else ", before the load"
 
 
-def _generator(remains: ServiceRemains) -> Found:
+def _generator(artifacts: ServerArtifacts) -> Found:
     """Find out whether the generator did its work: that it did not is no fault of the server's."""
-    driver = remains.report.get("driver") or {}
-    generator = (remains.drive or {}).get("generator")
-    if remains.drive is None:
-        ended = _end({"subject": driver}, remains.said)
+    driver = artifacts.report.get("driver") or {}
+    generator = (artifacts.drive or {}).get("generator")
+    if artifacts.drive is None:
+        ended = _end({"subject": driver}, artifacts.said)
         return Outcome.REFUSED, f"the drive left no report: {ended}"
     if generator is None:
         return Outcome.WRONG_ANSWERS, "the contract was not proved, so that there was no load"
     if generator.get("exit_code") != 0:
-        return Outcome.REFUSED, f"the generator {_end({'subject': generator}, remains.said)}"
+        return Outcome.REFUSED, f"the generator {_end({'subject': generator}, artifacts.said)}"
     return Outcome.OK, None
 
 

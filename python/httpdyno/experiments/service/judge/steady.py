@@ -40,7 +40,7 @@ class Steady:
 
     @classmethod
     def of(cls, samples: pl.DataFrame, stretch: Stretch) -> Self:
-        """Take the figures from the samples of the generator.
+        """Read the figures from the samples of the generator.
 
         Requests count that began in the stretch, and those that outlasted it: of a connection that is never answered
         none begins in it.
@@ -83,13 +83,13 @@ class Steady:
         return len(self.times_ns)
 
     def percentile_ns(self, rank: float) -> float | None:
-        """Give a percentile; None of nothing, or where that request failed."""
+        """Return a percentile; None of nothing, or where that request failed."""
         if rank > 99 and self.count < FEWEST_OF_P999:
             return None
         return _finite(nearest_rank(self.times_ns, rank))
 
     def overhead_ns(self, rank: float, ideal_ns: int) -> float | None:
-        """Give a percentile of how far times are from the ideal; None of nothing, or where that request failed.
+        """Return a percentile of how far times are from the ideal; None of nothing, or where that request failed.
 
         A time below the ideal counts like one that is as much above it: who answers before a wait is over has not
         waited, and is not to be the better for it.
@@ -103,7 +103,7 @@ class Steady:
         return int((self.answered_ns < ideal_ns).sum())
 
     def at_least(self, time_ns: float | None) -> bool:
-        """Tell whether a percentile may be more than what is known of it, for requests that were still open."""
+        """Return whether a percentile may be more than what is known of it, for requests that were still open."""
         return time_ns is not None and time_ns >= self.longest_exact_ns
 
     @property
@@ -119,7 +119,7 @@ class Steady:
 
 
 def nearest_rank(ascending: _Times, rank: float) -> float:
-    """Give the smallest value that ``rank`` per cent of the values do not exceed; nan of none.
+    """Return the smallest value that ``rank`` per cent of the values do not exceed; nan of none.
 
     Nothing is interpolated: between a time and infinity there is nothing.
     """
@@ -134,7 +134,7 @@ def _finite(time_ns: float) -> float | None:
 
 
 def _in_flight(begins: "np.ndarray[tuple[int], np.dtype[np.int64]]", ends: object, stretch: Stretch) -> float | None:
-    """Give how many requests were in flight on average, as the area under their number over time."""
+    """Return how many requests were in flight on average, as the area under their number over time."""
     if not stretch.length_ns or not len(begins):
         return None
     within = np.minimum(ends, stretch.end_ns) - np.maximum(begins, stretch.begin_ns)  # type: ignore[call-overload]

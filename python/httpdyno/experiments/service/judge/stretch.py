@@ -34,7 +34,7 @@ class Stretch:
 
     @classmethod
     def of(cls, point: ServicePoint, *, sent_ns: int) -> Self:
-        """Give the stretch of a load that sends for ``sent_ns``; an empty one where that is too short."""
+        """Return the stretch of a load that sends for ``sent_ns``; an empty one where that is too short."""
         begin_ns = _settled_ns(point)
         return cls(begin_ns, max(begin_ns, sent_ns - _drain_ns(point)))
 
@@ -45,12 +45,12 @@ class Stretch:
 
 
 def unit_ns(point: ServicePoint) -> int:
-    """Give what a round lasts: the ideal of a request, where it has one."""
+    """Return what a round lasts: the ideal of a request, where it has one."""
     return max(point.ideal_ns, SHORTEST_UNIT_NS)
 
 
 def ramp_ns(point: ServicePoint) -> int:
-    """Give over how long the connections of a closed loop begin; an open loop has its schedule.
+    """Return over how long the connections of a closed loop begin; an open loop has its schedule.
 
     Over one ideal, however short: over one and a quarter, a quarter of them would send together with others, for ever.
     """
@@ -58,7 +58,7 @@ def ramp_ns(point: ServicePoint) -> int:
 
 
 def send_ns(point: ServicePoint, measured_ns: int) -> int:
-    """Say how long to send so that the steady stretch is that long."""
+    """Return how long to send so that the steady stretch is that long."""
     return _settled_ns(point) + measured_ns + _drain_ns(point)
 
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import polars as pl
 
+from httpdyno.experiments.service.judge.artifacts import ServerArtifacts, load_began_ns
 from httpdyno.experiments.service.judge.open_requests import with_open
-from httpdyno.experiments.service.judge.remains import ServiceRemains, load_began_ns
 from httpdyno.experiments.service.judge.steady import Steady
 from httpdyno.experiments.service.judge.stretch import Stretch, unit_ns
 from httpdyno.experiments.service.judge.usage import Descriptors, Span, cpu_between_ns, memory_at, memory_over
@@ -22,7 +22,7 @@ _PERCENTILES: Final = (50.0, 95.0, 99.0, 99.9)
 
 
 def connections_of(point: ServicePoint) -> int:
-    """Say how many connections there may be: an open loop has twice as many as an ideal server needs.
+    """Return how many connections there may be: an open loop has twice as many as an ideal server needs.
 
     So many requests are let in before the generator, and not the server, would be where they wait.
     """
@@ -30,7 +30,7 @@ def connections_of(point: ServicePoint) -> int:
 
 
 def measured_summary(
-    remains: ServiceRemains, counters: Counters, point: ServicePoint, *, sent_ns: int
+    artifacts: ServerArtifacts, counters: Counters, point: ServicePoint, *, sent_ns: int
 ) -> ServiceSummary:
     """Put the samples of our own generator into figures of the steady stretch.
 
@@ -39,9 +39,9 @@ def measured_summary(
     EngineFailed
         If a report cannot be read.
     """
-    assert remains.samples is not None, "only our own generator is measured by its samples"
+    assert artifacts.samples is not None, "only our own generator is measured by its samples"
     stretch = Stretch.of(point, sent_ns=sent_ns)
-    steady = Steady.of(with_open(remains.samples, point, sent_ns=sent_ns), stretch)
+    steady = Steady.of(with_open(artifacts.samples, point, sent_ns=sent_ns), stretch)
     p50, p95, p99, p999 = (steady.percentile_ns(rank) for rank in _PERCENTILES)
     ideal = point.ideal_ns
     summary = ServiceSummary(
@@ -65,17 +65,17 @@ def measured_summary(
         early_by_ns=_early_by(float(steady.answered_ns.min()) if steady.answers else None, ideal),
         open_mean=steady.open_mean,
         # In a closed loop it spins while connections begin, and no longer: its CPU time tells.
-        generator_busy_share=_busiest(remains.load) if point.loop is Loop.OPEN else None,
-        send_lag_p99_ns=((remains.load or {}).get("send_lag") or {}).get("p99_ns"),
+        generator_busy_share=_busiest(artifacts.load) if point.loop is Loop.OPEN else None,
+        send_lag_p99_ns=((artifacts.load or {}).get("send_lag") or {}).get("p99_ns"),
     )
     if point.endpoint is Endpoint.WORKLOADS:
         why = _why_not(steady, summary, point)
         summary = replace(summary, held=why is None, why_not=why)
-    return _with_usage(summary, remains, counters, span_of(remains, stretch))
+    return _with_usage(summary, artifacts, counters, span_of(artifacts, stretch))
 
 
 def claimed_summary(
-    remains: ServiceRemains, counters: Counters, claimed: ToolReport, point: ServicePoint
+    artifacts: ServerArtifacts, counters: Counters, claimed: ToolReport, point: ServicePoint
 ) -> ServiceSummary:
     """Put what another generator claims into figures: of its whole run, as nobody sees its single requests.
 
@@ -113,29 +113,29 @@ def claimed_summary(
         late = p99 >= HELD_WITHIN * point.ideal_ns
         why = _late_words(p99, point, at_least=False) if late else None
         summary = replace(summary, held=not late and not failed, why_not=why)
-    began_ns = load_began_ns(remains)
+    began_ns = load_began_ns(artifacts)
     whole = None if began_ns is None else (began_ns + unit_ns(point), began_ns + claimed.duration_ns)
-    return _with_usage(summary, remains, counters, whole)
+    return _with_usage(summary, artifacts, counters, whole)
 
 
-def span_of(remains: ServiceRemains, stretch: Stretch) -> Span | None:
-    """Say from when to when the steady stretch was, since the server's exec; None where there was no load."""
-    began_ns = load_began_ns(remains)
+def span_of(artifacts: ServerArtifacts, stretch: Stretch) -> Span | None:
+    """Return from when to when the steady stretch was, since the server's exec; None where there was no load."""
+    began_ns = load_began_ns(artifacts)
     return None if began_ns is None else (began_ns + stretch.begin_ns, began_ns + stretch.end_ns)
 
 
-def leak_of(remains: ServiceRemains, point: ServicePoint, *, sent_ns: int) -> str | None:
-    """Say how descriptors grew from when all connections were open to the end of the load; None where they did not."""
-    began_ns = load_began_ns(remains)
+def leak_of(artifacts: ServerArtifacts, point: ServicePoint, *, sent_ns: int) -> str | None:
+    """Describe how descriptors grew while all connections were open; None if they did not."""
+    began_ns = load_began_ns(artifacts)
     if began_ns is None:
         return None
     span = (began_ns + Stretch.of(point, sent_ns=sent_ns).begin_ns, began_ns + sent_ns)
-    server = remains.report.get("server") or {}
+    server = artifacts.report.get("server") or {}
     return Descriptors.of(server).leak(span, connections=connections_of(point))
 
 
 def silence_ns(samples: pl.DataFrame | None, point: ServicePoint, *, sent_ns: int) -> int | None:
-    """Say for how long nothing was answered at the end of a load; None where that may be slowness.
+    """Return for how long nothing was answered at the end of a load; None where that may be slowness.
 
     Slow servers answer some: requests of a saturated one wait, but it works on others meanwhile.
     """
@@ -147,14 +147,14 @@ def silence_ns(samples: pl.DataFrame | None, point: ServicePoint, *, sent_ns: in
 
 
 def _with_usage(
-    summary: ServiceSummary, remains: ServiceRemains, counters: Counters, span: Span | None
+    summary: ServiceSummary, artifacts: ServerArtifacts, counters: Counters, span: Span | None
 ) -> ServiceSummary:
-    report: dict[str, Any] = dict(remains.report)
+    report: dict[str, Any] = dict(artifacts.report)
     server, subject = report.get("server") or {}, report.get("subject") or {}
-    generator = (remains.drive or {}).get("generator") or {}
+    generator = (artifacts.drive or {}).get("generator") or {}
     descriptors = Descriptors.of(server)
     readings = [(point.elapsed_ns, point.bytes) for point in counters.memory or ()]
-    began_ns = load_began_ns(remains)
+    began_ns = load_began_ns(artifacts)
     idle = None if began_ns is None else memory_at(readings, began_ns)
     loaded = None if span is None else memory_over(readings, span)
     cpu_ns = None if span is None else cpu_between_ns(subject.get("cpu"), span)
@@ -176,7 +176,7 @@ def _with_usage(
 
 
 def _answers_in(summary: ServiceSummary, span: Span | None) -> float | None:
-    """Say how many answers a stretch had that lies within the measured one."""
+    """Return how many answers a stretch had that lies within the measured one."""
     if span is None or summary.per_s is None:
         return None
     return summary.per_s * (span[1] - span[0]) / 1e9
@@ -206,7 +206,7 @@ def _busiest(load: Mapping[str, Any] | None) -> float | None:
 
 
 def _in_flight(claimed: ToolReport) -> float | None:
-    """Say how many requests were in flight by Little's law: what comes a second, times how long it stays."""
+    """Return how many requests were in flight by Little's law: what comes a second, times how long it stays."""
     mean_ns = claimed.latency.mean_ns if claimed.latency else None
     return None if mean_ns is None or not claimed.requests_per_s else claimed.requests_per_s * mean_ns / 1e9
 
@@ -216,7 +216,7 @@ def _from_ideal(time_ns: float | None, ideal_ns: int) -> float | None:
 
 
 def _early_by(shortest_ns: float | None, ideal_ns: int) -> float | None:
-    """Say by how much the first answer that came too early did; None where none is known to have."""
+    """Return by how much the first answer that came too early did; None where none is known to have."""
     return None if shortest_ns is None or shortest_ns >= ideal_ns else ideal_ns - shortest_ns
 
 

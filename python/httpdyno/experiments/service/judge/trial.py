@@ -6,8 +6,8 @@ from typing import Final
 import polars as pl
 
 from httpdyno.errors import UnreadableReport
+from httpdyno.experiments.service.judge.artifacts import ServerArtifacts
 from httpdyno.experiments.service.judge.outcome import service_outcome
-from httpdyno.experiments.service.judge.remains import ServiceRemains
 from httpdyno.experiments.service.judge.summary import (
     claimed_summary,
     connections_of,
@@ -37,7 +37,7 @@ _WORST: Final = frozenset({Outcome.INTERRUPTED, Outcome.CRASHED, Outcome.NEVER_L
 
 
 def judge_service(
-    plan: TrialPlan, remains: ServiceRemains, *, parser: str | None, version: str | None = None
+    plan: TrialPlan, artifacts: ServerArtifacts, *, parser: str | None, version: str | None = None
 ) -> JudgedTrial:
     """Judge one trial of one server at the point of its condition.
 
@@ -45,7 +45,7 @@ def judge_service(
     ----------
     plan : TrialPlan
         What was asked for.
-    remains : ServiceRemains
+    artifacts : ServerArtifacts
         What the trial left.
     parser : str, optional
         Reads what another generator than ours printed; None: ours sent.
@@ -60,51 +60,51 @@ def judge_service(
     point, send_s = plan.condition.service_point, plan.condition.send_s
     assert point is not None, "who asks a server has a point"
     assert send_s is not None, "who asks a server sends for a time"
-    if ending_from_report(remains.report).refused:
-        return JudgedTrial(trial_refused(plan, remains.report, version=version), pl.DataFrame())
+    if ending_from_report(artifacts.report).refused:
+        return JudgedTrial(trial_refused(plan, artifacts.report, version=version), pl.DataFrame())
     sent_ns = round(send_s * 1e9)
-    counters = counters_from_report(remains.report)
+    counters = counters_from_report(artifacts.report)
     outcome, reason = service_outcome(
-        remains,
+        artifacts,
         connections=connections_of(point),
-        leak=leak_of(remains, point, sent_ns=sent_ns),
-        silent_ns=silence_ns(remains.samples, point, sent_ns=sent_ns),
+        leak=leak_of(artifacts, point, sent_ns=sent_ns),
+        silent_ns=silence_ns(artifacts.samples, point, sent_ns=sent_ns),
     )
     service = None
     if outcome not in _WORST:
         try:
-            service = _summary(remains, counters, point, parser=parser, sent_ns=sent_ns)
+            service = _summary(artifacts, counters, point, parser=parser, sent_ns=sent_ns)
         except UnreadableReport as error:
             if outcome is Outcome.OK:
                 outcome, reason = Outcome.REFUSED, f"the generator: {error.line}"
     trial = replace(
-        trial_not_run(plan, outcome, reason, version=version, urls_given=_asked(remains)),
+        trial_not_run(plan, outcome, reason, version=version, urls_given=_asked(artifacts)),
         counters=counters,
         service=service,
-        tally=_tally(remains, service),
+        tally=_tally(artifacts, service),
     )
     return JudgedTrial(_with_its_validity(trial), pl.DataFrame())
 
 
 def _summary(
-    remains: ServiceRemains, counters: Counters, point: ServicePoint, *, parser: str | None, sent_ns: int
+    artifacts: ServerArtifacts, counters: Counters, point: ServicePoint, *, parser: str | None, sent_ns: int
 ) -> ServiceSummary | None:
     if parser is None:
-        if remains.samples is None or remains.load is None:
+        if artifacts.samples is None or artifacts.load is None:
             return None
-        return measured_summary(remains, counters, point, sent_ns=sent_ns)
-    if not remains.text.strip():
+        return measured_summary(artifacts, counters, point, sent_ns=sent_ns)
+    if not artifacts.text.strip():
         return None
-    return claimed_summary(remains, counters, read_tool_report(parser, remains.text), point)
+    return claimed_summary(artifacts, counters, read_tool_report(parser, artifacts.text), point)
 
 
-def _asked(remains: ServiceRemains) -> int:
-    return 0 if remains.samples is None else len(remains.samples)
+def _asked(artifacts: ServerArtifacts) -> int:
+    return 0 if artifacts.samples is None else len(artifacts.samples)
 
 
-def _tally(remains: ServiceRemains, service: ServiceSummary | None) -> Tally | None:
+def _tally(artifacts: ServerArtifacts, service: ServiceSummary | None) -> Tally | None:
     """Count the answers whose content was checked; of a generator that checks none there is no tally."""
-    checks = (remains.load or {}).get("checks")
+    checks = (artifacts.load or {}).get("checks")
     if service is None or checks is None:
         return None
     contents = int(checks.get("wrong_content") or 0) + int(checks.get("wrong_json") or 0)

@@ -27,7 +27,7 @@ Span = tuple[int, int]
 
 
 def cpu_between_ns(series: Series | None, span: Span) -> float | None:
-    """Give the CPU time that was used in a span, from readings ``[elapsed_ns, user_ns, system_ns]`` that only grow.
+    """Return the CPU time that was used in a span, from readings ``[elapsed_ns, user_ns, system_ns]`` that only grow.
 
     Between readings it is taken to grow evenly. None where the readings do not cover the span.
     """
@@ -40,13 +40,13 @@ def cpu_between_ns(series: Series | None, span: Span) -> float | None:
 
 
 def memory_at(readings: Series, moment_ns: int) -> int | None:
-    """Give the last reading ``[elapsed_ns, bytes]`` up to a moment; None before the first one."""
+    """Return the last reading ``[elapsed_ns, bytes]`` up to a moment; None before the first one."""
     before = [size for at, size in readings if at <= moment_ns]
     return before[-1] if before else None
 
 
 def memory_over(readings: Series, span: Span) -> int | None:
-    """Give the median reading of a span; None where there is none."""
+    """Return the median reading of a span; None where there is none."""
     within = median([float(size) for at, size in readings if span[0] <= at <= span[1]])
     return None if within is None else round(within)
 
@@ -64,7 +64,7 @@ class Descriptors:
 
     @classmethod
     def of(cls, server: Mapping[str, Any]) -> Self:
-        """Take them from the engine's report of a server."""
+        """Read them from the engine's report of a server."""
         readings = tuple((int(at), int(count)) for at, count in server.get("descriptors") or ())
         return cls(readings, server.get("descriptor_limit"), server.get("most_descriptors_of_one_process"))
 
@@ -74,7 +74,7 @@ class Descriptors:
         return max((count for _, count in self.readings), default=None)
 
     def exhausted(self, *, connections: int) -> str | None:
-        """Say that a process had as many as it may have, though so many connections do not take them all; else None."""
+        """State that a process had as many as it may have, though the connections do not take them all; else None."""
         most = self.most_of_one if self.most_of_one is not None else self.peak
         if self.limit is None or most is None or most < _AT_LIMIT * self.limit:
             return None
@@ -83,7 +83,7 @@ class Descriptors:
         return f"used up its descriptors, {most:,} of {self.limit:,}, with at most {connections:,} connections"
 
     def leak(self, span: Span, *, connections: int) -> str | None:
-        """Say that more and more were open over a span, and more than the connections of its load explain; else None.
+        """State that more and more were open over a span, and more than the connections of its load explain; else None.
 
         Parameters
         ----------

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from httpdyno.experiments.capacity.judge.tool import ToolRemains, measured_tool, tool_figures
+from httpdyno.experiments.capacity.judge.tool import ToolArtifacts, measured_tool, tool_figures
 from httpdyno.model import (
     CapacityPoint,
     CapacitySummary,
@@ -72,7 +72,7 @@ def measured(
     text: str, rounds: int = 20, report: dict[str, Any] | None = None, point: CapacityPoint = POINT
 ) -> tuple[Trial, ToolReport | None]:
     arrivals = pl.DataFrame({"at_ns": [turn * 100 * MS for turn in range(rounds) for _ in range(10)]})
-    remains = ToolRemains(report or engine_report(10 * rounds), text, "", arrivals)
+    remains = ToolArtifacts(report or engine_report(10 * rounds), text, "", arrivals)
     return measured_tool(plan(point), point, remains, version=None)
 
 

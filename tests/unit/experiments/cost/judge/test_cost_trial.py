@@ -13,8 +13,8 @@ from httpdyno.errors import EngineFailed
 from httpdyno.experiments.cost.cost import Cost
 from httpdyno.experiments.cost.judge.tool import UNCHECKED, judge_cost_tool
 from httpdyno.experiments.cost.judge.trial import BOUND_AT_MOST_NS, judge_cost
-from httpdyno.judge import Reference, Remains, read_arrivals, read_expectations
-from httpdyno.judge.tool import ToolRemains
+from httpdyno.judge import Reference, TrialArtifacts, read_arrivals, read_expectations
+from httpdyno.judge.tool import ToolArtifacts
 from httpdyno.model import (
     DOCUMENT_BYTES,
     Capabilities,
@@ -84,7 +84,7 @@ def output(codes: Mapping[int, str]) -> str:
 
 def judged(codes: Mapping[int, str], *, wrong: int = 0, **changes: Any) -> Trial:
     """Judge a client that reports these codes."""
-    remains = Remains(report(**changes), io.BytesIO(output(codes).encode()))
+    remains = TrialArtifacts(report(**changes), io.BytesIO(output(codes).encode()))
     return judge_cost(PLAN, remains, reference(wrong), version="1").trial
 
 
@@ -160,7 +160,7 @@ def split(*, bound_ns: int, arrivals: bool = True) -> CostSummary:
     known = reference()
     ahead = None if known.arrivals is None else known.arrivals.with_columns(pl.col("at_ns", "done_ns") + 40 * MS)
     seen = replace(known, arrivals=ahead if arrivals else None, clock_bound_ns=bound_ns)
-    cost = judge_cost(PLAN, Remains(report(), io.BytesIO(output({}).encode())), seen).trial.cost
+    cost = judge_cost(PLAN, TrialArtifacts(report(), io.BytesIO(output({}).encode())), seen).trial.cost
     assert cost is not None
     return cost
 
@@ -186,7 +186,7 @@ def test_where_arrivals_are_not_known_well_start_and_steady_state_rest_on_the_cl
 
 def tool(text: str, **changes: Any) -> Trial:
     """Judge a tool that prints this."""
-    remains = ToolRemains(report(**changes), text, "", reference().arrivals)
+    remains = ToolArtifacts(report(**changes), text, "", reference().arrivals)
     return judge_cost_tool(replace(PLAN, subject=TOOL), remains, version="2.3")
 
 

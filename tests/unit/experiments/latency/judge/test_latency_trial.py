@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from httpdyno.experiments.latency.judge.trial import judge_latency
-from httpdyno.judge import Reference, Remains
+from httpdyno.judge import Reference, TrialArtifacts
 from httpdyno.lab.peer import PEER_URL, peer_expectations
 from httpdyno.model import (
     Condition,
@@ -52,8 +52,8 @@ def reported(outcome: str = "exited", **changes: Any) -> dict[str, Any]:
     }
 
 
-def remains(text: str, report: dict[str, Any]) -> Remains:
-    return Remains(report, io.BytesIO(text.encode()), round_trip_ns=20_000)
+def remains(text: str, report: dict[str, Any]) -> TrialArtifacts:
+    return TrialArtifacts(report, io.BytesIO(text.encode()), round_trip_ns=20_000)
 
 
 def reference() -> Reference:

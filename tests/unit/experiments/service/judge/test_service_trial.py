@@ -10,7 +10,7 @@ import pytest
 
 from httpdyno.errors import EngineFailed
 from httpdyno.experiments.service.axes import Axes
-from httpdyno.experiments.service.judge.remains import ServiceRemains
+from httpdyno.experiments.service.judge.artifacts import ServerArtifacts
 from httpdyno.experiments.service.judge.trial import judge_service
 from httpdyno.experiments.service.service import Service
 from httpdyno.model import Endpoint, Loop, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
@@ -89,10 +89,10 @@ def samples(took_ms: int = 2004, connections: int = 20, *, until_s: int = 15) ->
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
-HONEST = ServiceRemains(room(), drive(), load(), samples())
+HONEST = ServerArtifacts(room(), drive(), load(), samples())
 
 
-def judged(remains: ServiceRemains = HONEST, planned: TrialPlan | None = None, parser: str | None = None) -> Trial:
+def judged(remains: ServerArtifacts = HONEST, planned: TrialPlan | None = None, parser: str | None = None) -> Trial:
     return judge_service(planned or plan(), remains, parser=parser, version="1.0").trial
 
 
@@ -176,19 +176,19 @@ EMFILE = "OSError: [Errno 24] Too many open files\n"
     ("remains", "outcome", "reason"),
     [
         (
-            ServiceRemains(room("never_listened", reason="accepted no connection in 30 s", **NEVER), None, None, None),
+            ServerArtifacts(room("never_listened", reason="accepted no connection in 30 s", **NEVER), None, None, None),
             Outcome.NEVER_LISTENED,
             "accepted no connection in 30 s",
         ),
         (
-            ServiceRemains(
+            ServerArtifacts(
                 room("died", **NEVER, subject={"exit_code": 1}), None, None, None, stderr="Traceback\nPort is taken\n"
             ),
             Outcome.NEVER_LISTENED,
             "ended before it listened: ended with 1: Traceback / Port is taken",
         ),
         (
-            ServiceRemains(
+            ServerArtifacts(
                 room("died", **NEVER, subject={"exit_code": 127}), None, None, None, stderr="THREADS: one\n"
             ),
             Outcome.UNAVAILABLE,
@@ -270,7 +270,7 @@ EMFILE = "OSError: [Errno 24] Too many open files\n"
     ],
 )
 def test_what_became_of_a_server_is_named_with_its_evidence(
-    remains: ServiceRemains, outcome: Outcome, reason: str
+    remains: ServerArtifacts, outcome: Outcome, reason: str
 ) -> None:
     trial = judged(remains)
     assert (trial.outcome, trial.reason) == (outcome, reason)
@@ -286,14 +286,14 @@ def test_what_became_of_a_server_is_named_with_its_evidence(
         ),
     ],
 )
-def test_a_generator_that_fails_is_no_fault_of_the_servers(remains: ServiceRemains, reason: str) -> None:
+def test_a_generator_that_fails_is_no_fault_of_the_servers(remains: ServerArtifacts, reason: str) -> None:
     trial = judged(remains)
     assert (trial.outcome, trial.reason, trial.validity) == (Outcome.REFUSED, reason, Validity.GENERATOR_LIMITED)
 
 
 def test_the_figures_of_another_generator_are_what_it_claims() -> None:
     text = (REPORTS / "rewrk-table-slow.txt").read_text(encoding="utf-8")
-    trial = judged(ServiceRemains(room(), drive(), None, None, text=text), plan(axes=REWRK), "rewrk")
+    trial = judged(ServerArtifacts(room(), drive(), None, None, text=text), plan(axes=REWRK), "rewrk")
     service = trial.service
     assert trial.outcome is Outcome.OK
     assert service is not None
@@ -304,7 +304,7 @@ def test_the_figures_of_another_generator_are_what_it_claims() -> None:
 
 
 def test_a_report_of_a_generator_that_cannot_be_read_is_its_own_fault() -> None:
-    trial = judged(ServiceRemains(room(), drive(), None, None, text="Bus error"), plan(axes=REWRK), "rewrk")
+    trial = judged(ServerArtifacts(room(), drive(), None, None, text="Bus error"), plan(axes=REWRK), "rewrk")
     assert trial.outcome is Outcome.REFUSED
     assert "the report of rewrk cannot be read" in str(trial.reason)
 

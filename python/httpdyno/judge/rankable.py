@@ -5,7 +5,7 @@ from typing import Final
 
 from httpdyno.model import Outcome, Trial, Validity
 
-__all__ = ["believed", "believed_trials"]
+__all__ = ["rankable", "rankable_trials"]
 
 _NOT_ITS_FAULT: Final = frozenset({Outcome.OK, Outcome.INTERRUPTED, Outcome.REFUSED})
 """How a trial may end without its subject being at fault."""
@@ -13,13 +13,13 @@ _AGAINST_ALL: Final = frozenset({Validity.INCORRECT, Validity.UNVERIFIED})
 """What one trial says about all of the subject's: its answers were wrong, or nobody knows what is right."""
 
 
-def believed_trials(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Give the trials that count: they went well, and nothing but the subject decided their figures."""
+def rankable_trials(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Return the trials that count: they went well, and nothing but the subject decided their figures."""
     return tuple(trial for trial in trials if trial.outcome is Outcome.OK and trial.validity in {Validity.VALID, None})
 
 
-def believed(trials: Sequence[Trial]) -> bool:
-    """Tell whether a subject may be ranked by those of its trials that count.
+def rankable(trials: Sequence[Trial]) -> bool:
+    """Return whether a subject may be ranked by those of its trials that count.
 
     It may not when one trial failed or was incorrect: to leave out what a subject did badly would flatter it. It may
     when the machine spoiled some of its trials (a busy origin, a drifting speed, an interruption), as long as more than
@@ -31,4 +31,4 @@ def believed(trials: Sequence[Trial]) -> bool:
         All trials of one subject under one condition.
     """
     blameless = all(trial.outcome in _NOT_ITS_FAULT and trial.validity not in _AGAINST_ALL for trial in trials)
-    return blameless and 2 * len(believed_trials(trials)) > len(trials)
+    return blameless and 2 * len(rankable_trials(trials)) > len(trials)

@@ -9,7 +9,7 @@ __all__ = ["level_notes", "rank_notes"]
 
 
 def rank_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
-    """Say so where too few blocks leave every rank open, and what to do about it."""
+    """State so where too few blocks leave every rank open, and what to do about it."""
     comparisons = [comparison for ranking in rankings for comparison in ranking.comparisons]
     if not comparisons or max(comparison.blocks for comparison in comparisons) >= FEWEST_BLOCKS:
         return ()
@@ -17,7 +17,7 @@ def rank_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
 
 
 def level_notes(metric: Metric, intervals: Iterable[Interval], *, level: float) -> tuple[str, ...]:
-    """Say what the intervals of medians are worth that do not attain the level that is usual."""
+    """Describe what the intervals of medians are worth that do not attain the level that is usual."""
     attained = sorted({interval.level for interval in intervals if interval.level < level}, reverse=True)
     if not attained:
         return ()

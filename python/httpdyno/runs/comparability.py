@@ -41,7 +41,7 @@ _NAMED_AT_MOST: Final = 3
 
 
 def run_differences(a: Manifest, b: Manifest, trials_a: Sequence[Trial], trials_b: Sequence[Trial]) -> tuple[str, ...]:
-    """Say in what two runs differ that can move their figures, but for the subjects themselves.
+    """Describe in what two runs differ that can move their figures, but for the subjects themselves.
 
     What one of the two does not know (a run may be older than a setting) is no difference.
 
@@ -67,7 +67,7 @@ def run_differences(a: Manifest, b: Manifest, trials_a: Sequence[Trial], trials_
 
 
 def instrument_differences(a: Manifest, b: Manifest) -> tuple[str, ...]:
-    """Say in what the instrument differs: an update of httpdyno can move figures, and need not."""
+    """Describe in what the instrument differs: an update of httpdyno can move figures, and need not."""
     found = [] if a.version == b.version else [_difference("httpdyno", a.version, b.version)]
     if a.engine and b.engine and a.engine.sha256 != b.engine.sha256:
         found.append("the engine is another build")
@@ -134,7 +134,7 @@ def _conditions(trials_a: Sequence[Trial], trials_b: Sequence[Trial], *, counted
 
 
 def _given(trials: Sequence[Trial]) -> dict[tuple[str, str], list[object]]:
-    """Give the conditions of each subject; those of its first trial: a plan changes none from block to block."""
+    """Return the conditions of each subject; those of its first trial: a plan changes none from block to block."""
     given: dict[tuple[str, str], list[object]] = {}
     for trial in trials:
         given.setdefault((trial.condition, trial.subject), [getattr(trial, field) for field in _CONDITIONS])

@@ -10,11 +10,11 @@ import polars as pl
 from httpdyno.errors import EngineFailed
 from httpdyno.installation import RENEW_ENGINE
 
-__all__ = ["ServiceRemains", "load_began_ns"]
+__all__ = ["ServerArtifacts", "load_began_ns"]
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceRemains:
+class ServerArtifacts:
     """Everything that tells how a server fared."""
 
     report: Mapping[str, Any]
@@ -33,22 +33,22 @@ class ServiceRemains:
     """The end of what the engine and the generator wrote to theirs."""
 
 
-def load_began_ns(remains: ServiceRemains) -> int | None:
-    """Give when the load began, since the server's exec; None where there was none.
+def load_began_ns(artifacts: ServerArtifacts) -> int | None:
+    """Return when the load began, since the server's exec; None where there was none.
 
     Raises
     ------
     EngineFailed
         If a report says it in a form that nobody can read.
     """
-    started_at_ns = (remains.report.get("subject") or {}).get("started_at_ns")
+    started_at_ns = (artifacts.report.get("subject") or {}).get("started_at_ns")
     if started_at_ns is None:
         return None
     try:
-        if remains.load is not None:
-            began = datetime.fromisoformat(str(remains.load["started"]))
+        if artifacts.load is not None:
+            began = datetime.fromisoformat(str(artifacts.load["started"]))
             return round(began.timestamp() * 1e6) * 1000 - int(started_at_ns)
-        generator = (remains.drive or {}).get("generator") or {}
+        generator = (artifacts.drive or {}).get("generator") or {}
         began_at_ns = generator.get("started_at_ns")
         return None if began_at_ns is None else int(began_at_ns) - int(started_at_ns)
     except (KeyError, TypeError, ValueError) as error:

@@ -8,7 +8,7 @@ import pytest
 from doubles.runs import MACHINE, WEB, manifest_of
 from doubles.trials import trial, trials_of
 from httpdyno.model import Outcome
-from httpdyno.runs.likeness import instrument_differences, run_differences
+from httpdyno.runs.comparability import instrument_differences, run_differences
 from httpdyno.store import EngineIdentity, UrlList
 
 TRIALS = trials_of("go", [1.0, 2.0, 3.0]) + trials_of("rust", [1.0, 2.0, 3.0])
