@@ -1,6 +1,5 @@
 //! A peer program as the engine drives it: started, awaited, given up.
 
-use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The bytes of a connection that were received and not used yet.
 //!
-//! `http/input.rs` of dyno-origin is its twin and stays one: answers may be long, so this one has no memory before its first byte
+//! `message/input.rs` of dyno-origin is its twin and stays one: answers may be long, so this one has no memory before its first byte
 //! and grows while reads fill it; requests are short, so that one begins with all the room that most take.
 
 use std::io;

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from httpdyno.errors import EngineFailed, UnreadableReport
-from httpdyno.judge.generator import ServerRecord, judge_report, read_server_record, why_not_usable, why_not_judged
+from httpdyno.judge.generator import ServerRecord, judge_report, read_server_record, why_not_judged, why_not_usable
 from httpdyno.judge.generator.distribution import distribution_of
 from httpdyno.judge.tool_reports.load_report import read_load_report
 from httpdyno.model import Count, Loop, ToolLatency, ToolReport
