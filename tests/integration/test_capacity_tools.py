@@ -2,17 +2,18 @@
 
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.duration import closed_deadline_s, closed_urls, tool_send_s
+from httpdyno.experiments.capacity.tool_trial import run_capacity_tool
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.room import Pinning
-from httpdyno.lab.tool_trial import run_tool_trial, tool_command
+from httpdyno.lab.tool_trial import tool_command
+from httpdyno.lab.trial import Lab
 from httpdyno.model import (
     CapacityPoint,
     Condition,
@@ -27,6 +28,7 @@ from httpdyno.model import (
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.builder import build_subjects
 from httpdyno.subjects.catalogue import read_catalogue
+from httpdyno.subjects.template import fill_template
 
 SIZE = 20_000
 POINT = CapacityPoint(
@@ -68,7 +70,7 @@ def plan_of(build: Build, point: CapacityPoint = POINT, size: int = SIZE) -> Tri
 
 
 def trial_of(engine: Engine, build: Build, plan: TrialPlan) -> Trial:
-    return run_tool_trial(engine, plan, build, Pinning(), Interruption()).trial
+    return run_capacity_tool(Lab(engine, Pinning(), Interruption()), plan, build, None).trial
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -109,14 +111,14 @@ def test_a_tool_without_a_schedule_is_refused_an_open_loop(tmp_path: Path) -> No
         pytest.skip("ab is not installed")
     build = build_of("ab", tmp_path)
     with pytest.raises(InvalidValue, match="ab: cannot run an open loop"):
-        tool_command(plan_of(build, replace(POINT, loop=Loop.OPEN, target_per_s=100)), build)
+        tool_command(plan_of(build), build, fill_template, rate_per_s=100)
 
 
 def test_a_tool_gets_what_the_point_says(tmp_path: Path) -> None:
     if shutil.which("hey") is None:
         pytest.skip("hey is not installed")
     build = build_of("hey", tmp_path)
-    command = tool_command(plan_of(build), build)
+    command = tool_command(plan_of(build), build, fill_template, rate_per_s=None)
     assert command.argv == (
         *("hey", "-c", "8", "-z", "1s", "-t", "20", "-m", "GET"),
         f"http://capacity.example/bytes/{SIZE}?delay_ms=50&n=0",
