@@ -22,7 +22,7 @@ from httpdyno.experiments.load.judge import judge_load
 from httpdyno.model import (
     Counters,
     CpuTime,
-    CrawlSummary,
+    LinesSummary,
     MemoryPoint,
     Outcome,
     Sample,
@@ -78,7 +78,7 @@ def trials_of(count: int, blocks: int, names: Callable[[int], str]) -> list[Tria
             counters=counters(subject),
             language="Go",
             method=names(subject),
-            summary=CrawlSummary(
+            summary=LinesSummary(
                 urls=100,
                 right_per_s=(200 - 10 * subject) * (1 + 0.01 * ((block * 7 + subject) % 5)),
                 status_2xx=80,

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from doubles.trials import trial
-from httpdyno.model import CapacityPoint, CapacitySummary, Link, Loop, Trial
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
+from httpdyno.model import Link, Loop, Trial
 
 __all__ = ["MS", "SECOND", "Simulated", "capacity_trial", "capacity_trials", "point"]
 

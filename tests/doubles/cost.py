@@ -4,8 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 from doubles.trials import trial
+from httpdyno.experiments.cost.figures import DOCUMENT_BYTES, CostPoint, CostStep, CostSummary
 from httpdyno.experiments.cost.judge.tool import UNCHECKED
-from httpdyno.model import DOCUMENT_BYTES, CostPoint, CostStep, CostSummary, Counters, Tally, Trial, Validity
+from httpdyno.model import Counters, Tally, Trial, Validity
 
 __all__ = ["MS", "SECOND", "US", "cost_trial", "tool_trial"]
 
@@ -55,7 +56,6 @@ def cost_trial(
         "concurrency": 1,
         "check": "json",
         "urls_given": documents,
-        "summary": None,
         "tally": Tally(right=documents),
         "counters": Counters(
             cpu_user_ns=cpu_ns // 2,
@@ -64,6 +64,7 @@ def cost_trial(
             peak_memory_bytes=2**24,
             connections=1,
         ),
+        "summary": None,
         "cost_point": CostPoint(documents),
         "cost": replace(summary, **(cost or {})),
     }
@@ -73,7 +74,6 @@ def cost_trial(
 def tool_trial(subject: str = "ab", block: int = 0, **changes: Any) -> Trial:
     """Make a trial of a load tool, which verifies nothing."""
     made = cost_trial(subject, block, document_us=30, start_ms=1)
-    assert made.cost is not None
-    cost = replace(made.cost, verified=None, caught=None, json_parser=None)
+    cost = replace(made[CostSummary], verified=None, caught=None, json_parser=None)
     told = {"validity": Validity.UNVERIFIED, "validity_reason": UNCHECKED, "language": "C", "method": subject}
-    return replace(made, cost=cost, tally=Tally(unverified=10_000), **(told | changes))
+    return replace(made.having(cost), tally=Tally(unverified=10_000), **told | changes)

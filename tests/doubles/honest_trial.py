@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from httpdyno.judge.validity import Finding, findings
-from httpdyno.model import Counters, CpuTime, CrawlSummary, Outcome, Tally, ThroughputPoint, Trial
+from httpdyno.model import Counters, CpuTime, LinesSummary, Outcome, Tally, ThroughputPoint, Trial, figures_of
 
 MS = 1_000_000
 S = 1000 * MS
@@ -47,9 +47,9 @@ HONEST = Trial(
     http_version="",
     urls_given=1000,
     outcome=Outcome.OK,
-    summary=CrawlSummary(urls=1000, time_ns=10 * S, exhausted_ns=10 * S, max_ns=100 * MS, p50_ns=10.0 * MS),
     tally=Tally(right=1000),
     counters=COUNTERS,
+    figures=figures_of(LinesSummary(urls=1000, time_ns=10 * S, exhausted_ns=10 * S, max_ns=100 * MS, p50_ns=10.0 * MS)),
 )
 
 
@@ -59,7 +59,7 @@ def with_counters(**changes: object) -> Trial:
 
 def with_summary(trial: Trial, **changes: object) -> Trial:
     assert trial.summary
-    return replace(trial, summary=replace(trial.summary, **changes))  # type: ignore[arg-type]
+    return trial.having(replace(trial.summary, **changes))  # type: ignore[arg-type]
 
 
 def finding(trial: Trial, name: str) -> Finding:

@@ -1,13 +1,34 @@
 """Trials without a measurement: a subject, a block, a value, and what became of it."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
-from httpdyno.model import CrawlSummary, Outcome, Tally, Trial, Validity
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
+from httpdyno.experiments.cost.figures import CostPoint, CostSummary
+from httpdyno.experiments.latency.figures import LatencyPoint, LatencySummary
+from httpdyno.experiments.load.figures import LoadSummary
+from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
+from httpdyno.model import FigureRecord, LinesSummary, Outcome, Tally, Trial, Validity, figures_of
+from httpdyno.model.figures import without_figures
+
+KINDS: dict[str, type[FigureRecord]] = {
+    "summary": LinesSummary,
+    "load": LoadSummary,
+    "capacity_point": CapacityPoint,
+    "capacity": CapacitySummary,
+    "service_point": ServicePoint,
+    "service": ServiceSummary,
+    "cost_point": CostPoint,
+    "cost": CostSummary,
+    "latency_point": LatencyPoint,
+    "latency": LatencySummary,
+}
+"""The records of figures, as tests name them."""
 
 
 def trial(subject: str, block: int, right_per_s: float | None = None, **changes: Any) -> Trial:
-    """Make a trial of a crawl that went well, unless ``changes`` says otherwise."""
+    """Make a trial of a crawl that went well, unless ``changes`` says otherwise; records of figures by ``KINDS``."""
     fields: dict[str, Any] = {
         "trial": block,
         "block": block,
@@ -29,10 +50,19 @@ def trial(subject: str, block: int, right_per_s: float | None = None, **changes:
         "urls_given": 10,
         "outcome": Outcome.OK,
         "validity": Validity.VALID,
-        "summary": CrawlSummary(urls=10, right_per_s=right_per_s),
+        "summary": LinesSummary(urls=10, right_per_s=right_per_s),
         "tally": Tally(right=10),
     }
-    return Trial(**(fields | changes))
+    fields |= changes
+    records = [fields.pop(name) for name in KINDS if name in fields]
+    return Trial(**fields, figures=figures_of(*(record for record in records if record is not None)))
+
+
+def changed(of: Trial, **changes: Any) -> Trial:
+    """Replace fields of a trial, and figures: those of the record that is named, as for ``trial``."""
+    records = {name: changes.pop(name) for name in KINDS if name in changes}
+    gone = replace(of, figures=without_figures(of.figures, [KINDS[name] for name in records]), **changes)
+    return gone.having(*(record for record in records.values() if record is not None))
 
 
 def trials_of(subject: str, values: Iterable[float | None], **changes: Any) -> list[Trial]:

@@ -17,7 +17,7 @@ from doubles.capacity import Simulated, capacity_trials
 from doubles.cost import cost_trial, tool_trial
 from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.load.judge import judge_load
-from httpdyno.experiments.registry import definition_of, experiment_names
+from httpdyno.experiments.registry import definition_of, experiment_names, figure_records
 from httpdyno.model import Outcome, Table, Trial, Verdict
 from httpdyno.model.documentation import records_page
 from httpdyno.published import Circumstances, Workload, beside, published_table
@@ -96,7 +96,7 @@ def test_json_beside_published_figures_is_as_the_schema_says(table: Table) -> No
 
 
 def test_the_records_page_says_what_the_records_are() -> None:
-    check(RECORDS_PAGE, records_page())
+    check(RECORDS_PAGE, records_page(figure_records()))
 
 
 @pytest.fixture(scope="module")

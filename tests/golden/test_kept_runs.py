@@ -12,6 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from httpdyno.experiments.registry import definition_of, experiment_names
+from httpdyno.model import figure_fields, figures_of
 from httpdyno.report import format_names, render
 from httpdyno.report.html.page import page
 from httpdyno.runs.report import build_report
@@ -19,31 +20,53 @@ from httpdyno.store import Run, open_run
 from httpdyno.store.query import ask
 
 HERE = Path(__file__).parent
-PACKED = HERE / "runs"
+PACKED = {1: HERE / "runs-of-version-1", 2: HERE / "runs-of-version-2"}
+"""By the version of the records that they were written with."""
 REFERENCE = HERE.parents[1] / "docs" / "reference"
 
 
-@pytest.fixture(scope="module", params=sorted(path.name for path in PACKED.iterdir()))
-def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+@pytest.fixture(
+    scope="module",
+    params=[(version, path) for version, folder in PACKED.items() for path in sorted(folder.iterdir())],
+    ids=lambda kept: f"{kept[0]}-{kept[1].name.partition('.')[0]}",
+)
+def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, Run]:
+    version, packed = request.param
     folder = tmp_path_factory.mktemp("kept")
-    shutil.unpack_archive(PACKED / request.param, folder, filter="data")
+    shutil.unpack_archive(packed, folder, filter="data")
     (unpacked,) = folder.iterdir()
-    return open_run(unpacked)
+    return version, open_run(unpacked)
+
+
+@pytest.fixture(scope="module")
+def run(kept: tuple[int, Run]) -> Run:
+    return kept[1]
 
 
 def test_every_experiment_has_one() -> None:
-    # That of a bench is older than the others, and its figures are tested (test_golden.py).
-    assert {path.name.partition(".")[0] for path in PACKED.iterdir()} == set(experiment_names()) - {"bench"}
+    # That of a bench of version 1 is older than the others, and its figures are tested (test_golden.py).
+    names = {path.name.partition(".")[0] for folder in PACKED.values() for path in folder.iterdir()}
+    assert names == set(experiment_names())
 
 
-def test_it_is_opened(run: Run) -> None:
+def test_it_is_opened(kept: tuple[int, Run]) -> None:
+    version, run = kept
     assert run.folder.name == run.manifest.experiment
-    assert (run.manifest.record_version, run.manifest.state) == (1, "complete")
+    assert (run.manifest.record_version, run.manifest.state) == (version, "complete")
     trials = run.records()
     assert trials
     assert run.manifest.trials_planned in {len(trials), None}
     assert {trial.experiment for trial in trials} == {run.manifest.experiment}
     run.samples().collect()
+
+
+def test_its_figures_are_those_of_its_experiment(run: Run) -> None:
+    definition = definition_of(run.manifest.experiment)
+    known = {field.name for kind in definition.figures for field in figure_fields(kind)}
+    for trial in run.records():
+        assert trial.figures
+        assert set(trial.figures) <= known
+        assert figures_of(*filter(None, map(trial.get, definition.figures))) == trial.figures
 
 
 def test_it_is_shown_in_every_format_and_as_a_page(run: Run) -> None:

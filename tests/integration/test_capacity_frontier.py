@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from doubles.command_line import Command
+from httpdyno.experiments.capacity.figures import CapacityPoint
 from httpdyno.experiments.capacity.reach import reached
 from httpdyno.store import open_run
 
@@ -28,7 +29,7 @@ def test_a_client_reaches_as_far_as_its_link(httpdyno: Command, tmp_path: Path) 
     trials = run.records()
     assert run.manifest.settings["frontier"] is True
     assert all(
-        trial.capacity_point is not None and trial.capacity_point.size_bytes % (10 * KIB) == 0 for trial in trials
+        trial.get(CapacityPoint) is not None and trial[CapacityPoint].size_bytes % (10 * KIB) == 0 for trial in trials
     )
     (found,) = reached(trials, run.manifest.settings)
     assert [point.x for point in found.points] == list(CARRIES)

@@ -7,6 +7,7 @@ import pytest
 
 from doubles.command_line import Command
 from doubles.in_process import in_process
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.model import Trial
 from httpdyno.store import open_run
 
@@ -98,11 +99,11 @@ def test_a_scaled_point_of_batch_4_has_the_link_that_was_published(httpdyno: Com
     assert (row["Delay"], row["Bandwidth"], row["Concurrency"]) == ("100", "0.1", "20")
     # 100 Mbit/s carry 58.9 answers of 200 KiB a second in packets of 1,500 bytes.
     assert float(row["Requests/sec"]) < 58.9 * 1.15
-    assert trial.capacity_point is not None
-    assert (trial.capacity_point.target_per_s, trial.capacity_point.queue_ns, trial.subject) == (
+    assert trial.get(CapacityPoint) is not None
+    assert (trial[CapacityPoint].target_per_s, trial[CapacityPoint].queue_ns, trial.subject) == (
         200,
         10**8,
         "go-net-http",
     )
-    assert trial.capacity is not None
-    assert trial.capacity.held is False
+    assert trial.get(CapacitySummary) is not None
+    assert trial[CapacitySummary].held is False

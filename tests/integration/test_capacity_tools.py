@@ -8,23 +8,14 @@ import pytest
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.duration import closed_deadline_s, closed_urls, tool_send_s
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.tool_trial import run_capacity_tool
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.tool_trial import tool_command
 from httpdyno.lab.trial import Lab
-from httpdyno.model import (
-    CapacityPoint,
-    Condition,
-    Loop,
-    Outcome,
-    SubjectKind,
-    Trial,
-    TrialPlan,
-    UrlSeries,
-    Workload,
-)
+from httpdyno.model import Condition, Loop, Outcome, SubjectKind, Trial, TrialPlan, UrlSeries, Workload
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.builder import build_subjects
 from httpdyno.subjects.catalogue import read_catalogue
@@ -63,8 +54,8 @@ def plan_of(build: Build, point: CapacityPoint = POINT, size: int = SIZE) -> Tri
         concurrency=point.concurrency,
         deadline_s=closed_deadline_s(point),
         send_s=tool_send_s(point),
-        capacity_point=point,
         objective="p99 < 20s",
+        point=point,
     )
     return TrialPlan(0, 0, 0, build.subject, condition)
 
@@ -78,18 +69,18 @@ def test_what_the_origin_counts_is_what_a_correct_tool_claims(name: str, engine:
     build = build_of(name, tmp_path)
     trial = trial_of(engine, build, plan_of(build))
     assert (trial.outcome, trial.reason) == (Outcome.OK, None)
-    assert trial.capacity is not None
+    assert trial.get(CapacitySummary) is not None
     assert trial.tally is not None
     assert trial.counters.requests is not None
     assert trial.tally.wrong == 0
-    assert trial.tally.right == trial.capacity.claimed_answers
+    assert trial.tally.right == trial[CapacitySummary].claimed_answers
     # Those that were under way when the tool ended were sent, and not counted by everyone.
     assert 0 <= trial.counters.requests - trial.tally.right <= POINT.concurrency
     # Little's law: eight in flight for 50 ms each are 160 a second at most, however busy the machine is.
-    assert trial.capacity.per_s is not None
-    assert 0 < trial.capacity.per_s <= 8 / 0.05
-    assert trial.capacity.service_mean_ns is not None
-    assert trial.capacity.service_mean_ns >= POINT.delay_ns
+    assert trial[CapacitySummary].per_s is not None
+    assert 0 < trial[CapacitySummary].per_s <= 8 / 0.05
+    assert trial[CapacitySummary].service_mean_ns is not None
+    assert trial[CapacitySummary].service_mean_ns >= POINT.delay_ns
     # wrk asks for the first time on a connection of its own.
     assert trial.counters.connections in {POINT.concurrency, POINT.concurrency + 1}
     # Of a tool that does not say which it is, the header that it sends does.

@@ -9,8 +9,8 @@ import pytest
 from conftest import MakeSubject
 from doubles.command_line import Command
 from doubles.in_process import in_process
+from httpdyno.experiments.cost.figures import CostSummary, RequestClock
 from httpdyno.lab.engine import Engine
-from httpdyno.model import RequestClock
 from httpdyno.store import open_run
 from httpdyno.subjects.build import build_place
 from httpdyno.subjects.definition import read_subject
@@ -44,12 +44,12 @@ def test_every_wrong_document_is_caught_and_every_other_one_paid_for(here: Comma
     assert row["user"] + row["system"] == pytest.approx(row["total"], abs=0.002)
     (folder,) = (tmp_path / "runs").iterdir()
     (trial,) = open_run(folder).records()
-    assert trial.cost is not None
-    assert trial.cost.cpu_ns is not None
-    assert trial.cost.cpu_ns / 1e6 / row["verified"] == pytest.approx(row["cpuPerDocument"], abs=1e-5)
-    assert 0 <= (trial.cost.start_cpu_ns or 0) < trial.cost.cpu_ns
+    assert trial.get(CostSummary) is not None
+    assert trial[CostSummary].cpu_ns is not None
+    assert trial[CostSummary].cpu_ns / 1e6 / row["verified"] == pytest.approx(row["cpuPerDocument"], abs=1e-5)
+    assert 0 <= (trial[CostSummary].start_cpu_ns or 0) < trial[CostSummary].cpu_ns
     assert trial.receive_steering
-    assert trial.cost.receive_steering or trial.cost.receive_steering_reason
+    assert trial[CostSummary].receive_steering or trial[CostSummary].receive_steering_reason
 
 
 @pytest.mark.skipif(shutil.which("ab") is None, reason="ab is not installed")
@@ -94,9 +94,9 @@ def test_apache_can_have_the_documents(here: Command, tmp_path: Path) -> None:
     assert row["cpuPerDocument"] > 0
     (folder,) = (tmp_path / "runs").iterdir()
     (trial,) = open_run(folder).records()
-    assert trial.cost is not None
+    assert trial.get(CostSummary) is not None
     # Nobody stamps what Apache gets.
-    assert trial.cost.requests_timed_by is RequestClock.CLIENT
+    assert trial[CostSummary].requests_timed_by is RequestClock.CLIENT
     assert (trial.counters.peer_cpu_user_ns or 0) + (trial.counters.peer_cpu_system_ns or 0) > 0
 
 

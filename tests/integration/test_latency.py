@@ -8,6 +8,7 @@ import pytest
 
 from doubles.command_line import Command
 from doubles.in_process import in_process
+from httpdyno.experiments.latency.figures import LatencyPoint
 from httpdyno.model import Trial
 from httpdyno.store import open_run
 
@@ -79,14 +80,14 @@ def test_calls_in_batches_over_kept_and_new_connections(here: Command, tmp_path:
     for row in ended.rows:
         assert row["p50"] is None or 0 < row["p50"] <= row["p99"] <= row["max"]
     for trial in trials_in(tmp_path):
-        assert trial.latency_point is not None
-        assert trial.batch == trial.concurrency == trial.latency_point.parallel
-        assert (trial.counters.peak_concurrency or 0) <= trial.latency_point.parallel
+        assert trial.get(LatencyPoint) is not None
+        assert trial.batch == trial.concurrency == trial[LatencyPoint].parallel
+        assert (trial.counters.peak_concurrency or 0) <= trial[LatencyPoint].parallel
         assert trial.tally is not None
         # Two readings of clocks may lie far apart where something else has the CPU in between.
         assert trial.tally.wrong == trial.tally.wrong_time
         connections = trial.counters.connections or 0
-        assert connections <= trial.latency_point.parallel if trial.keepalive else connections >= trial.tally.right
+        assert connections <= trial[LatencyPoint].parallel if trial.keepalive else connections >= trial.tally.right
 
 
 def test_a_server_of_somebody_elses_can_answer(here: Command, tmp_path: Path) -> None:
@@ -102,7 +103,9 @@ def test_a_server_of_somebody_elses_can_answer(here: Command, tmp_path: Path) ->
     plain = next(row for row in ended.rows if row["workload"] == "plain")
     trials = trials_in(tmp_path)
     assert all((trial.counters.peer_cpu_user_ns or 0) > 0 for trial in trials)
-    of_plain = next(trial.tally for trial in trials if trial.latency_point and trial.latency_point.workload == "plain")
+    of_plain = next(
+        trial.tally for trial in trials if trial.get(LatencyPoint) and trial[LatencyPoint].workload == "plain"
+    )
     assert of_plain is not None
     assert of_plain.right > 0
     assert (plain["wrong"], of_plain.wrong) == (of_plain.wrong, of_plain.wrong_time)
@@ -142,9 +145,9 @@ def test_a_call_is_the_clients_the_wires_and_the_servers(httpdyno: Command, tmp_
         assert 97 <= row["clientShare"] + row["wireShare"] + row["serverShare"] <= 103
     (folder,) = (tmp_path / "runs").iterdir()
     for trial in open_run(folder).records():
-        assert trial.latency_point is not None
-        assert trial.batch == trial.concurrency == trial.latency_point.parallel
-        assert (trial.counters.peak_concurrency or 0) <= trial.latency_point.parallel
+        assert trial.get(LatencyPoint) is not None
+        assert trial.batch == trial.concurrency == trial[LatencyPoint].parallel
+        assert (trial.counters.peak_concurrency or 0) <= trial[LatencyPoint].parallel
         assert trial.tally is not None
         assert trial.keepalive is ((trial.counters.connections or 0) < trial.tally.right / 10)
 

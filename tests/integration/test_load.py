@@ -18,6 +18,7 @@ from jsonschema import Draft202012Validator
 
 from doubles.command_line import Command
 from doubles.in_process import in_process
+from httpdyno.experiments.load.figures import LoadSummary
 from httpdyno.lab.engine import Engine
 from httpdyno.store import open_run
 
@@ -119,7 +120,7 @@ def test_a_closed_loop_is_measured_and_kept(
     folder = only_run(tmp_path)
     run = open_run(folder)
     assert (run.manifest.experiment, run.manifest.state) == ("load", "complete")
-    assert [trial.load.requests for trial in run.records() if trial.load] == [500]
+    assert [trial[LoadSummary].requests for trial in run.records() if trial.get(LoadSummary)] == [500]
     assert run.samples().collect().is_empty()
     schema = json.loads((REFERENCE / "load-report.schema.json").read_text(encoding="utf-8"))
     Draft202012Validator(schema).validate(report_of(folder))

@@ -9,6 +9,7 @@ import pytest
 
 from doubles.command_line import Command
 from doubles.in_process import in_process
+from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.lab.engine import Engine
 from httpdyno.store import open_run
 from httpdyno.subjects.build import build_place, find_build
@@ -105,11 +106,11 @@ def test_an_open_loop_has_the_schedule_of_an_ideal_server(here: Command, servers
     assert "open loop: response times count from when a request was due" in ended.out
     (folder,) = (tmp_path / "runs").iterdir()
     (trial,) = open_run(folder).records()
-    assert trial.service_point is not None
+    assert trial.get(ServicePoint) is not None
     # As many as keep an ideal server at four in flight.
-    assert (trial.service_point.loop.value, trial.service_point.rate_per_s) == ("open", 4 * 1000 / WAIT_MS)
-    assert trial.service is not None
-    assert (trial.service.per_s or 0) > 0
+    assert (trial[ServicePoint].loop.value, trial[ServicePoint].rate_per_s) == ("open", 4 * 1000 / WAIT_MS)
+    assert trial.get(ServiceSummary) is not None
+    assert (trial[ServiceSummary].per_s or 0) > 0
 
 
 @pytest.mark.measured
@@ -125,7 +126,7 @@ def test_a_search_finds_how_many_connections_are_held(httpdyno: Command, tmp_pat
     assert (found["holds"], found["breaks at"]) == ("2", "4")
     assert found["how"]
     (folder,) = (tmp_path / "runs").iterdir()
-    tried = [trial.service_point.connections for trial in open_run(folder).records() if trial.service_point]
+    tried = [trial[ServicePoint].connections for trial in open_run(folder).records() if trial.get(ServicePoint)]
     # One that was disturbed is tried again.
     assert list(dict.fromkeys(tried)) == [2, 4]
     assert int(found["trials"]) == len(tried)

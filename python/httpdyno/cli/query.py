@@ -44,11 +44,13 @@ def query(
     """
     from httpdyno.cli.output import check_format
     from httpdyno.cli.terminal import reader_may_leave
+    from httpdyno.experiments.registry import figure_columns
     from httpdyno.report.stream import STREAMED, stream
+    from httpdyno.store import polars_types
     from httpdyno.store.query import ask
 
     check_format(format)
-    answer = ask(_opened(run, runs), _text(sql))
+    answer = ask(_opened(run, runs), _text(sql), polars_types(figure_columns().values()))
     with reader_may_leave():
         for piece in stream(answer.columns, answer.batches, format) if format in STREAMED else _table(answer, format):
             sys.stdout.write(piece)

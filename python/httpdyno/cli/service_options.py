@@ -8,9 +8,10 @@ from typing import Any, Final
 from httpdyno.errors import InvalidValue, UsageError
 from httpdyno.experiments.capacity.value_list import parse_values
 from httpdyno.experiments.service.axes import OWN_GENERATOR, UNLIMITED, Axes
+from httpdyno.experiments.service.figures import Endpoint
 from httpdyno.experiments.service.presets import ALSO_NAMED, SENT_S, THREADS_OF, find_service_preset, preset_axes
 from httpdyno.experiments.service.service import USUAL_REPEAT, Service
-from httpdyno.model import Endpoint, Loop, Subject, SubjectKind, optional_size_bytes, parse_duration_ns, parse_loop
+from httpdyno.model import Loop, Subject, SubjectKind, optional_size_bytes, parse_duration_ns, parse_loop
 from httpdyno.subjects.catalogue import Catalogue
 
 __all__ = ["Selected", "ServiceOptions", "choose_servers", "make_service"]

@@ -7,16 +7,22 @@ from pathlib import Path
 from httpdyno.experiments.experiment import Experiment, Setting
 from httpdyno.experiments.preset_run import PresetRun
 from httpdyno.judge import Judge, find_metric, judge_crawl, trial_table
+from httpdyno.judge.validity import RULES, Rule
 from httpdyno.lab.trial import RunTrial
-from httpdyno.model import Column, Metric, Report, Table, Trial
+from httpdyno.model import Column, FigureRecord, Metric, Report, Table, Trial
 from httpdyno.published import Circumstances, PublishedTable
 from httpdyno.store import Manifest, Run, WebIdentity
 
-__all__ = ["Beside", "Definition"]
+__all__ = ["Beside", "Definition", "has_lines"]
 
 Settings = Mapping[str, Setting]
 Beside = Callable[[Manifest, Sequence[Trial], PublishedTable, Circumstances], Table]
 """Puts trials beside a published table."""
+
+
+def has_lines(trial: Trial) -> bool:
+    """Return whether the client of a trial printed a line that can be read."""
+    return trial.summary is not None and trial.summary.urls > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,10 @@ class Definition:
 
     It is told the settings of the run, as its manifest carries them.
     """
+    figures: tuple[type[FigureRecord], ...] = ()
+    """Records of what is asked for and found in a trial."""
+    found: Callable[[Trial], bool] = has_lines
+    """Returns whether a trial found anything; unless told otherwise: whether a client printed a line."""
     judge: Judge = judge_crawl
     """Makes the record of a client's trial from what it left."""
     run: RunTrial | None = None
@@ -58,6 +68,12 @@ class Definition:
     """Makes the experiment again whose conditions share one list of URLs."""
     asks_web: bool = True
     """Whether its subjects are clients, which ask a web or a peer; servers answer themselves."""
+    rules: tuple[Rule, ...] = RULES
+    """Rules of validity that its trials are held against, in the order of their weight."""
+    amount: str | None = None
+    """The setting that says how much of the same work a trial does; None: it is the same work or another."""
+    start_ns: Callable[[Trial], int | None] = lambda _: None
+    """Returns how long a trial took that its amount has nothing to do with."""
     report: Callable[[Run, "Definition"], Report] | None = None
     """Makes the report of a run in which subjects are not what rows and colours are; None: the usual one."""
     beside: Beside | None = None

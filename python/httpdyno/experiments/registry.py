@@ -14,9 +14,18 @@ from httpdyno.experiments.latency.definition import DEFINITION as LATENCY
 from httpdyno.experiments.load.definition import DEFINITION as LOAD
 from httpdyno.experiments.service.definition import DEFINITION as SERVICE
 from httpdyno.experiments.tune.definition import DEFINITION as TUNE
+from httpdyno.judge.validity import Rule
+from httpdyno.model import Field, FigureRecord, figure_fields
 from httpdyno.store import WebIdentity
 
-__all__ = ["definition_of", "experiment_names", "restore_experiment"]
+__all__ = [
+    "definition_of",
+    "experiment_names",
+    "figure_columns",
+    "figure_records",
+    "restore_experiment",
+    "validity_rules",
+]
 
 _DEFINITIONS: Final = {
     definition.name: definition for definition in (CRAWL, TUNE, LOAD, CAPACITY, COST, LATENCY, SERVICE)
@@ -26,6 +35,20 @@ _DEFINITIONS: Final = {
 def experiment_names() -> tuple[str, ...]:
     """Return the names of all experiments."""
     return tuple(_DEFINITIONS)
+
+
+def figure_records() -> dict[type[FigureRecord], list[str]]:
+    """Return the records of figures, each with the experiments whose trials have it."""
+    records: dict[type[FigureRecord], list[str]] = {}
+    for definition in _DEFINITIONS.values():
+        for kind in definition.figures:
+            records.setdefault(kind, []).append(definition.name)
+    return records
+
+
+def figure_columns() -> dict[str, Field]:
+    """Return the figures of all experiments by name, as columns."""
+    return {field.name: field for kind in figure_records() for field in figure_fields(kind)}
 
 
 def definition_of(name: str) -> Definition:
@@ -42,6 +65,11 @@ def definition_of(name: str) -> Definition:
             f" known are: {', '.join(_DEFINITIONS)}; update it"
         )
     return _DEFINITIONS[name]
+
+
+def validity_rules() -> dict[str, tuple[Rule, ...]]:
+    """Return the rules of validity of each experiment, by its name."""
+    return {definition.name: definition.rules for definition in _DEFINITIONS.values()}
 
 
 def restore_experiment(

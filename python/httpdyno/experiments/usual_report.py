@@ -74,8 +74,8 @@ def usual_report(run: Run, definition: Definition, draw: _Draw | None = None) ->
         comparisons=comparison_table(
             (pair for ranking in rankings.values() for pair in ranking.comparisons), metric, names
         ),
-        rules=rule_table(trials),
-        validity=trial_overview(trials, names, run.ceiling()),
+        rules=rule_table(trials, definition.rules),
+        validity=trial_overview(trials, names, run.ceiling(), rules=definition.rules),
         errors=error_table(trials, names, run.samples()),
         charts=tuple(charts),
         published=published_beside(run, definition),

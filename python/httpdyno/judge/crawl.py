@@ -7,7 +7,7 @@ import polars as pl
 
 from httpdyno.judge.outcome import Ending
 from httpdyno.judge.validity.stretch import MANY
-from httpdyno.model import CrawlSummary, Verdict
+from httpdyno.model import LinesSummary, Verdict
 from httpdyno.stats import summarise_durations
 
 __all__ = ["summarise_crawl"]
@@ -16,7 +16,7 @@ _FIGURES: Final = ("status", "start_ns", "duration_ns", "body_length", "precisio
 _COARSE_NS: Final = 10_000_000
 
 
-def summarise_crawl(samples: pl.DataFrame, ending: Ending, *, urls_given: int, concurrency: int) -> CrawlSummary:
+def summarise_crawl(samples: pl.DataFrame, ending: Ending, *, urls_given: int, concurrency: int) -> LinesSummary:
     """Put the samples of a trial into figures.
 
     ``time_ns`` is from exec to the end of the last line (start plus duration, at most the end of the process); to the
@@ -40,14 +40,14 @@ def summarise_crawl(samples: pl.DataFrame, ending: Ending, *, urls_given: int, c
     printed = samples.select(_FIGURES).filter(samples["line"].is_not_null())
     durations = summarise_durations(printed["duration_ns"].to_numpy()) if len(printed) else None
     if durations is None:
-        return CrawlSummary()
+        return LinesSummary()
     status_class = printed["status"] // 100
     classes = dict(status_class.value_counts().iter_rows())
     ok = classes.get(2, 0)
     time_ns = _time_ns(printed, ending)
     exhausted_ns, right_per_s = _right_rate(samples, ending, time_ns, long=urls_given >= MANY * concurrency)
     lengths = printed["body_length"].filter(status_class == 2).drop_nulls()  # 2xx
-    return CrawlSummary(
+    return LinesSummary(
         urls=len(printed),
         time_ns=time_ns,
         exhausted_ns=exhausted_ns,

@@ -12,7 +12,7 @@ from httpdyno.judge.lines import read_lines
 from httpdyno.judge.outcome import ending_from_report, outcome_of
 from httpdyno.judge.reference import Reference
 from httpdyno.judge.saturation import is_saturated
-from httpdyno.judge.validity import with_validity
+from httpdyno.judge.validity import RULES, Rule, with_validity
 from httpdyno.judge.verdict import judge_samples
 from httpdyno.model import (
     Counters,
@@ -26,6 +26,7 @@ from httpdyno.model import (
     Validity,
     Verdict,
     counters_from_report,
+    figures_of,
     schema,
 )
 
@@ -72,7 +73,12 @@ class Judge(Protocol):
 
 
 def judge_crawl(
-    plan: TrialPlan, artifacts: TrialArtifacts, reference: Reference, *, version: str | None = None
+    plan: TrialPlan,
+    artifacts: TrialArtifacts,
+    reference: Reference,
+    *,
+    version: str | None = None,
+    rules: Sequence[Rule] = RULES,
 ) -> JudgedTrial:
     """Judge one crawl of one client.
 
@@ -86,6 +92,8 @@ def judge_crawl(
         What the web serves for each URL given, and what arrived at the origin.
     version : str | None
         The version of the client's library.
+    rules : sequence of Rule
+        Of validity, for trials of the experiment.
 
     Raises
     ------
@@ -113,15 +121,16 @@ def judge_crawl(
     tally = _tally(judged.samples, known_failures)
     urls_given = len(reference.expectations)
     unjudged = replace(
-        trial_not_run(plan, outcome, reason, version=version, urls_given=urls_given),
+        trial_not_run(plan, outcome, reason, version=version, urls_given=urls_given).having(
+            summarise_crawl(judged.samples, ending, urls_given=urls_given, concurrency=plan.concurrency)
+        ),
         garbage_lines=lines.garbage,
-        summary=summarise_crawl(judged.samples, ending, urls_given=urls_given, concurrency=plan.concurrency),
         tally=tally,
         counters=counters,
     )
     columns = [field.name for field in schema(Sample)]
     number = pl.lit(plan.number, dtype=pl.Int32).alias("trial")
-    return JudgedTrial(with_validity(unjudged), judged.samples.with_columns(number).select(columns))
+    return JudgedTrial(with_validity(unjudged, rules), judged.samples.with_columns(number).select(columns))
 
 
 def trial_refused(plan: TrialPlan, report: Mapping[str, Any], *, version: str | None = None) -> Trial:
@@ -164,14 +173,11 @@ def trial_not_run(
         reason=reason,
         counters=Counters(),
         purpose=plan.purpose,
-        capacity_point=condition.capacity_point,
-        service_point=condition.service_point,
-        cost_point=condition.cost_point,
-        latency_point=condition.latency_point,
         peer=condition.peer or "origin",
         batch=condition.batch,
         harness=condition.harness,
         receive_steering=condition.receive_steering,
+        figures={} if condition.point is None else figures_of(condition.point),
     )
 
 

@@ -103,7 +103,7 @@ class RoomExecutor:
         with self._list(plan.condition.workload) as urls:
             answers = self._web.of(plan.condition, urls)
             command = command_of(plan, outcome.build)
-            round_trip_ns = self._wire.round_trip_ns(plan.condition) if plan.condition.latency_point else None
+            round_trip_ns = self._wire.round_trip_ns(plan.condition) if plan.condition.times_wire else None
             with run_trial(
                 *(self.engine.path, plan.condition, self.pinning, command, urls, self.interruption, self.observer),
                 peer=beside,

@@ -1,30 +1,25 @@
 """What is measured and what is known about it: frozen, validated values without any I/O."""
 
-from httpdyno.model.capacity import CapacityPoint, CapacitySummary
 from httpdyno.model.ceiling import CEILING_TRIAL, CeilingLimit, Purpose
 from httpdyno.model.chart import Axis, Chart, ChartKind, Mark, Scale, Series, Tile, Tone
 from httpdyno.model.comparison import Comparison, Difference, Ranking, Standing
 from httpdyno.model.condition import LIVE, Condition, TrialPlan, UrlSeries, Workload
-from httpdyno.model.cost import DOCUMENT_BYTES, Coding, CostPoint, CostStep, CostSummary, RequestClock
 from httpdyno.model.counters import Count, Counters, CpuTime, MemoryPoint, ThroughputPoint, counters_from_report
 from httpdyno.model.cpus import format_cpus, parse_cpus
 from httpdyno.model.fact import Fact, Fitness
-from httpdyno.model.frontier import Frontier, FrontierAxis, FrontierPoint
+from httpdyno.model.figures import Figure, FigureRecord, figure_fields, figures_of
 from httpdyno.model.interval import Interval
-from httpdyno.model.latency import Content, LatencyPoint, LatencyRun, LatencySummary
 from httpdyno.model.link import Link, LinkPath
 from httpdyno.model.link_counters import LinkCounters, PathCounters
 from httpdyno.model.link_presets import LINK_PRESETS
-from httpdyno.model.load import LoadChecks, LoadSecond, LoadSummary, LoadTimes
 from httpdyno.model.metric import Direction, Metric
 from httpdyno.model.record import RECORD_VERSION, Field, flatten, restore, schema
 from httpdyno.model.report import Report
 from httpdyno.model.sample import Sample
-from httpdyno.model.service import DEFAULT_WORKLOADS_MS, HELD_WITHIN, Endpoint, ServicePoint, ServiceSummary
 from httpdyno.model.subject import Capabilities, KnownFailure, Loop, Need, Subject, SubjectKind, parse_loop
 from httpdyno.model.table import Cell, Column, ColumnKind, Note, Table
 from httpdyno.model.tool_report import REPORT_PARSERS, ToolLatency, ToolReport
-from httpdyno.model.trial import CrawlSummary, ExplainedCase, Tally, Trial
+from httpdyno.model.trial import ExplainedCase, LinesSummary, Tally, Trial
 from httpdyno.model.units import (
     counted,
     format_exact,
@@ -41,56 +36,37 @@ from httpdyno.model.verdict import Outcome, Validity, Verdict
 
 __all__ = [
     "CEILING_TRIAL",
-    "DEFAULT_WORKLOADS_MS",
-    "DOCUMENT_BYTES",
-    "HELD_WITHIN",
     "LINK_PRESETS",
     "LIVE",
     "RECORD_VERSION",
     "REPORT_PARSERS",
     "Axis",
     "Capabilities",
-    "CapacityPoint",
-    "CapacitySummary",
     "CeilingLimit",
     "Cell",
     "Chart",
     "ChartKind",
-    "Coding",
     "Column",
     "ColumnKind",
     "Comparison",
     "Condition",
-    "Content",
-    "CostPoint",
-    "CostStep",
-    "CostSummary",
     "Count",
     "Counters",
     "CpuTime",
-    "CrawlSummary",
     "Difference",
     "Direction",
-    "Endpoint",
     "ExplainedCase",
     "Fact",
     "Field",
+    "Figure",
+    "FigureRecord",
     "Fitness",
-    "Frontier",
-    "FrontierAxis",
-    "FrontierPoint",
     "Interval",
     "KnownFailure",
-    "LatencyPoint",
-    "LatencyRun",
-    "LatencySummary",
+    "LinesSummary",
     "Link",
     "LinkCounters",
     "LinkPath",
-    "LoadChecks",
-    "LoadSecond",
-    "LoadSummary",
-    "LoadTimes",
     "Loop",
     "Mark",
     "MemoryPoint",
@@ -102,12 +78,9 @@ __all__ = [
     "Purpose",
     "Ranking",
     "Report",
-    "RequestClock",
     "Sample",
     "Scale",
     "Series",
-    "ServicePoint",
-    "ServiceSummary",
     "Standing",
     "Subject",
     "SubjectKind",
@@ -126,6 +99,8 @@ __all__ = [
     "Workload",
     "counted",
     "counters_from_report",
+    "figure_fields",
+    "figures_of",
     "flatten",
     "format_cpus",
     "format_exact",

@@ -3,20 +3,18 @@
 import unicodedata
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model.capacity import CapacityPoint
 from httpdyno.model.ceiling import Purpose
-from httpdyno.model.cost import CostPoint
-from httpdyno.model.latency import LatencyPoint
+from httpdyno.model.figures import FigureRecord
 from httpdyno.model.link import Link
-from httpdyno.model.service import ServicePoint
 from httpdyno.model.subject import Subject
 from httpdyno.model.units import format_exact
 
 __all__ = ["LIVE", "Condition", "TrialPlan", "UrlSeries", "Workload"]
 
+_Point = TypeVar("_Point", bound=FigureRecord)
 LIVE: Final = "live"
 """Name of the real internet among the webs."""
 
@@ -131,22 +129,18 @@ class Condition:
     """How long a load tool sends; None where a client is given a list instead."""
     foreseen_s: float | None = None
     """How long a trial is foreseen to take; None: as long as the web has planned for its list."""
-    capacity_point: CapacityPoint | None = None
-    """Where it lies in the space of the capacity question; None: it asks another one."""
-    cost_point: CostPoint | None = None
-    """Which documents are fetched, and how many, where their cost is asked for; None: another question is."""
-    service_point: ServicePoint | None = None
-    """What is asked of a server; None: the subject is none."""
+    point: FigureRecord | None = None
+    """What the experiment asks there, in its own terms; None: nothing beside the fields of a condition."""
     objective: str = ""
     """What has to hold at the point, such as ``p99 < rtt + delay + 500ms``; empty: nothing but its rate."""
-    latency_point: LatencyPoint | None = None
-    """Which call is timed; None: it asks another question."""
     peer: str | None = None
     """The id of the server subject that plays the peer; None: our origin does."""
     batch: int | None = None
     """How many URLs a client is handed at a time, the next when it has printed a line for each; None: all at once."""
     harness: str = ""
     """``timeit``: the client times its own calls; empty: it prints a line for each URL."""
+    times_wire: bool = False
+    """Whether the round trip of a packet is measured in a room of its own, for the share of the wire."""
     receive_steering: bool = False
     """Whether packets are received on the CPUs of who they are for, so that each side pays for its own."""
 
@@ -172,6 +166,22 @@ class Condition:
             raise InvalidValue(f"--peer {self.peer}: --against names another peer; leave one of them out")
         if self.per_host < 1 or not self.per_host_interval_s >= 0:
             raise InvalidValue(f"a host cannot be asked for {self.per_host} URLs every {self.per_host_interval_s} s")
+
+    def __getitem__(self, kind: type[_Point]) -> _Point:
+        """Return the point, which must be one of that kind.
+
+        Raises
+        ------
+        KeyError
+            If it is another one.
+        """
+        if not isinstance(self.point, kind):
+            raise KeyError(kind.__name__)
+        return self.point
+
+    def get(self, kind: type[_Point]) -> _Point | None:
+        """Return the point, if it is one of that kind."""
+        return self.point if isinstance(self.point, kind) else None
 
     @property
     def live(self) -> bool:

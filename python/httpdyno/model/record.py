@@ -7,9 +7,20 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-__all__ = ["RECORD_VERSION", "Embedded", "Field", "Recorded", "ScalarType", "flatten", "restore", "schema"]
+__all__ = [
+    "RECORD_VERSION",
+    "Embedded",
+    "Field",
+    "Recorded",
+    "ScalarType",
+    "StoredApart",
+    "flatten",
+    "prefixed",
+    "restore",
+    "schema",
+]
 
-RECORD_VERSION: Final = 1
+RECORD_VERSION: Final = 2
 """Version of the columns below; a reader knows this one and those before it."""
 
 ScalarType = Literal["boolean", "int16", "int32", "int64", "uint64", "float64", "text", "category"]
@@ -32,6 +43,11 @@ class Embedded:
     """Makes the fields of a field's own dataclass columns of the outer record."""
 
     prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredApart:
+    """Makes a field no column: what it holds lies in another file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +82,13 @@ def _schema(record: type[Any]) -> tuple[Field, ...]:
     hints = _hints(record)
     columns: list[Field] = []
     for item in fields(record):
+        if not item.init:
+            continue
         type_, mark = _annotation(record, item.name, hints[item.name])
         inner, nullable = _without_none(type_)
         if isinstance(mark, Embedded):
-            columns += [_embedded(field, mark.prefix, nullable) for field in schema(inner)]
-        else:
+            columns += [prefixed(field, mark.prefix, nullable=nullable) for field in schema(inner)]
+        elif isinstance(mark, Recorded):
             columns.append(_column(item.name, inner, nullable, mark))
     return tuple(columns)
 
@@ -80,6 +98,8 @@ def flatten(record: object) -> dict[str, Any]:
     hints = _hints(type(record))
     values: dict[str, Any] = {}
     for item in fields(record):  # type: ignore[arg-type]  # any record is a dataclass instance
+        if not item.init:
+            continue
         value = getattr(record, item.name)
         type_, mark = _annotation(type(record), item.name, hints[item.name])
         if isinstance(mark, Embedded):
@@ -87,6 +107,8 @@ def flatten(record: object) -> dict[str, Any]:
                 flatten(value) if value is not None else {field.name: None for field in schema(_without_none(type_)[0])}
             )
             values.update({mark.prefix + name: inner_value for name, inner_value in inner.items()})
+        elif isinstance(mark, StoredApart):
+            continue
         elif isinstance(value, tuple):
             values[item.name] = [flatten(entry) for entry in value]
         else:
@@ -107,7 +129,14 @@ def restore(record: type[_Record], values: Mapping[str, Any]) -> _Record:
         If a category is not one of those that the record knows.
     """
     hints = _hints(record)
-    return record(**{name: _restored(name, *_annotation(record, name, hint), values) for name, hint in hints.items()})
+    named = fields(record)  # type: ignore[arg-type]  # any record is a dataclass
+    return record(
+        **{
+            item.name: _restored(item.name, *_annotation(record, item.name, hints[item.name]), values)
+            for item in named
+            if item.init
+        }
+    )
 
 
 def _hints(record: type[Any]) -> Mapping[str, Any]:
@@ -120,12 +149,14 @@ def _cached_hints(record: type[Any]) -> Mapping[str, Any]:
     return get_type_hints(record, include_extras=True)
 
 
-def _restored(name: str, type_: object, mark: Recorded | Embedded, values: Mapping[str, Any]) -> object:
+def _restored(name: str, type_: object, mark: Recorded | Embedded | StoredApart, values: Mapping[str, Any]) -> object:
     inner, nullable = _without_none(type_)
     if isinstance(mark, Embedded):
         own = {field.name: values.get(mark.prefix + field.name) for field in schema(inner)}
         return None if nullable and all(value is None for value in own.values()) else restore(inner, own)
     value = values.get(name)
+    if isinstance(mark, StoredApart):
+        return value or {}
     if value is None:
         if not nullable:
             raise TypeError(f"{name} is missing")
@@ -135,11 +166,11 @@ def _restored(name: str, type_: object, mark: Recorded | Embedded, values: Mappi
     return inner(value) if isinstance(inner, type) and issubclass(inner, StrEnum) else value
 
 
-def _annotation(record: type[Any], name: str, hint: object) -> tuple[Any, Recorded | Embedded]:
+def _annotation(record: type[Any], name: str, hint: object) -> tuple[Any, Recorded | Embedded | StoredApart]:
     if get_origin(hint) is Annotated:
         type_, *marks = get_args(hint)
         for mark in marks:
-            if isinstance(mark, Recorded | Embedded):
+            if isinstance(mark, Recorded | Embedded | StoredApart):
                 return type_, mark
     raise TypeError(f"{record.__name__}.{name} is not annotated with Recorded or Embedded")
 
@@ -152,7 +183,8 @@ def _without_none(type_: object) -> tuple[Any, bool]:
     return type_, False
 
 
-def _embedded(field: Field, prefix: str, nullable: bool) -> Field:
+def prefixed(field: Field, prefix: str, *, nullable: bool) -> Field:
+    """Return the column that a field of an embedded record makes in the outer one."""
     return Field(
         prefix + field.name,
         field.type,

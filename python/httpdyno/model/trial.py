@@ -1,19 +1,18 @@
 """The columns of ``trials.parquet``: one row for each trial, also for one that could not be run."""
 
-from dataclasses import dataclass, field
-from typing import Annotated
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, ClassVar, TypeVar
 
-from httpdyno.model.capacity import CapacityPoint, CapacitySummary
 from httpdyno.model.ceiling import CeilingLimit, Purpose
-from httpdyno.model.cost import CostPoint, CostSummary
 from httpdyno.model.counters import Counters
-from httpdyno.model.latency import LatencyPoint, LatencySummary
-from httpdyno.model.load import LoadSummary
-from httpdyno.model.record import Embedded, Recorded
-from httpdyno.model.service import ServicePoint, ServiceSummary
+from httpdyno.model.figures import Figure, FigureRecord, figures_of, read_figures, without_figures
+from httpdyno.model.record import Embedded, Recorded, StoredApart
 from httpdyno.model.verdict import Outcome, Validity
 
-__all__ = ["CrawlSummary", "ExplainedCase", "Tally", "Trial"]
+__all__ = ["ExplainedCase", "LinesSummary", "Tally", "Trial"]
+
+_Figures = TypeVar("_Figures", bound=FigureRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +55,10 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class CrawlSummary:
-    """A crawl in figures, from what the client printed. A figure without a sample to rest on is None."""
+class LinesSummary(FigureRecord):
+    """What the lines of a client come to. A figure without a sample to rest on is None."""
+
+    prefix: ClassVar[str] = ""
 
     urls: Annotated[int, Recorded("URLs that the client printed a line for")] = 0
     time_ns: Annotated[int | None, Recorded("from exec to the client's last line", unit="ns")] = None
@@ -116,7 +117,6 @@ class Trial:
         int | None, Recorded("how long was waited before the trial for the machine to be quiet", unit="ns")
     ] = None
     cool_down_reason: Annotated[str | None, Recorded("what was waited for; null when it was quiet at once")] = None
-    summary: Annotated[CrawlSummary | None, Embedded()] = None
     tally: Annotated[Tally | None, Embedded()] = None
     counters: Annotated[Counters, Embedded()] = field(default_factory=Counters)
     purpose: Annotated[
@@ -126,15 +126,6 @@ class Trial:
         float | None, Recorded("right answers a second that the fetcher `native` got from this web", unit="1/s")
     ] = None
     ceiling_limit: Annotated[CeilingLimit | None, Recorded("what kept it from getting more")] = None
-    load: Annotated[LoadSummary | None, Embedded("load_")] = None
-    capacity_point: Annotated[CapacityPoint | None, Embedded("point_")] = None
-    capacity: Annotated[CapacitySummary | None, Embedded("capacity_")] = None
-    service_point: Annotated[ServicePoint | None, Embedded("service_point_")] = None
-    service: Annotated[ServiceSummary | None, Embedded("service_")] = None
-    cost_point: Annotated[CostPoint | None, Embedded("cost_point_")] = None
-    cost: Annotated[CostSummary | None, Embedded("cost_")] = None
-    latency_point: Annotated[LatencyPoint | None, Embedded("latency_point_")] = None
-    latency: Annotated[LatencySummary | None, Embedded("latency_")] = None
     peer: Annotated[str | None, Recorded("whom the subject talked to: `origin`, or the name of a server's folder")] = (
         "origin"
     )
@@ -148,8 +139,43 @@ class Trial:
         bool | None, Recorded("whether each side was asked to receive its packets on its own CPUs")
     ] = False
 
+    figures: Annotated[Mapping[str, Figure], StoredApart()] = field(default_factory=dict)
+    """What its experiment asked for and found, by name; ``get`` and ``[]`` read those of one record."""
+    _read: dict[type[FigureRecord], FigureRecord | None] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+    """Records that were read before."""
+
+    def __getitem__(self, kind: type[_Figures]) -> _Figures:
+        """Return the figures of one record, which must be there.
+
+        Raises
+        ------
+        KeyError
+            If there is none of them.
+        """
+        figures = self.get(kind)
+        if figures is None:
+            raise KeyError(kind.__name__)
+        return figures
+
+    def get(self, kind: type[_Figures]) -> _Figures | None:
+        """Return the figures of one record; None if there is none of them.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If one is missing that the record cannot do without, or cannot be.
+        """
+        if kind not in self._read:
+            self._read[kind] = read_figures(kind, self.figures)
+        return self._read[kind]  # type: ignore[return-value]  # as it was read
+
+    def having(self, *records: FigureRecord) -> "Trial":
+        """Return the trial with the figures of records, in place of those that it had of them."""
+        return replace(self, figures={**without_figures(self.figures, map(type, records)), **figures_of(*records)})
+
     @property
-    def found_anything(self) -> bool:
-        """Whether it has a line that can be read, or figures of another kind."""
-        lines = self.summary is not None and self.summary.urls > 0
-        return lines or any(figures is not None for figures in (self.capacity, self.cost, self.service))
+    def summary(self) -> LinesSummary | None:
+        """What the lines of the client come to; None if it printed none."""
+        return self.get(LinesSummary)

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from httpdyno.errors import HttpdynoError
+from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.registry import definition_of
 from httpdyno.model import Outcome, Trial
 from httpdyno.runs.estimate import OVERHEAD_S, Key
 from httpdyno.stats import median
@@ -16,8 +18,6 @@ __all__ = ["earlier_durations", "same_work"]
 
 _LOOKED_AT: Final = 50
 """How many runs are looked at, the newest first: a folder may hold thousands."""
-_AMOUNT: Final = "documents"
-"""The setting that says how much of the same work a trial does: one that does more takes as much longer."""
 _HOW_OFTEN: Final = frozenset({"repeat", "quick", "preset"})
 """Settings that say which trials there are, and nothing of what one of them does."""
 
@@ -37,42 +37,44 @@ def earlier_durations(folder: Path, manifest: Manifest) -> dict[Key, float]:
     dict
         Seconds, of the newest run that knows; trials that went wrong do not count.
     """
+    definition = definition_of(manifest.experiment)
     durations: dict[Key, float] = {}
     for path in islice(_folders(folder), _LOOKED_AT):
         try:
             earlier = read_manifest(path)
-            if same_work(earlier, manifest):
-                durations = _durations(open_run(path).records(), _share(manifest, earlier)) | durations
+            if same_work(earlier, manifest, definition.amount):
+                share = _share(manifest, earlier, definition.amount)
+                durations = _durations(open_run(path).records(), share, definition) | durations
         except HttpdynoError:
             continue
     return durations
 
 
-def same_work(one: Manifest, other: Manifest) -> bool:
-    """Whether trials of two runs were given the same, or more of it, on machines of the same kind."""
-    return _work(one) == _work(other)
+def same_work(one: Manifest, other: Manifest, amount: str | None = None) -> bool:
+    """Return whether trials of two runs were given the same, or more of it, on machines of the same kind."""
+    return _work(one, amount) == _work(other, amount)
 
 
-def _work(manifest: Manifest) -> tuple[object, ...]:
-    settings = {name: value for name, value in manifest.settings.items() if name not in {*_HOW_OFTEN, _AMOUNT}}
+def _work(manifest: Manifest, amount: str | None) -> tuple[object, ...]:
+    settings = {name: value for name, value in manifest.settings.items() if name not in {*_HOW_OFTEN, amount}}
     urls = None if manifest.urls is None else replace(manifest.urls, source=None)
     machine = manifest.machine
     return manifest.experiment, settings, urls, manifest.webs, machine.cpu, machine.cpus
 
 
-def _share(manifest: Manifest, earlier: Manifest) -> float:
+def _share(manifest: Manifest, earlier: Manifest, amount: str | None) -> float:
     """Return how much of an earlier run's work there is now."""
-    now, then = (one.settings.get(_AMOUNT) for one in (manifest, earlier))
+    now, then = (one.settings.get(amount or "") for one in (manifest, earlier))
     return now / then if isinstance(now, int) and isinstance(then, int) and then > 0 else 1.0
 
 
-def _durations(trials: Iterable[Trial], share: float) -> dict[Key, float]:
+def _durations(trials: Iterable[Trial], share: float, definition: Definition) -> dict[Key, float]:
     found: dict[Key, list[float]] = {}
     for trial in trials:
         if trial.outcome is Outcome.OK and trial.counters.wall_ns is not None:
             key = trial.subject, trial.condition, trial.concurrency
             # A program starts once, however much it then does.
-            start_ns = min(trial.cost.start_ns or 0, trial.counters.wall_ns) if trial.cost else 0
+            start_ns = min(definition.start_ns(trial) or 0, trial.counters.wall_ns)
             lasts_ns = start_ns + (trial.counters.wall_ns - start_ns) * share
             found.setdefault(key, []).append(lasts_ns / 1e9 + OVERHEAD_S)
     return {key: value for key, values in found.items() if (value := median(values)) is not None}

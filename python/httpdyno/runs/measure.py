@@ -78,7 +78,7 @@ class Measured:
     @property
     def anything(self) -> bool:
         """Whether there is at least one trial with a line that can be read."""
-        return any(trial.found_anything for trial in self.trials)
+        return any(map(definition_of(self.experiment).found, self.trials))
 
 
 def measure(

@@ -1,6 +1,6 @@
 """Runs on disk: written whole or marked partial, and read back."""
 
-from httpdyno.store.columns import polars_schema
+from httpdyno.store.columns import polars_schema, polars_types
 from httpdyno.store.find import RELATIVE_NAMES, find_run, run_folders
 from httpdyno.store.kept_list import keep_list, restore_list
 from httpdyno.store.lock import Holder, holder_of
@@ -43,6 +43,7 @@ __all__ = [
     "lockfile_digests",
     "open_run",
     "polars_schema",
+    "polars_types",
     "read_manifest",
     "restore_list",
     "run_folders",

@@ -1,12 +1,13 @@
 """The columns of a record as polars types."""
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import polars as pl
 
 from httpdyno.model import Field, schema
 
-__all__ = ["polars_schema"]
+__all__ = ["polars_schema", "polars_types"]
 
 _SCALARS: Final[dict[str, pl.DataType]] = {
     "boolean": pl.Boolean(),
@@ -21,7 +22,12 @@ _SCALARS: Final[dict[str, pl.DataType]] = {
 
 def polars_schema(record: type[Any]) -> dict[str, pl.DataType]:
     """Return the columns of ``model.Trial`` or ``model.Sample`` with their types, in order."""
-    return {field.name: _type(field) for field in schema(record)}
+    return polars_types(schema(record))
+
+
+def polars_types(fields: Iterable[Field]) -> dict[str, pl.DataType]:
+    """Return columns with their types, in order."""
+    return {field.name: _type(field) for field in fields}
 
 
 def _type(field: Field) -> pl.DataType:

@@ -3,6 +3,7 @@
 from typing import Final
 
 __all__ = [
+    "FIGURES",
     "LOCK",
     "MANIFEST",
     "OUTPUT",
@@ -11,6 +12,7 @@ __all__ = [
     "SAMPLES",
     "TRIALS",
     "URLS",
+    "figure_part",
     "load_report",
     "sample_part",
     "trial_part",
@@ -18,11 +20,12 @@ __all__ = [
 
 MANIFEST: Final = "manifest.json"
 TRIALS: Final = "trials.parquet"
+FIGURES: Final = "figures.parquet"
 SAMPLES: Final = "samples.parquet"
 REPORT: Final = "report.html"
 """What the run says, as a page."""
 PARTS: Final = "parts"
-"""Folder with one pair of files for each finished trial, until the run is complete."""
+"""Folder with three files for each finished trial, until the run is complete."""
 URLS: Final = "urls.gz"
 """The list of URLs, one a line, until the run is complete; not there when a web made it."""
 LOCK: Final = "lock"
@@ -34,6 +37,11 @@ OUTPUT: Final = "output.txt"
 def trial_part(number: int | str) -> str:
     """Name the file of one trial's record; ``*`` for all."""
     return f"trial-{number:>06}.parquet" if number != "*" else "trial-*.parquet"
+
+
+def figure_part(number: int | str) -> str:
+    """Name the file of one trial's figures; ``*`` for all."""
+    return f"figures-{number:>06}.parquet" if number != "*" else "figures-*.parquet"
 
 
 def sample_part(number: int | str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import polars as pl
@@ -18,8 +19,10 @@ from httpdyno.store.columns import polars_schema
 from httpdyno.store.manifest_columns import RUN_COLUMNS, runs_frame
 from httpdyno.store.reader import Run, open_run
 
-__all__ = ["TABLES", "Answer", "ask", "open_runs", "table_columns"]
+__all__ = ["TABLES", "Answer", "Figures", "ask", "open_runs", "table_columns"]
 
+Figures = Mapping[str, pl.DataType]
+"""Figures that trials can have, by name, with their types."""
 _Tables = Mapping[str, Callable[[], pl.LazyFrame]]
 
 _RECORDS: Final = {"trials": Trial, "ceilings": Trial, "samples": Sample}
@@ -75,13 +78,18 @@ def open_runs(folders: Sequence[Path], refused: Callable[[UnreadableRun], None])
     return {run.folder.name if times[run.folder.name] == 1 else str(run.folder): run for run in opened}
 
 
-def table_columns(runs: Mapping[str, Run]) -> dict[str, list[str]]:
-    """List the columns of each table."""
-    with_run = {name: ["run", *polars_schema(record)] for name, record in _RECORDS.items()}
+def table_columns(runs: Mapping[str, Run], figures: Figures) -> dict[str, list[str]]:
+    """List the columns of each table; ``figures`` as for ``ask``."""
+    with_run = {name: ["run", *_known(record, figures)] for name, record in _RECORDS.items()}
+    for name, frames in (
+        ("trials", [run.trials for run in runs.values()]),
+        ("ceilings", [run.ceilings for run in runs.values()]),
+    ):
+        with_run[name] = list(dict.fromkeys([*with_run[name], *(column for one in frames for column in one.columns)]))
     return {"runs": runs_frame(runs).columns if runs else list(RUN_COLUMNS), **with_run}
 
 
-def ask(runs: Mapping[str, Run], text: str) -> Answer:
+def ask(runs: Mapping[str, Run], text: str, figures: Figures = MappingProxyType({})) -> Answer:
     """Ask one question of runs.
 
     Parameters
@@ -90,6 +98,9 @@ def ask(runs: Mapping[str, Run], text: str) -> Answer:
         The runs by the names that the column ``run`` of each table gives them.
     text : str
         A query in the SQL of polars. It can change nothing: what does not begin as a query is refused.
+
+    figures : mapping
+        The figures that a trial can have, with their types: columns that are there although no run has them.
 
     Raises
     ------
@@ -107,27 +118,40 @@ def ask(runs: Mapping[str, Run], text: str) -> Answer:
         raise InvalidValue(f"query: {what}; write it like: select subject, right_per_s from trials")
     tables: _Tables = {
         "runs": lambda: runs_frame(runs).lazy(),
-        "trials": partial(_joined, {name: run.trials.lazy() for name, run in runs.items()}, Trial),
-        "ceilings": partial(_joined, {name: run.ceilings.lazy() for name, run in runs.items()}, Trial),
-        "samples": lambda: _joined({name: run.samples() for name, run in runs.items()}, Sample),
+        "trials": partial(_joined, {name: run.trials.lazy() for name, run in runs.items()}, Trial, figures),
+        "ceilings": partial(_joined, {name: run.ceilings.lazy() for name, run in runs.items()}, Trial, figures),
+        "samples": lambda: _joined({name: run.samples() for name, run in runs.items()}, Sample, {}),
     }
     mentioned = {name: make() for name, make in tables.items() if re.search(rf"\b{name}\b", text, re.IGNORECASE)}
-    with _refusals(runs):
+    with _refusals(runs, figures):
         # A frame for each table, so that SHOW TABLES and the message about an unknown one know them all.
         frames = {name: mentioned.get(name, pl.LazyFrame()) for name in TABLES}
         answer = pl.SQLContext(frames=frames, eager=False).execute(text)
         columns = dict(answer.collect_schema())
-    return Answer(columns, _batches(answer, runs))
+    return Answer(columns, _batches(answer, runs, figures))
 
 
-def _joined(frames: Mapping[str, pl.LazyFrame], record: type[Trial] | type[Sample]) -> pl.LazyFrame:
-    named = [frame.select(pl.lit(name).alias("run"), pl.all()) for name, frame in frames.items()]
-    return pl.concat(named) if named else pl.LazyFrame(schema={"run": pl.String(), **polars_schema(record)})
+def _joined(frames: Mapping[str, pl.LazyFrame], record: type[Trial] | type[Sample], figures: Figures) -> pl.LazyFrame:
+    columns = _known(record, figures)
+    none = pl.LazyFrame(schema={"run": pl.String(), **columns})
+    named = [_named(name, frame, columns) for name, frame in frames.items()]
+    return pl.concat([none, *named], how="diagonal_relaxed") if named else none
 
 
-def _batches(answer: pl.LazyFrame, runs: Mapping[str, Run]) -> Iterator[pl.DataFrame]:
+def _named(name: str, frame: pl.LazyFrame, columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+    there = frame.collect_schema().names()
+    own = [pl.col(column).cast(type_) for column, type_ in columns.items() if column in there]
+    return frame.select(pl.lit(name).alias("run"), *own, *(column for column in there if column not in columns))
+
+
+def _known(record: type[Trial] | type[Sample], figures: Figures) -> dict[str, pl.DataType]:
+    """Return the columns that a table has whatever runs there are."""
+    return {**polars_schema(record), **(figures if record is Trial else {})}
+
+
+def _batches(answer: pl.LazyFrame, runs: Mapping[str, Run], figures: Figures) -> Iterator[pl.DataFrame]:
     try:
-        with _refusals(runs):
+        with _refusals(runs, figures):
             yield from answer.collect_batches(lazy=True)
     except InvalidValue:
         # A file that was damaged in its middle is noticed when that is read, and polars does not say which one it is.
@@ -144,21 +168,21 @@ def _require_whole(runs: Mapping[str, Run]) -> None:
 
 
 @contextmanager
-def _refusals(runs: Mapping[str, Run]) -> Iterator[None]:
+def _refusals(runs: Mapping[str, Run], figures: Figures) -> Iterator[None]:
     """Turn what polars says about a query into one line with the names that are known."""
     try:
         yield
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise _refusal(str(error), runs) from error
+        raise _refusal(str(error), runs, figures) from error
 
 
-def _refusal(message: str, runs: Mapping[str, Run]) -> InvalidValue | UnknownName:
+def _refusal(message: str, runs: Mapping[str, Run], figures: Figures) -> InvalidValue | UnknownName:
     if match := _NO_TABLE.search(message):
         return _unknown("table", match["name"], TABLES)
     if match := _NO_COLUMN.search(message):
         return _unknown("column", match["name"], re.findall(r'"(.*?)"', match["known"]))
     if match := _NO_COLUMN_IN.search(message):
-        known = dict.fromkeys(name for columns in table_columns(runs).values() for name in columns)
+        known = dict.fromkeys(name for columns in table_columns(runs, figures).values() for name in columns)
         return _unknown("column", match["name"], list(known))
     return InvalidValue(f"query: {_first_line(message).removeprefix('sql parser error: ')}")
 

@@ -2,17 +2,22 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
 from httpdyno.errors import UnreadableRun
 from httpdyno.model import Purpose, Sample, Trial, restore, schema
 from httpdyno.store.columns import polars_schema
-from httpdyno.store.layout import MANIFEST, PARTS, SAMPLES, TRIALS, sample_part, trial_part
+from httpdyno.store.figures import FIGURES_SCHEMA, with_figures
+from httpdyno.store.layout import FIGURES, MANIFEST, PARTS, SAMPLES, TRIALS, figure_part, sample_part, trial_part
 from httpdyno.store.manifest import Manifest, manifest_from_json
 
 __all__ = ["Run", "open_run", "read_manifest"]
+
+
+_FIGURES_APART: Final = 2
+"""The version of the records from which on figures lie in a file of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +31,7 @@ class Run:
     manifest : Manifest
         What was run; ``manifest.state`` is ``complete`` or ``partial``.
     trials : pl.DataFrame
-        Those of subjects, with the columns of ``model.Trial``.
+        Those of subjects, with the columns of ``model.Trial`` and one for each figure that one of them has.
     ceilings : pl.DataFrame
         Those that asked what the web can give at all: none, or one.
     """
@@ -58,7 +63,7 @@ class Run:
 
     def _restored(self, trials: pl.DataFrame) -> tuple[Trial, ...]:
         try:
-            return tuple(restore(Trial, row) for row in trials.sort("trial").iter_rows(named=True))
+            return tuple(_record(row) for row in trials.sort("trial").iter_rows(named=True))
         except (TypeError, ValueError) as error:
             raise UnreadableRun(f"{self.folder}: {TRIALS} is damaged: {error}") from error
 
@@ -73,6 +78,13 @@ class Run:
         finished = (self.folder / TRIALS).exists()
         files = [self.folder / SAMPLES] if finished else _parts(self.folder, self.trials["trial"].to_list())
         return _scan(self.folder, files, Sample)
+
+
+def _record(row: dict[str, Any]) -> Trial:
+    """Make a trial of its columns: what is none of its own is a figure."""
+    own = {field.name for field in schema(Trial)}
+    figures = {name: value for name, value in row.items() if name not in own and value is not None}
+    return restore(Trial, {**row, "figures": figures})
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -106,7 +118,10 @@ def open_run(folder: Path) -> Run:
     gathered = manifest.state == "complete" or merged.exists()
     files = [merged] if gathered else sorted((folder / PARTS).glob(trial_part("*")))
     try:
-        trials = _scan(folder, files, Trial).collect()
+        trials = _scan(folder, files, Trial, others=True).collect()
+        trials = with_figures(
+            trials, _figures(folder, manifest.record_version, gathered=gathered, trials=trials["trial"].to_list())
+        )
         # Runs that are older than the column have trials of subjects only.
         ceiling = (pl.col("purpose") == Purpose.CEILING.value).fill_null(False)
         return Run(folder, manifest, trials.filter(~ceiling), trials.filter(ceiling))
@@ -121,7 +136,16 @@ def _parts(folder: Path, trials: list[int]) -> list[Path]:
     return [folder / PARTS / sample_part(trial) for trial in sorted(trials)]
 
 
-def _scan(folder: Path, files: list[Path], record: type[Any]) -> pl.LazyFrame:
+def _figures(folder: Path, version: int, *, gathered: bool, trials: list[int]) -> pl.DataFrame:
+    """Read the figures of trials; none of a run of version 1, whose trials have them in columns."""
+    files = [folder / FIGURES] if gathered else [folder / PARTS / figure_part(trial) for trial in sorted(trials)]
+    if version < _FIGURES_APART or not files:
+        return pl.DataFrame(schema=FIGURES_SCHEMA)
+    return pl.read_parquet(files, schema=FIGURES_SCHEMA)
+
+
+def _scan(folder: Path, files: list[Path], record: type[Any], *, others: bool = False) -> pl.LazyFrame:
+    """Read the columns of a record; with ``others`` those after them that are none of it."""
     columns = polars_schema(record)
     if not files:
         return pl.LazyFrame(schema=columns)
@@ -134,9 +158,8 @@ def _scan(folder: Path, files: list[Path], record: type[Any]) -> pl.LazyFrame:
     if needed:
         raise UnreadableRun(f"{folder}: {files[0].name} is damaged: it has no column {needed[0]}")
     # A run may be older than a column: what was not recorded is not known.
-    return frame.select(
-        (pl.col(name) if name in known else pl.lit(None)).cast(type_).alias(name) for name, type_ in columns.items()
-    )
+    own = [(pl.col(name) if name in known else pl.lit(None)).cast(type_).alias(name) for name, type_ in columns.items()]
+    return frame.select(*own, *(name for name in known if others and name not in columns))
 
 
 def _damaged(folder: Path, error: Exception) -> UnreadableRun:

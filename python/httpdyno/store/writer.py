@@ -12,8 +12,9 @@ import polars as pl
 from httpdyno.errors import InvalidValue, NotResumable
 from httpdyno.model import Sample, Trial, flatten
 from httpdyno.store.columns import polars_schema
+from httpdyno.store.figures import FIGURES_SCHEMA, figure_rows
 from httpdyno.store.files import storing, write_whole
-from httpdyno.store.layout import MANIFEST, PARTS, SAMPLES, TRIALS, URLS, sample_part, trial_part
+from httpdyno.store.layout import FIGURES, MANIFEST, PARTS, SAMPLES, TRIALS, URLS, figure_part, sample_part, trial_part
 from httpdyno.store.lock import RunLock, holder_of
 from httpdyno.store.manifest import Manifest, RunState, manifest_to_json
 from httpdyno.store.reader import read_manifest
@@ -145,9 +146,11 @@ class RunWriter:
         columns = polars_schema(Sample)
         rows = pl.DataFrame(schema=columns) if samples is None else samples.select(_cast(columns))
         record = pl.DataFrame([flatten(trial)], schema=polars_schema(Trial), orient="row")
+        figures = figure_rows(trial.trial, trial.figures)
         with storing(self.folder):
-            # In this order: a trial that is there has its samples.
+            # In this order: a trial that is there has its samples and its figures.
             write_whole(self.folder / PARTS / sample_part(trial.trial), rows.write_parquet)
+            write_whole(self.folder / PARTS / figure_part(trial.trial), figures.write_parquet)
             write_whole(self.folder / PARTS / trial_part(trial.trial), record.write_parquet)
 
     def close(self, *, complete: bool, ended_at: datetime) -> Path:
@@ -190,8 +193,11 @@ class RunWriter:
         parts = self.folder / PARTS
         with storing(self.folder):
             # In this order: where trials.parquet is, everything else is there too, and the parts are not needed.
-            for name, pattern, record in ((SAMPLES, sample_part("*"), Sample), (TRIALS, trial_part("*"), Trial)):
-                columns = polars_schema(record)
+            for name, pattern, columns in (
+                (SAMPLES, sample_part("*"), polars_schema(Sample)),
+                (FIGURES, figure_part("*"), FIGURES_SCHEMA),
+                (TRIALS, trial_part("*"), polars_schema(Trial)),
+            ):
                 files = sorted(parts.glob(pattern))
                 frame = pl.scan_parquet(files).select(_cast(columns)) if files else pl.LazyFrame(schema=columns)
                 write_whole(self.folder / name, lambda file, frame=frame: frame.sink_parquet(file))  # type: ignore[misc]

@@ -7,7 +7,9 @@ import pytest
 
 from doubles.command_line import Command
 from doubles.two_machines import AGAINST, RunningOrigin
-from httpdyno.model import RequestClock
+from httpdyno.experiments.capacity.figures import CapacitySummary
+from httpdyno.experiments.cost.figures import CostSummary, RequestClock
+from httpdyno.experiments.latency.figures import LatencySummary
 from httpdyno.store import open_run
 
 
@@ -43,8 +45,8 @@ def test_capacity_asks_there_too_and_takes_no_link_of_ours(
     assert run.manifest.settings["against"] == AGAINST
     for trial in run.records():
         assert trial.link == f"against {AGAINST}"
-        assert trial.capacity is not None
-        assert (trial.tally.wrong if trial.tally else None, trial.capacity.errors) == (0, 0)
+        assert trial.get(CapacitySummary) is not None
+        assert (trial.tally.wrong if trial.tally else None, trial[CapacitySummary].errors) == (0, 0)
     refused = here(*asked, "--rtt", "10ms")
     assert refused.code == 2
     assert "leave out --rtt, --link-rate, --queue and --loss" in refused.err
@@ -64,12 +66,12 @@ def test_documents_come_from_there_and_their_start_is_told_by_its_stamps(
     (trial,) = run.records()
     assert trial.link == f"against {AGAINST}"
     assert not trial.receive_steering
-    assert trial.cost is not None
+    assert trial.get(CostSummary) is not None
     # The clock of a machine at the end of a cable is known far better than the CPU clock is read.
-    assert trial.cost.requests_timed_by is RequestClock.ORIGIN
-    assert trial.cost.start_ns is not None
-    assert trial.cost.real_ns is not None
-    assert 0 < trial.cost.start_ns < trial.cost.real_ns
+    assert trial[CostSummary].requests_timed_by is RequestClock.ORIGIN
+    assert trial[CostSummary].start_ns is not None
+    assert trial[CostSummary].real_ns is not None
+    assert 0 < trial[CostSummary].start_ns < trial[CostSummary].real_ns
 
 
 def test_a_call_over_a_cable_is_the_servers_the_wires_and_the_clients(
@@ -86,7 +88,7 @@ def test_a_call_over_a_cable_is_the_servers_the_wires_and_the_clients(
     (folder,) = (tmp_path / "runs").iterdir()
     (trial,) = open_run(folder).records()
     assert (trial.link, trial.peer) == (f"against {AGAINST}", "origin")
-    found, way = trial.latency, trial.counters.against
+    found, way = trial.get(LatencySummary), trial.counters.against
     assert found is not None
     assert way is not None
     assert found.call_ns is not None

@@ -10,8 +10,9 @@ from doubles.trials import trial
 from httpdyno.cli.capacity_preset import write_published_form
 from httpdyno.cli.output import print_run
 from httpdyno.experiments.capacity.capacity import Capacity
+from httpdyno.experiments.capacity.figures import CapacitySummary
 from httpdyno.experiments.capacity.presets import find_capacity_preset
-from httpdyno.model import CapacitySummary, Trial
+from httpdyno.model import Trial
 from httpdyno.store import open_run
 
 TENTH = Fraction(1, 10)

@@ -196,7 +196,7 @@ def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, arguments: list[str
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"record_version": 2}, "written by a newer httpdyno (records of version 2, this one reads up to 1); update"),
+        ({"record_version": 3}, "written by a newer httpdyno (records of version 3, this one reads up to 2); update"),
         ({"record_version": None}, "manifest.json has no record_version; this is no run of httpdyno"),
         ({"experiment": "dance"}, "experiment 'dance' is not known to this version of httpdyno; known are: bench"),
         ({"machine": 7}, "manifest.json is damaged at machine"),

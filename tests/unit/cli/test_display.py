@@ -16,7 +16,7 @@ from httpdyno.lab.progress import Progress
 from httpdyno.model import (
     Condition,
     Counters,
-    CrawlSummary,
+    LinesSummary,
     LinkCounters,
     Outcome,
     PathCounters,
@@ -31,7 +31,7 @@ SUBJECT = Subject(
     id="good", kind=SubjectKind.CLIENT, language="C", method="m", folder=Path("/nowhere"), run_argv=("x",)
 )
 PLAN = TrialPlan(2, 1, 0, SUBJECT, Condition("bench", "plain", Workload(())))
-TRIAL = replace(trial_not_run(PLAN, Outcome.OK, None), summary=CrawlSummary(urls=2000, time_ns=14_700_000_000))
+TRIAL = trial_not_run(PLAN, Outcome.OK, None).having(LinesSummary(urls=2000, time_ns=14_700_000_000))
 
 Lines = Callable[[], list[str]]
 _ESCAPES = re.compile(r"\x1b\[[\d;?]*[A-Za-z]")

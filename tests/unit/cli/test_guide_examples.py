@@ -21,7 +21,7 @@ from httpdyno.cli.reference import ENGINE_VERBS
 from httpdyno.experiments.capacity.quantity import QUANTITIES
 from httpdyno.experiments.load.limit import limit_names, parse_load_limit
 from httpdyno.experiments.registry import definition_of
-from httpdyno.model import CrawlSummary, Link, Outcome, Sample, Trial
+from httpdyno.model import LinesSummary, Link, Outcome, Sample, Trial
 from httpdyno.store import open_run, polars_schema
 from httpdyno.store.manifest_columns import RUN_COLUMNS
 from httpdyno.store.query import TABLES, ask
@@ -41,7 +41,7 @@ def trials_of_all(factor: float) -> list[Trial]:
         trial(
             subject,
             block,
-            summary=CrawlSummary(urls=10, right_per_s=factor * speed * (1 + block % 3 / 100), p99_ns=1e9 + block),
+            summary=LinesSummary(urls=10, right_per_s=factor * speed * (1 + block % 3 / 100), p99_ns=1e9 + block),
         )
         for block in range(5)
         for subject, speed in SUBJECTS.items()

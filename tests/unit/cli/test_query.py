@@ -100,7 +100,7 @@ def test_what_cannot_be_read_is_named_and_left_out(httpdyno: Command, runs: Path
     assert len(lines) == 3
     assert all(line.startswith("httpdyno: left out: runs/") for line in lines)
     assert "runs/foreign is no run of httpdyno: it has no manifest.json" in ended.err
-    assert "runs/newer: written by a newer httpdyno (records of version 99, this one reads up to 1)" in ended.err
+    assert "runs/newer: written by a newer httpdyno (records of version 99, this one reads up to 2)" in ended.err
 
 
 def test_a_list_of_runs_names_what_it_leaves_out(httpdyno: Command, runs: Path) -> None:

@@ -5,8 +5,9 @@ import pytest
 from httpdyno.cli.service_options import Selected, ServiceOptions, choose_servers, make_service
 from httpdyno.errors import HttpdynoError
 from httpdyno.experiments.service.axes import Axes
+from httpdyno.experiments.service.figures import Endpoint
 from httpdyno.experiments.service.service import Service
-from httpdyno.model import Endpoint, Loop
+from httpdyno.model import Loop
 from httpdyno.subjects.catalogue import Catalogue, read_catalogue
 
 CATALOGUE = read_catalogue()

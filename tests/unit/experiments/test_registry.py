@@ -1,15 +1,22 @@
 """The experiments by name, and their metrics."""
 
+import ast
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from doubles.trials import trial
+import httpdyno
+from doubles.trials import changed, trial
 from httpdyno.errors import UnknownName, UnreadableRun
-from httpdyno.experiments.registry import definition_of, experiment_names
+from httpdyno.experiments.capacity.figures import CapacitySummary
+from httpdyno.experiments.cost.figures import CostSummary
+from httpdyno.experiments.latency.figures import LatencySummary
+from httpdyno.experiments.registry import definition_of, experiment_names, figure_columns, figure_records
+from httpdyno.experiments.service.figures import ServiceSummary
 from httpdyno.judge import find_metric
-from httpdyno.model import CapacitySummary, CostSummary, Direction, LatencySummary, ServiceSummary, Trial
+from httpdyno.model import Direction, LinesSummary, Trial, figure_fields
 
 
 def test_every_name_leads_to_its_definition() -> None:
@@ -63,4 +70,34 @@ def test_an_experiment_tells_of_a_trial_what_it_found_there_and_nothing_of_none(
         if told is not None:
             figures, words = found[name]
             assert told(trial("a", 0)) is None
-            assert str(told(replace(trial("a", 0), **figures))).startswith(words)
+            assert str(told(changed(trial("a", 0), **figures))).startswith(words)
+
+
+def test_rules_hold_where_they_apply() -> None:
+    def names(experiment: str) -> set[str]:
+        return {rule.name for rule in definition_of(experiment).rules}
+
+    def limited(rules: set[str]) -> set[str]:
+        return {name for name in rules if name.startswith(("origin_", "generator_", "link_"))}
+
+    origin = {"origin_cpu", "origin_waiting", "origin_cpu_busy", "origin_lateness"}
+    emulated = {"link_lateness", "link_unread"}
+    assert limited(names("bench")) == {*origin, "link_rate", *emulated}
+    assert limited(names("capacity")) == {*origin, *emulated}
+    assert limited(names("service")) == {"generator_cpu", "generator_late", "link_rate", *emulated}
+    assert "drift" not in names("cost")
+
+
+@pytest.mark.parametrize("package", ["model", "stats", "store", "judge", "report", "runs", "lab", "urls"])
+def test_what_serves_any_experiment_names_none(package: str) -> None:
+    records = {kind.__name__ for kind in figure_records()} - {"LinesSummary"}
+    lines = {field.name for field in figure_fields(LinesSummary)}
+    figures = set(figure_columns()) - lines
+    for file in (Path(httpdyno.__file__).parent / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            named = {ast.Name: "id", ast.Attribute: "attr", ast.Constant: "value"}.get(type(node), "_fields")
+            word = getattr(node, named)
+            assert word not in {*records, *figures}, f"{file}:{node.lineno} names {word}"
+            # The report of our generator has service times.
+            if isinstance(node, ast.Constant) and word != "service":
+                assert word not in experiment_names(), f"{file}:{node.lineno} names {word}"

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from doubles.runs import NOON, manifest_of
-from doubles.trials import trial, trials_of
+from doubles.trials import changed, trial, trials_of
 from httpdyno.errors import UnreadableRun
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.registry import definition_of
@@ -16,7 +16,7 @@ from httpdyno.model import (
     Chart,
     Counters,
     CpuTime,
-    CrawlSummary,
+    LinesSummary,
     MemoryPoint,
     Outcome,
     Report,
@@ -45,7 +45,7 @@ def measured(subject: str, values: list[float], **changes: Any) -> list[Trial]:
     """Make trials with everything that a trial can have."""
     made = trials_of(subject, values, counters=COUNTERS)
     return [
-        replace(one, **({"summary": CrawlSummary(urls=10, right_per_s=value, status_2xx=10)} | changes))
+        changed(one, **({"summary": LinesSummary(urls=10, right_per_s=value, status_2xx=10)} | changes))
         for one, value in zip(made, values, strict=True)
     ]
 
@@ -211,7 +211,7 @@ def test_a_negative_duration_is_no_reason_to_fail(tmp_path: Path) -> None:
 
 
 def test_outcomes_are_counted_by_verdict_and_by_status(tmp_path: Path) -> None:
-    summary = CrawlSummary(urls=5, right_per_s=1.0, status_2xx=3, exceptions=2)
+    summary = LinesSummary(urls=5, right_per_s=1.0, status_2xx=3, exceptions=2)
     trials = measured("a", [1.0], summary=summary)
     samples = pl.concat([samples_of(0, [1.0] * 3), samples_of(0, [1.0] * 2, error="TimedOut")])
     explained = pl.when(pl.col("line") == 2).then(pl.col("error").is_not_null()).otherwise(pl.lit(False))
@@ -289,7 +289,7 @@ def test_a_run_without_a_trial_has_a_report_that_says_so(tmp_path: Path) -> None
 
 
 def test_who_has_no_figure_to_be_ranked_by_is_told_so(tmp_path: Path) -> None:
-    summary = CrawlSummary(urls=10, time_ns=0, status_2xx=10)
+    summary = LinesSummary(urls=10, time_ns=0, status_2xx=10)
     assert (
         report_of(tmp_path, measured("a", [1.0], summary=summary)).headline == "Nobody is ranked: C a (no rightPerSec)"
     )

@@ -11,7 +11,7 @@ from httpdyno.model import (
     CeilingLimit,
     Counters,
     CpuTime,
-    CrawlSummary,
+    LinesSummary,
     Outcome,
     Purpose,
     Tally,
@@ -40,7 +40,7 @@ FETCHER = trial(
     urls_given=8000,
     concurrency=1000,
     timeout_ns=5 * S,
-    summary=CrawlSummary(urls=8000, time_ns=10 * S, exhausted_ns=10 * S, max_ns=S, p50_ns=1.0 * S, right_per_s=800.0),
+    summary=LinesSummary(urls=8000, time_ns=10 * S, exhausted_ns=10 * S, max_ns=S, p50_ns=1.0 * S, right_per_s=800.0),
     tally=Tally(right=8000),
     counters=COUNTERS,
 )
@@ -80,9 +80,9 @@ def test_what_held_the_fetcher_up_is_told(of_fetcher: Trial, planned_per_s: floa
 @pytest.mark.parametrize(
     "of_fetcher",
     [
-        replace(FETCHER, outcome=Outcome.UNAVAILABLE, summary=None),
+        replace(FETCHER, outcome=Outcome.UNAVAILABLE, figures={}),
         replace(FETCHER, tally=Tally(right=7900, late=100)),
-        replace(FETCHER, summary=replace(FETCHER.summary, right_per_s=None)),  # type: ignore[type-var]
+        FETCHER.having(replace(FETCHER[LinesSummary], right_per_s=None)),
         seen(wall_ns=S // 2),
     ],
 )
@@ -92,10 +92,7 @@ def test_a_fetcher_that_failed_or_was_too_quick_says_nothing(of_fetcher: Trial) 
 
 def reached(rate: float, limit: CeilingLimit, **counters: object) -> tuple[Validity | None, float | None]:
     crawled = replace(
-        seen(**counters),
-        subject="x",
-        purpose=Purpose.SUBJECT,
-        summary=replace(FETCHER.summary, right_per_s=rate),  # type: ignore[type-var]
+        seen(**counters).having(replace(FETCHER[LinesSummary], right_per_s=rate)), subject="x", purpose=Purpose.SUBJECT
     )
     judged = under_ceiling(crawled, Ceiling(1000.0, limit))
     assert (judged.ceiling_per_s, judged.ceiling_limit) == (1000.0, limit)

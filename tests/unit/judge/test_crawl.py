@@ -6,7 +6,7 @@ import pytest
 from httpdyno.judge.crawl import summarise_crawl
 from httpdyno.judge.outcome import Ending
 from httpdyno.judge.verdict import VERDICTS
-from httpdyno.model import CrawlSummary
+from httpdyno.model import LinesSummary
 
 S, MS = 10**9, 10**6
 
@@ -84,9 +84,9 @@ def test_the_published_table_follows_from_its_counts(name: str) -> None:
 
 
 def test_nothing_printed_has_no_figures() -> None:
-    assert summarise_crawl(samples([], [], []), ended(10), urls_given=5, concurrency=1) == CrawlSummary()
+    assert summarise_crawl(samples([], [], []), ended(10), urls_given=5, concurrency=1) == LinesSummary()
     unreached = samples([None], [None], [None], verdicts=["not_reached"])
-    assert summarise_crawl(unreached, ended(10, "deadline"), urls_given=1, concurrency=1) == CrawlSummary()
+    assert summarise_crawl(unreached, ended(10, "deadline"), urls_given=1, concurrency=1) == LinesSummary()
 
 
 def test_right_answers_are_counted_until_the_list_is_exhausted() -> None:

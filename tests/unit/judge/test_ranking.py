@@ -9,7 +9,7 @@ from doubles.trials import trial, trials_of
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import find_metric, rank
-from httpdyno.model import CrawlSummary, Difference, Outcome, Ranking, Trial, Validity
+from httpdyno.model import Difference, LinesSummary, Outcome, Ranking, Trial, Validity
 
 METRICS = definition_of("bench").metrics
 RIGHT = find_metric(METRICS, "rightPerSec")
@@ -79,7 +79,7 @@ def test_the_value_is_the_median_with_its_interval() -> None:
 def test_lower_is_better_where_the_metric_says_so() -> None:
     def timed(subject: str, times_ms: list[float]) -> list[Trial]:
         return [
-            trial(subject, block, summary=CrawlSummary(urls=1, time_ns=round(time * 1e6)))
+            trial(subject, block, summary=LinesSummary(urls=1, time_ns=round(time * 1e6)))
             for block, time in enumerate(times_ms)
         ]
 

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.model import (
-    CapacityPoint,
-    CapacitySummary,
     Count,
     Counters,
     CpuTime,
-    CrawlSummary,
     Field,
+    LinesSummary,
     Loop,
     MemoryPoint,
     Outcome,
@@ -24,6 +23,7 @@ from httpdyno.model import (
     Trial,
     Validity,
     Verdict,
+    figures_of,
     flatten,
     restore,
     schema,
@@ -133,6 +133,7 @@ _SUMMARIES = st.builds(
     held=_optional(st.booleans()),
     why_not=_optional(st.text()),
 )
+_LINES = st.builds(LinesSummary, urls=st.integers(0, 9), mean_ns=_optional(st.floats(0, 1e9)))
 TRIALS = st.builds(
     Trial,
     *[st.integers(0, 9)] * 3,
@@ -150,17 +151,17 @@ TRIALS = st.builds(
     reason=_optional(st.text()),
     validity=_optional(st.sampled_from(Validity)),
     validity_reason=_optional(st.text()),
-    summary=_optional(st.builds(CrawlSummary, urls=st.integers(0, 9), mean_ns=_optional(st.floats(0, 1e9)))),
     tally=_optional(st.builds(Tally, right=st.integers(0, 9))),
     counters=_COUNTERS,
-    capacity_point=_optional(_POINTS),
-    capacity=_optional(_SUMMARIES),
+    figures=st.builds(figures_of, _LINES, _POINTS, _SUMMARIES),
 )
 
 
 @given(TRIALS)
 def test_a_trial_comes_back_from_its_columns(trial: Trial) -> None:
-    assert restore(Trial, flatten(trial)) == trial
+    again = restore(Trial, {**flatten(trial), "figures": trial.figures})
+    assert again == trial
+    assert figures_of(again[LinesSummary], again[CapacityPoint], again[CapacitySummary]) == trial.figures
 
 
 def test_wrong_leaves_out_what_is_explained() -> None:

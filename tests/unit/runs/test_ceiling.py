@@ -14,7 +14,7 @@ from httpdyno.model import (
     Condition,
     Counters,
     CpuTime,
-    CrawlSummary,
+    LinesSummary,
     Purpose,
     Subject,
     SubjectKind,
@@ -59,7 +59,7 @@ class Pretender:
             plan.subject.id,
             plan.number,
             purpose=plan.purpose,
-            summary=CrawlSummary(urls=10, right_per_s=rate),
+            summary=LinesSummary(urls=10, right_per_s=rate),
             counters=BUSY,
         )
         return JudgedTrial(made, pl.DataFrame({"url": ["a"]}))

@@ -14,7 +14,7 @@ from httpdyno.errors import UnknownName, UsageError
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.judge import find_metric
 from httpdyno.judge.threshold import parse_threshold
-from httpdyno.model import Cell, CrawlSummary, Outcome, Trial, Validity
+from httpdyno.model import Cell, LinesSummary, Outcome, Trial, Validity
 from httpdyno.runs.comparison_table import Compared
 from httpdyno.runs.pair_comparison import compare_within_run
 from httpdyno.runs.run_comparison import compare_two_runs
@@ -87,7 +87,7 @@ def test_a_threshold_that_is_not_passed_for_sure_is_no_failure(tmp_path: Path, t
 def test_several_metrics_are_rows_of_their_own_with_their_units(tmp_path: Path) -> None:
     def times(values: Sequence[float], p99_ns: float) -> list[Trial]:
         return [
-            trial("go", block, summary=CrawlSummary(urls=9, right_per_s=value, p99_ns=p99_ns * value))
+            trial("go", block, summary=LinesSummary(urls=9, right_per_s=value, p99_ns=p99_ns * value))
             for block, value in enumerate(values)
         ]
 

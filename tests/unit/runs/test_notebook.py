@@ -13,7 +13,7 @@ from doubles.runs import NOON, make_run
 from doubles.trials import trial, trials_of
 from httpdyno.errors import InvalidValue, UnknownName, UnreadableRun, UsageError
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
-from httpdyno.model import CrawlSummary, Outcome, Sample, Trial
+from httpdyno.model import LinesSummary, Outcome, Sample, Trial
 from httpdyno.runs.notebook import LoadedRun
 from httpdyno.store import polars_schema
 
@@ -170,7 +170,7 @@ def test_mistakes_are_said_with_what_is_known(run: LoadedRun, tmp_path: Path) ->
 
 
 def test_a_figure_that_only_some_trials_have_is_null_elsewhere(tmp_path: Path) -> None:
-    trials = [trial("a", 0, summary=CrawlSummary(urls=3, p99_ns=2e6)), trial("a", 1, summary=CrawlSummary(urls=3))]
+    trials = [trial("a", 0, summary=LinesSummary(urls=3, p99_ns=2e6)), trial("a", 1, summary=LinesSummary(urls=3))]
     assert httpdyno.load_run(make_run(tmp_path, trials)).figures()["p99"].to_list() == [2.0, None]
 
 

@@ -23,7 +23,7 @@ PRESETS = [(experiment, preset) for experiment in experiment_names() for preset 
 def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     """A whole run of each experiment, by its name."""
     folder = tmp_path_factory.mktemp("kept")
-    for packed in (GOLDEN / "runs").iterdir():
+    for packed in (GOLDEN / "runs-of-version-1").iterdir():
         shutil.unpack_archive(packed, folder, filter="data")
     runs = [open_run(path) for path in (*folder.iterdir(), GOLDEN / "run-of-version-1")]
     return {run.manifest.experiment: run for run in runs}

@@ -64,7 +64,12 @@ def test_a_run_is_continued_with_what_is_there(tmp_path: Path) -> None:
     run = open_run(writer.folder)
     assert run.records() == (trial(0), trial(1))
     assert (run.manifest.state, run.manifest.resumed_at, run.manifest.ended_at) == ("complete", (END,), END)
-    assert {path.name for path in writer.folder.iterdir()} == {"manifest.json", "trials.parquet", "samples.parquet"}
+    assert {path.name for path in writer.folder.iterdir()} == {
+        "manifest.json",
+        "trials.parquet",
+        "figures.parquet",
+        "samples.parquet",
+    }
 
 
 def test_a_run_that_was_killed_while_it_was_gathered_is_completed(
@@ -312,10 +317,10 @@ def test_a_run_that_is_completed_while_it_is_read_is_read_whole(
     writer.add(trial(0))
     scan = reader._scan
 
-    def completed_before_reading(*arguments: object) -> object:
+    def completed_before_reading(*arguments: object, **named: object) -> object:
         monkeypatch.undo()
         writer.close(complete=True, ended_at=END)
-        return scan(*arguments)  # type: ignore[arg-type]
+        return scan(*arguments, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(reader, "_scan", completed_before_reading)
     assert open_run(writer.folder).records() == (trial(0),)

@@ -21,7 +21,7 @@ from httpdyno.errors import InvalidValue, StorageFailed, UnreadableRun
 from httpdyno.model import (
     CEILING_TRIAL,
     Counters,
-    CrawlSummary,
+    LinesSummary,
     MemoryPoint,
     Outcome,
     Purpose,
@@ -29,6 +29,7 @@ from httpdyno.model import (
     Tally,
     Trial,
     Validity,
+    figures_of,
 )
 from httpdyno.store import (
     GitState,
@@ -61,7 +62,8 @@ MANIFEST = Manifest(
 def trial(number: int) -> Trial:
     return Trial(
         number, 0, number, "bench", "", "x", "X", "x", "1.0", 10, "plain", 1, "direct", 5 * 10**9, True, "", "", 3,
-        Outcome.OK, validity=Validity.VALID, summary=CrawlSummary(urls=3, mean_ns=1.5), tally=Tally(right=3),
+        Outcome.OK, validity=Validity.VALID, tally=Tally(right=3),
+        figures=figures_of(LinesSummary(urls=3, mean_ns=1.5)),
         counters=Counters(wall_ns=7, memory=(MemoryPoint(1, 2),), statuses=()),
     )  # fmt: skip
 
@@ -88,6 +90,7 @@ def test_a_run_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert dict(kept.schema) == polars_schema(Sample)
     assert kept["trial"].to_list() == [0, 0, 0]
     assert sorted(path.name for path in writer.folder.iterdir()) == [
+        "figures.parquet",
         "manifest.json",
         "samples.parquet",
         "trials.parquet",
@@ -164,6 +167,7 @@ def test_a_kill_in_the_middle_of_writing_leaves_the_finished_trials_and_nothing_
     (folder,) = tmp_path.iterdir()
     assert open_run(folder).records() == (trial(0),)
     assert sorted(path.name for path in (folder / "parts").iterdir()) == [
+        "figures-000000.parquet",
         "samples-000000.parquet",
         "trial-000000.parquet",
     ]
@@ -214,7 +218,7 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_finished(tmp_path: Path) -> 
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert "\n" not in raised.value.line
     assert open_run(writer.folder).records() == (trial(0),)
-    assert len(list((writer.folder / "parts").iterdir())) == 2
+    assert len(list((writer.folder / "parts").iterdir())) == 3
 
 
 def test_a_failure_while_closing_leaves_a_partial_run_with_everything(
@@ -267,9 +271,9 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
 
 def test_a_run_of_a_newer_version_is_refused_whatever_else_it_says(tmp_path: Path) -> None:
     folder = _complete(tmp_path)
-    _edit(folder, record_version=2, state="new", machine=None)
+    _edit(folder, record_version=3, state="new", machine=None)
     with pytest.raises(
-        UnreadableRun, match=r"newer httpdyno \(records of version 2, this one reads up to 1\)"
+        UnreadableRun, match=r"newer httpdyno \(records of version 3, this one reads up to 2\)"
     ) as raised:
         open_run(folder)
     assert raised.value.exit_code == 2

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from httpdyno.errors import InvalidValue
+from httpdyno.experiments.capacity.figures import CapacityPoint
 from httpdyno.experiments.capacity.quantity import (
     CONCURRENCY,
     DELAY,
@@ -16,7 +17,7 @@ from httpdyno.experiments.capacity.quantity import (
     shown_size,
     shown_time,
 )
-from httpdyno.model import CapacityPoint, Loop, format_rate
+from httpdyno.model import Loop, format_rate
 
 __all__ = ["Axes", "name_of"]
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.axes import Axes, name_of
+from httpdyno.experiments.capacity.figures import CapacityPoint
 from httpdyno.experiments.capacity.frontier_plan import frontier_plan
 from httpdyno.experiments.capacity.judge.objective import DEFAULT_OBJECTIVE, parse_objective
 from httpdyno.experiments.capacity.timing import DEFAULT_DURATION_S, SHORTEST_DURATION_S, timing_of
@@ -13,7 +14,7 @@ from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import ListedPlan, Plan
 from httpdyno.experiments.restoring import only_web, reading_settings
 from httpdyno.experiments.schedule import schedule
-from httpdyno.model import CapacityPoint, Condition, Link, Loop, Subject, UrlSeries, Workload
+from httpdyno.model import Condition, Link, Loop, Subject, UrlSeries, Workload
 from httpdyno.store import WebIdentity
 
 __all__ = ["NAME", "Capacity", "restore_capacity"]
@@ -128,8 +129,8 @@ class Capacity:
             send_s=timing.send_s,
             grace_s=timing.grace_s,
             foreseen_s=timing.foreseen_s,
-            capacity_point=point,
             objective=self.objective,
+            point=point,
         )
 
     def conditions(self) -> Sequence[Condition]:

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from httpdyno.experiments.capacity.found import TONES, Found, target_words
+from httpdyno.experiments.capacity.frontier_point import Frontier, FrontierAxis
 from httpdyno.experiments.capacity.grid_axis import FRONTIER_AXES, SIZE, GridAxis
 from httpdyno.experiments.capacity.layout import Layout
 from httpdyno.experiments.capacity.reach import size_reached
-from httpdyno.model import Axis, Chart, ChartKind, Frontier, FrontierAxis, Series, Tile, Tone, format_time
+from httpdyno.model import Axis, Chart, ChartKind, Series, Tile, Tone, format_time
 
 __all__ = ["FRONTIER", "GRID", "frontier_charts", "grid_chart"]
 

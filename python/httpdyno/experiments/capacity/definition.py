@@ -3,22 +3,24 @@
 from typing import Final
 
 from httpdyno.experiments.capacity.capacity import NAME, restore_capacity
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.trial import judge_capacity
 from httpdyno.experiments.capacity.metrics import CAPACITY_METRICS
 from httpdyno.experiments.capacity.point_table import point_table
 from httpdyno.experiments.capacity.published_form import grid_beside, grid_rows, grid_views
 from httpdyno.experiments.capacity.report import capacity_report
+from httpdyno.experiments.capacity.rules import CAPACITY_RULES
 from httpdyno.experiments.capacity.tool_trial import run_capacity_tool
 from httpdyno.experiments.capacity.views import capacity_views
-from httpdyno.experiments.definition import Definition
-from httpdyno.model import Column, Trial, format_time
+from httpdyno.experiments.definition import Definition, has_lines
+from httpdyno.model import Column, LinesSummary, Trial, format_time
 
 __all__ = ["DEFINITION"]
 
 
 def _told(trial: Trial) -> str | None:
     """Return whether a point was held; where that was not asked for, what came."""
-    summary = trial.capacity
+    summary = trial.get(CapacitySummary)
     if summary is None:
         return None
     per_s = "" if summary.per_s is None else f"{summary.per_s:,.0f} a second"
@@ -48,4 +50,7 @@ DEFINITION: Final = Definition(
     beside=grid_beside,
     preset_views=grid_views,
     preset_rows=grid_rows,
+    rules=CAPACITY_RULES,
+    figures=(LinesSummary, CapacityPoint, CapacitySummary),
+    found=lambda trial: has_lines(trial) or trial.get(CapacitySummary) is not None,
 )

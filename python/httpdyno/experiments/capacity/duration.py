@@ -3,7 +3,7 @@
 from math import ceil, log2
 from typing import Final
 
-from httpdyno.model import CapacityPoint
+from httpdyno.experiments.capacity.figures import CapacityPoint
 
 __all__ = [
     "closed_deadline_s",

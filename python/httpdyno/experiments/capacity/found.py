@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.conclusion import KEPT_SHARE, counts
 from httpdyno.experiments.capacity.margin import beyond_law
-from httpdyno.model import CapacityPoint, Outcome, Tone, Trial, Validity
+from httpdyno.model import Outcome, Tone, Trial, Validity
 from httpdyno.stats import median
 
 __all__ = ["TONES", "Found", "found", "target_words"]
@@ -76,8 +77,8 @@ def found(trials: Iterable[Trial]) -> tuple[Found, ...]:
     """Sum up the trials of each subject at each point, in the order of the first of each."""
     groups: dict[tuple[str, CapacityPoint], list[Trial]] = {}
     for trial in trials:
-        if trial.capacity_point is not None:
-            groups.setdefault((trial.subject, trial.capacity_point), []).append(trial)
+        if trial.get(CapacityPoint) is not None:
+            groups.setdefault((trial.subject, trial[CapacityPoint]), []).append(trial)
     return tuple(_found(subject, point, group) for (subject, point), group in groups.items())
 
 
@@ -88,9 +89,11 @@ def target_words(points: Sequence[Found]) -> str:
 
 
 def _found(subject: str, point: CapacityPoint, trials: Sequence[Trial]) -> Found:
-    counted = [trial for trial in trials if trial.capacity is not None and (counts(trial) or _lawful(trial, point))]
+    counted = [
+        trial for trial in trials if trial.get(CapacitySummary) is not None and (counts(trial) or _lawful(trial, point))
+    ]
     # What cannot be believed is still shown, as such.
-    shown = [trial.capacity for trial in counted or trials if trial.capacity is not None]
+    shown = [trial[CapacitySummary] for trial in counted or trials if trial.get(CapacitySummary) is not None]
     per_s = median(one.per_s for one in shown)
     whys = [one.why_not for one in shown if one.why_not]
     reasons = [*whys, *(trial.reason or trial.validity_reason for trial in trials)]
@@ -111,14 +114,20 @@ def _found(subject: str, point: CapacityPoint, trials: Sequence[Trial]) -> Found
 
 def _lawful(trial: Trial, point: CapacityPoint) -> bool:
     """Return whether a trial that was disturbed failed where nobody could have held, whatever the machine was like."""
-    failed = trial.outcome is Outcome.OK and trial.capacity is not None and trial.capacity.held is False
+    failed = (
+        trial.outcome is Outcome.OK and trial.get(CapacitySummary) is not None and trial[CapacitySummary].held is False
+    )
     return failed and trial.validity not in _AGAINST_ALL and beyond_law(point)
 
 
 def _tone(point: CapacityPoint, trials: Sequence[Trial], counted: Sequence[Trial], per_s: float | None) -> Tone:
     if any(trial.outcome not in _OF_ITS_OWN for trial in trials):
         return Tone.LITTLE
-    held = [trial.capacity.held for trial in counted if trial.capacity and trial.capacity.held is not None]
+    held = [
+        trial[CapacitySummary].held
+        for trial in counted
+        if trial.get(CapacitySummary) and trial[CapacitySummary].held is not None
+    ]
     if not held:
         return Tone.UNKNOWN
     if any(held):

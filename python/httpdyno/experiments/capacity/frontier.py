@@ -7,10 +7,12 @@ from itertools import product
 from typing import Any, Final
 
 from httpdyno.experiments.capacity.axes import Axes
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
+from httpdyno.experiments.capacity.frontier_point import Frontier, FrontierAxis, FrontierPoint
 from httpdyno.experiments.capacity.judge.objective import Objective, parse_objective
 from httpdyno.experiments.capacity.margin import beyond_law, error_chance_of
 from httpdyno.experiments.capacity.quantity import shown_size, shown_time
-from httpdyno.model import CapacityPoint, Frontier, FrontierAxis, FrontierPoint, Outcome, Trial, format_rate
+from httpdyno.model import Outcome, Trial, format_rate
 from httpdyno.stats import Check, ColumnBoundary, ColumnCheck, FrontierSearch
 
 __all__ = ["Slice", "frontiers", "refined", "slices"]
@@ -91,13 +93,15 @@ class Slice:
         return [check for trial in trials if (check := self._check(trial, objective)) is not None]
 
     def _check(self, trial: Trial, objective: Objective) -> ColumnCheck | None:
-        point = trial.capacity_point
+        point = trial.get(CapacityPoint)
         if point is None or point.size_bytes not in self.sizes_bytes:
             return None
         value = getattr(point, _FIELDS[self.axis])
         if value not in self.values or self.point(self.values.index(value), point.size_bytes + _HEAD_BYTES) != point:
             return None
-        held = trial.capacity is not None and bool(trial.capacity.held) and trial.outcome is Outcome.OK
+        held = (
+            trial.get(CapacitySummary) is not None and bool(trial[CapacitySummary].held) and trial.outcome is Outcome.OK
+        )
         check = Check(float(point.size_bytes + _HEAD_BYTES), held, error_chance_of(trial, objective))
         return ColumnCheck(self.values.index(value), check)
 
@@ -138,7 +142,7 @@ def frontiers(trials: Sequence[Trial], axes: Axes, objective: str, *, repeat: in
         If the objective cannot be read.
     """
     required = parse_objective(objective)
-    subjects = dict.fromkeys(trial.subject for trial in trials if trial.capacity_point is not None)
+    subjects = dict.fromkeys(trial.subject for trial in trials if trial.get(CapacityPoint) is not None)
     grid = slices(refined(axes), repeat=repeat)
     return tuple(_frontier(subject, one, trials, required) for subject in subjects for one in grid)
 

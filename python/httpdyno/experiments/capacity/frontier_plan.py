@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 
 from httpdyno.experiments.capacity.axes import Axes
+from httpdyno.experiments.capacity.figures import CapacityPoint
 from httpdyno.experiments.capacity.frontier import Slice, refined, slices
 from httpdyno.experiments.capacity.judge.objective import Objective, parse_objective
 from httpdyno.experiments.plan import NextTrial, SearchPlan
-from httpdyno.model import CapacityPoint, Condition, Outcome, Subject, Trial
+from httpdyno.model import Condition, Outcome, Subject, Trial
 
 __all__ = ["frontier_plan"]
 
@@ -67,5 +68,5 @@ def _next(
     if step is None:
         return None
     point = one.point(step.column, step.load)
-    again = any(trial.capacity_point == point for trial in seen)
+    again = any(trial.get(CapacityPoint) == point for trial in seen)
     return NextTrial(condition(point), "again, as what was found is in doubt" if again else "the boundary may lie here")

@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from httpdyno.experiments.capacity.figures import CapacityPoint
+from httpdyno.experiments.capacity.frontier_point import FrontierAxis
 from httpdyno.experiments.capacity.quantity import shown_size, shown_time
-from httpdyno.model import CapacityPoint, FrontierAxis, format_exact, format_rate
+from httpdyno.model import format_exact, format_rate
 
 __all__ = [
     "AXES",

@@ -6,12 +6,13 @@ from itertools import combinations
 from typing import Final
 
 from httpdyno.experiments.capacity.found import Found, target_words
+from httpdyno.experiments.capacity.frontier_point import Frontier, FrontierPoint
 from httpdyno.experiments.capacity.grid_axis import AXES, FRONTIER_AXES, LINK_RATE, SIZE
 from httpdyno.experiments.capacity.judge.foreseen import LimitKind
 from httpdyno.experiments.capacity.quantity import shown_size
 from httpdyno.experiments.capacity.reach import size_reached
 from httpdyno.judge.wording import listed
-from httpdyno.model import Frontier, FrontierPoint, Tone
+from httpdyno.model import Tone
 
 __all__ = ["capacity_headline"]
 

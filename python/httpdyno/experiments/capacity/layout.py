@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from httpdyno.experiments.capacity.figures import CapacityPoint
 from httpdyno.experiments.capacity.found import Found
 from httpdyno.experiments.capacity.grid_axis import AXES, SIZE, GridAxis, Value
-from httpdyno.model import CapacityPoint
 
 __all__ = ["Layout"]
 

@@ -4,11 +4,12 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.conclusion import KEPT_SHARE
 from httpdyno.experiments.capacity.judge.foreseen import LimitKind, Situation
 from httpdyno.experiments.capacity.judge.limits import link_was_as_asked
 from httpdyno.experiments.capacity.judge.objective import Objective
-from httpdyno.model import CapacityPoint, CapacitySummary, Link, Outcome, Trial, Validity
+from httpdyno.model import Link, Outcome, Trial, Validity
 
 __all__ = ["beyond_law", "error_chance_of"]
 
@@ -49,7 +50,7 @@ def error_chance_of(trial: Trial, objective: Objective) -> float:
         0 for one that is far from every bound; 1/2 for one that says nothing: nobody knows whether it held, or it
         failed when an instrument came to its end.
     """
-    summary, point = trial.capacity, trial.capacity_point
+    summary, point = trial.get(CapacitySummary), trial.get(CapacityPoint)
     if trial.outcome is Outcome.INTERRUPTED or not link_was_as_asked(trial):
         return _NOTHING_KNOWN
     if trial.outcome is not Outcome.OK:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+from httpdyno.experiments.capacity.figures import CapacitySummary
 from httpdyno.model import Column, ColumnKind, Direction, Metric, Trial
 
 __all__ = ["CAPACITY_METRICS"]
@@ -13,7 +14,7 @@ _LOWER: Final = Direction.LOWER
 
 def _figure(name: str, scale: float = 1.0) -> Callable[[Trial], float | None]:
     def figure(trial: Trial) -> float | None:
-        value = getattr(trial.capacity, name, None)
+        value = getattr(trial.get(CapacitySummary), name, None)
         return None if value is None else value * scale
 
     return figure

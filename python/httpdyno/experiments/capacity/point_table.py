@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.found import found
 from httpdyno.experiments.capacity.metrics import CAPACITY_METRICS
 from httpdyno.judge import trial_notes
@@ -43,8 +44,8 @@ def point_table(trials: Sequence[Trial]) -> Table:
     """
     groups: dict[tuple[str, object], list[Trial]] = {}
     for trial in trials:
-        if trial.capacity_point is not None:
-            groups.setdefault((trial.subject, trial.capacity_point), []).append(trial)
+        if trial.get(CapacityPoint) is not None:
+            groups.setdefault((trial.subject, trial.get(CapacityPoint)), []).append(trial)
     rows = list(groups.values())
     notes = dict.fromkeys(text for row in rows for text in trial_notes(row))
     metrics = tuple(metric.column for metric in CAPACITY_METRICS)
@@ -54,7 +55,7 @@ def point_table(trials: Sequence[Trial]) -> Table:
 def _row(trials: Sequence[Trial]) -> tuple[Cell, ...]:
     (one,) = found(trials)
     point = one.point
-    summaries = [trial.capacity for trial in trials if trial.capacity is not None]
+    summaries = [trial[CapacitySummary] for trial in trials if trial.get(CapacitySummary) is not None]
     return (
         one.subject,
         point.size_bytes,

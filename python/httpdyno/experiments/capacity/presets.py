@@ -7,7 +7,8 @@ from typing import Final
 
 from httpdyno.errors import UsageError
 from httpdyno.experiments.capacity.axes import Axes
-from httpdyno.model import CapacityPoint, Loop
+from httpdyno.experiments.capacity.figures import CapacityPoint
+from httpdyno.model import Loop
 from httpdyno.published import PublishedTable, find_preset
 
 __all__ = ["DEFAULT_SUBJECTS", "CapacityPreset", "Place", "find_capacity_preset"]

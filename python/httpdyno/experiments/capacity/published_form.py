@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.presets import CapacityPreset, Place, find_capacity_preset
 from httpdyno.experiments.preset_run import PresetRun
 from httpdyno.model import Cell, Column, ColumnKind, Note, Table, Trial
@@ -43,8 +44,8 @@ def measurements(trials: Iterable[Trial], preset: CapacityPreset) -> tuple[Measu
     """Put trials of one subject at one point together: the median of each figure, in the order of the publication."""
     groups: dict[tuple[str, Place], list[Trial]] = {}
     for trial in trials:
-        if trial.capacity_point is not None:
-            groups.setdefault((trial.subject, preset.place(trial.capacity_point)), []).append(trial)
+        if trial.get(CapacityPoint) is not None:
+            groups.setdefault((trial.subject, preset.place(trial[CapacityPoint])), []).append(trial)
     return tuple(_measurement(*key, group) for key, group in sorted(groups.items()))
 
 
@@ -159,11 +160,11 @@ def _story(
 
 
 def _measurement(subject: str, place: Place, trials: Sequence[Trial]) -> Measurement:
-    summaries = [trial.capacity for trial in trials if trial.capacity]
+    summaries = [trial[CapacitySummary] for trial in trials if trial.get(CapacitySummary)]
     mean_ns = median([one.service_mean_ns for one in summaries if one.service_mean_ns is not None])
     held = [one.held for one in summaries if one.held is not None]
     limits = [one.limit for one in summaries if one.limit]
-    point = trials[0].capacity_point
+    point = trials[0].get(CapacityPoint)
     assert point is not None, "trials without one are in no group"
     return Measurement(
         subject,

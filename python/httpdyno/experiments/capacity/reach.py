@@ -5,10 +5,12 @@ from typing import Final
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.axes import Axes
+from httpdyno.experiments.capacity.figures import CapacityPoint
 from httpdyno.experiments.capacity.frontier import frontiers
+from httpdyno.experiments.capacity.frontier_point import Frontier, FrontierPoint
 from httpdyno.experiments.capacity.judge.objective import DEFAULT_OBJECTIVE
 from httpdyno.experiments.experiment import Setting
-from httpdyno.model import Frontier, FrontierPoint, Trial
+from httpdyno.model import Trial
 
 __all__ = ["is_search", "reached", "size_reached"]
 
@@ -36,7 +38,7 @@ def reached(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[F
     tuple of Frontier
         None of a run that varied no sizes or asked for no rate, or whose settings do not tell its grid.
     """
-    points = [trial.capacity_point for trial in trials if trial.capacity_point is not None]
+    points = [trial[CapacityPoint] for trial in trials if trial.get(CapacityPoint) is not None]
     try:
         axes = Axes.restored(settings)
     except (InvalidValue, KeyError, TypeError, ValueError):

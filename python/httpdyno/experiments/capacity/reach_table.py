@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
+from httpdyno.experiments.capacity.frontier_point import Frontier, FrontierPoint
 from httpdyno.experiments.capacity.grid_axis import FRONTIER_AXES
 from httpdyno.experiments.capacity.reach import size_reached
-from httpdyno.model import Cell, Column, ColumnKind, Frontier, FrontierPoint, Table, format_exact
+from httpdyno.model import Cell, Column, ColumnKind, Table, format_exact
 
 __all__ = ["reach_legend", "reach_tables", "search_notes"]
 

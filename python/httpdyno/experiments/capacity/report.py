@@ -7,6 +7,7 @@ from typing import Final
 
 from httpdyno.experiments.capacity.charts import frontier_charts, grid_chart
 from httpdyno.experiments.capacity.found import Found, found
+from httpdyno.experiments.capacity.frontier_point import Frontier
 from httpdyno.experiments.capacity.headline import capacity_headline
 from httpdyno.experiments.capacity.judge.sentences import capacity_sentences
 from httpdyno.experiments.capacity.published_charts import published_charts
@@ -14,7 +15,7 @@ from httpdyno.experiments.capacity.reach import reached
 from httpdyno.experiments.capacity.reach_table import search_notes
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.published import published_beside
-from httpdyno.model import Chart, Frontier, Report, Trial, counted
+from httpdyno.model import Chart, Report, Trial, counted
 from httpdyno.report.sections.facts import run_facts
 from httpdyno.report.sections.link_table import link_table
 from httpdyno.report.sections.outcome_charts import error_table
@@ -61,8 +62,8 @@ def capacity_report(run: Run, definition: Definition) -> Report:
         subjects=tuple(names.items()),
         table=definition.table(trials),
         comparisons=comparison_table((), definition.ranking_metric, names),
-        rules=rule_table(trials),
-        validity=trial_overview(trials, names, run.ceiling()),
+        rules=rule_table(trials, definition.rules),
+        validity=trial_overview(trials, names, run.ceiling(), rules=definition.rules),
         errors=errors,
         charts=tuple(_charts(run, trials, points, frontiers, names)),
         published=published_beside(run, definition),

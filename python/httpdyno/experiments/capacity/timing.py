@@ -5,7 +5,8 @@ from math import ceil
 from typing import Final
 
 from httpdyno.experiments.capacity.duration import closed_deadline_s, closed_duration_s, closed_urls, tool_send_s
-from httpdyno.model import CapacityPoint, Loop
+from httpdyno.experiments.capacity.figures import CapacityPoint
+from httpdyno.model import Loop
 
 __all__ = ["DEFAULT_DURATION_S", "SHORTEST_DURATION_S", "Timing", "timing_of"]
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+from httpdyno.experiments.cost.figures import CostSummary
 from httpdyno.experiments.cost.metrics import COST_METRICS
 from httpdyno.judge import find_metric, rankable_trials
 from httpdyno.model import Axis, Chart, ChartKind, Metric, Ranking, Scale, Series, Tile, Tone, Trial
@@ -216,12 +217,12 @@ def _spending(of: ConditionTrials) -> Chart | None:
 
 
 def _start_ms(trial: Trial) -> float | None:
-    value = trial.cost.start_cpu_ns if trial.cost else None
+    value = trial[CostSummary].start_cpu_ns if trial.get(CostSummary) else None
     return None if value is None else value * _MS
 
 
 def _warm_up_ms(trial: Trial) -> float | None:
-    value = trial.cost.warm_up_cpu_ns if trial.cost else None
+    value = trial[CostSummary].warm_up_cpu_ns if trial.get(CostSummary) else None
     return None if value is None else value * _MS
 
 
@@ -230,7 +231,7 @@ def _course(of: ConditionTrials) -> Chart | None:
     series: list[Series] = []
     for subject, trials in of.well:
         trial = _typical(_counting(trials))
-        steps = trial.cost.steps if trial and trial.cost else None
+        steps = trial[CostSummary].steps if trial and trial.get(CostSummary) else None
         if steps:
             after = tuple(step.documents for step in steps)
             series.append(Series(subject, after, tuple(step.cpu_ns * _US or None for step in steps)))

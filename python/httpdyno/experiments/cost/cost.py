@@ -5,21 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from httpdyno.errors import InvalidValue
+from httpdyno.experiments.cost.figures import Coding, CostPoint
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import ListedPlan
 from httpdyno.experiments.restoring import only_web, reading_settings
 from httpdyno.experiments.schedule import renumbered, schedule, usual_repeat
 from httpdyno.lab.peer import PEER_URL
-from httpdyno.model import (
-    Coding,
-    Condition,
-    CostPoint,
-    Link,
-    Subject,
-    SubjectKind,
-    UrlSeries,
-    Workload,
-)
+from httpdyno.model import Condition, Link, Subject, SubjectKind, UrlSeries, Workload
 from httpdyno.store import WebIdentity
 
 __all__ = ["DOCUMENTS", "NAME", "QUICK_DOCUMENTS", "Cost", "able_to", "restore_cost"]
@@ -134,9 +126,8 @@ class Cost:
             memory_bytes=self.memory_bytes,
             name="" if alone else ", ".join(words),
             peer=self.peer,
-            # Of this machine's own network nobody says where its packets are received.
             receive_steering=self.against is None,
-            cost_point=CostPoint(self.documents, coding),
+            point=CostPoint(self.documents, coding),
         )
 
     def plan(self, subjects: Sequence[Subject], *, available: int) -> ListedPlan:
@@ -169,7 +160,7 @@ def able_to(subject: Subject, condition: Condition) -> bool:
     A client that cannot close its connections is not asked to; one that cannot keep them is measured as it is where
     they may be kept, as a session is used where a library has one. A tool decodes nothing.
     """
-    point = condition.cost_point
+    point = condition.get(CostPoint)
     if subject.kind is SubjectKind.TOOL:
         template = subject.sequence_argv if condition.workload.keepalive else subject.sequence_close_argv
         return bool(template) and (point is None or point.coding is Coding.IDENTITY)

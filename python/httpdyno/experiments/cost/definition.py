@@ -4,21 +4,29 @@ from typing import Final
 
 from httpdyno.experiments.cost.charts import cost_charts
 from httpdyno.experiments.cost.cost import NAME, restore_cost
+from httpdyno.experiments.cost.figures import CostPoint, CostSummary
 from httpdyno.experiments.cost.judge.trial import judge_cost
 from httpdyno.experiments.cost.metrics import COST_METRICS
+from httpdyno.experiments.cost.rules import COST_RULES
 from httpdyno.experiments.cost.table import IDENTITY, RANKED_BY, cost_table, cost_views
 from httpdyno.experiments.cost.tool_trial import run_cost_tool
-from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.definition import Definition, has_lines
 from httpdyno.experiments.usual_report import usual_report
-from httpdyno.model import Trial, format_time
+from httpdyno.model import LinesSummary, Trial, format_time
 
 __all__ = ["DEFINITION"]
 
 
 def _told(trial: Trial) -> str | None:
-    if trial.cost is None or trial.cost.cpu_per_document_ns is None:
+    cost = trial.get(CostSummary)
+    if cost is None or cost.cpu_per_document_ns is None:
         return None
-    return f"{trial.cost.answered:,} documents, {format_time(trial.cost.cpu_per_document_ns)} of CPU time each"
+    return f"{cost.answered:,} documents, {format_time(cost.cpu_per_document_ns)} of CPU time each"
+
+
+def _start_ns(trial: Trial) -> int | None:
+    cost = trial.get(CostSummary)
+    return cost.start_ns if cost else None
 
 
 DEFINITION: Final = Definition(
@@ -36,4 +44,9 @@ DEFINITION: Final = Definition(
     restore=restore_cost,
     report=lambda run, definition: usual_report(run, definition, cost_charts),
     preset_views=lambda run: (run.views[0], run.in_form, run.beside),
+    rules=COST_RULES,
+    amount="documents",
+    start_ns=_start_ns,
+    figures=(LinesSummary, CostPoint, CostSummary),
+    found=lambda trial: has_lines(trial) or trial.get(CostSummary) is not None,
 )

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from httpdyno.experiments.cost.figures import CostSummary
 from httpdyno.judge.figures import Figure, of_counter, wire_bytes
 from httpdyno.model import Column, ColumnKind, Direction, Metric, Trial
 
@@ -16,7 +17,7 @@ _MEGABYTE: Final = 1e-6
 
 def _cost(name: str, scale: float = 1.0) -> Figure:
     def figure(trial: Trial) -> float | None:
-        value = getattr(trial.cost, name, None)
+        value = getattr(trial.get(CostSummary), name, None)
         return None if value is None else value * scale
 
     return figure

@@ -3,23 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from httpdyno.experiments.cost.figures import Coding, CostPoint, CostSummary, RequestClock
 from httpdyno.experiments.cost.judge.tool import UNCHECKED
 from httpdyno.experiments.cost.metrics import COST_METRICS
 from httpdyno.experiments.experiment import Setting
 from httpdyno.judge import trial_table
-from httpdyno.model import (
-    Cell,
-    Coding,
-    Column,
-    ColumnKind,
-    Note,
-    Outcome,
-    RequestClock,
-    Table,
-    Trial,
-    Validity,
-    format_time,
-)
+from httpdyno.model import Cell, Column, ColumnKind, Note, Outcome, Table, Trial, Validity, format_time
 
 __all__ = ["IDENTITY", "RANKED_BY", "cost_table", "cost_views"]
 
@@ -107,8 +96,10 @@ def _group(trials: Sequence[Trial], subject: str, condition: str) -> list[Trial]
 
 
 def _settings(group: Sequence[Trial]) -> tuple[Cell, ...]:
-    parsers = [trial.cost.json_parser for trial in group if trial.cost and trial.cost.json_parser]
-    point = group[0].cost_point
+    parsers = [
+        trial[CostSummary].json_parser for trial in group if trial.get(CostSummary) and trial[CostSummary].json_parser
+    ]
+    point = group[0].get(CostPoint)
     zipped = None if point is None else point.coding is Coding.GZIP
     first = group[0]
     asked = None if point is None else point.documents
@@ -128,7 +119,7 @@ def _notes(table: Table, groups: Sequence[Sequence[Trial]]) -> Iterator[Note]:
 def _own_times(group: Sequence[Trial]) -> Iterator[str]:
     """Describe why the split of start-up and steady state rests on what clients print: it does not show there."""
     for trial in group:
-        if trial.cost is None or trial.cost.requests_timed_by is not RequestClock.CLIENT:
+        if trial.get(CostSummary) is None or trial[CostSummary].requests_timed_by is not RequestClock.CLIENT:
             continue
         way = trial.counters.against
         if way is None:
@@ -140,20 +131,24 @@ def _own_times(group: Sequence[Trial]) -> Iterator[str]:
 
 
 def _remarks(group: Sequence[Trial]) -> Iterator[str]:
-    well = [trial for trial in group if trial.outcome is Outcome.OK and trial.cost]
+    well = [trial for trial in group if trial.outcome is Outcome.OK and trial.get(CostSummary)]
     if any(trial.validity is Validity.UNVERIFIED and trial.validity_reason == UNCHECKED for trial in well):
         yield f"{UNCHECKED}: shown beside the others, and not ranked"
-    caught = sorted({trial.cost.caught for trial in well if trial.cost and trial.cost.caught})
+    caught = sorted({caught for trial in well if (caught := trial[CostSummary].caught)})
     if caught:
         yield f"the web served wrong documents: {_counts(caught)} were named as such"
-    moved = [trial.cost.drift for trial in well if trial.cost and abs(trial.cost.drift or 0) > _SETTLED]
+    moved = [
+        trial[CostSummary].drift
+        for trial in well
+        if trial.get(CostSummary) and abs(trial[CostSummary].drift or 0) > _SETTLED
+    ]
     if 2 * len(moved) > len(well):
         worst = max((drift for drift in moved if drift is not None), key=abs)
         yield (
             f"its cost had not settled: a document of the last third cost {abs(100 * worst):.0f} % "
             f"{'less' if worst < 0 else 'more'} than one of the first; more --documents show where it ends"
         )
-    refused = [trial.cost.receive_steering_reason for trial in well if trial.cost]
+    refused = [trial[CostSummary].receive_steering_reason for trial in well if trial.get(CostSummary)]
     if any(refused):
         yield f"packets were not received on its own CPUs: {next(filter(None, refused))}"
 

@@ -5,7 +5,7 @@ from typing import Final
 from httpdyno.experiments.crawl.crawl import NAME, restore_crawl
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.experiments.definition import Definition
-from httpdyno.model import Column, ColumnKind
+from httpdyno.model import Column, ColumnKind, LinesSummary
 
 __all__ = ["DEFINITION"]
 
@@ -25,4 +25,5 @@ DEFINITION: Final = Definition(
     ),
     restore_with_list=restore_crawl,
     preset_views=lambda run: (run.in_form, run.beside),
+    figures=(LinesSummary,),
 )

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from httpdyno.experiments.latency.figures import LatencyPoint, LatencySummary
 from httpdyno.experiments.latency.table import of_timeit
 from httpdyno.experiments.published import PRESET_SETTING
 from httpdyno.judge import rankable_trials
-from httpdyno.model import Axis, Chart, ChartKind, LatencyPoint, LatencySummary, Series, Trial
+from httpdyno.model import Axis, Chart, ChartKind, Series, Trial
 from httpdyno.published import PublishedTable, find_preset
 from httpdyno.report.sections.condition import ConditionTrials
 from httpdyno.report.sections.response_charts import percentile_chart, response_histograms
@@ -58,8 +59,8 @@ def _loops(trials: Sequence[Trial], names: Mapping[str, str], published: Publish
         own = [trial for trial in trials if trial.subject == subject]
         for itself in (False, True):
             series += _runs([trial for trial in own if of_timeit(trial) is itself], name, itself=itself)
-        if published is not None and own and own[0].latency_point is not None:
-            series += _as_published(published, own[0], own[0].latency_point)
+        if published is not None and own and own[0].get(LatencyPoint) is not None:
+            series += _as_published(published, own[0], own[0][LatencyPoint])
     if not series:
         return None
     return Chart(
@@ -148,4 +149,8 @@ def _percentiles(run: Run, trials: Sequence[Trial], names: Mapping[str, str]) ->
 
 def _known(trials: Sequence[Trial]) -> list[LatencySummary]:
     believed = rankable_trials(trials) or trials
-    return [trial.latency for trial in believed if trial.latency and trial.latency.mean_ns is not None]
+    return [
+        trial[LatencySummary]
+        for trial in believed
+        if trial.get(LatencySummary) and trial[LatencySummary].mean_ns is not None
+    ]

@@ -3,19 +3,21 @@
 from typing import Final
 
 from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.latency.figures import LatencyPoint, LatencySummary
 from httpdyno.experiments.latency.judge.trial import judge_latency
 from httpdyno.experiments.latency.latency import NAME, restore_latency
 from httpdyno.experiments.latency.metrics import LATENCY_METRICS
 from httpdyno.experiments.latency.published_blocks import published_blocks
 from httpdyno.experiments.latency.report import latency_report
+from httpdyno.experiments.latency.rules import LATENCY_RULES
 from httpdyno.experiments.latency.table import IDENTITY, RANKED_BY, latency_table, latency_views
-from httpdyno.model import Trial, format_time
+from httpdyno.model import LinesSummary, Trial, format_time
 
 __all__ = ["DEFINITION"]
 
 
 def _told(trial: Trial) -> str | None:
-    mean_ns = trial.latency.mean_ns if trial.latency else None
+    mean_ns = trial[LatencySummary].mean_ns if trial.get(LatencySummary) else None
     return None if mean_ns is None else f"{format_time(mean_ns)} a loop"
 
 
@@ -33,4 +35,6 @@ DEFINITION: Final = Definition(
     restore=restore_latency,
     report=latency_report,
     preset_views=lambda run: (*run.views, *published_blocks(run.trials, run.published)),
+    rules=LATENCY_RULES,
+    figures=(LinesSummary, LatencyPoint, LatencySummary),
 )

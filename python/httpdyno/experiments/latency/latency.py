@@ -6,12 +6,13 @@ from typing import Any, Final
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.experiment import Setting
+from httpdyno.experiments.latency.figures import Content, LatencyPoint
 from httpdyno.experiments.latency.points import parse_points
 from httpdyno.experiments.plan import ListedPlan
 from httpdyno.experiments.restoring import only_web, reading_settings
 from httpdyno.experiments.schedule import renumbered, schedule, usual_repeat
 from httpdyno.lab.peer import PEER_URL
-from httpdyno.model import Condition, Content, LatencyPoint, Link, Subject, TrialPlan, UrlSeries, Workload
+from httpdyno.model import Condition, Link, Subject, TrialPlan, UrlSeries, Workload
 from httpdyno.store import WebIdentity
 
 __all__ = ["DURATION_S", "HARNESS", "NAME", "QUICK_DURATION_S", "Latency", "able_to", "restore_latency"]
@@ -141,7 +142,8 @@ class Latency:
             peer=self.peer,
             batch=None if harness else point.parallel,
             harness=harness,
-            latency_point=point,
+            point=point,
+            times_wire=True,
         )
 
     def plan(self, subjects: Sequence[Subject], *, available: int) -> ListedPlan:

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Final
 
-from httpdyno.model import Column, ColumnKind, Direction, LatencySummary, Metric, Trial
+from httpdyno.experiments.latency.figures import LatencySummary
+from httpdyno.model import Column, ColumnKind, Direction, Metric, Trial
 
 __all__ = ["LATENCY_METRICS", "MEAN"]
 
@@ -17,7 +18,7 @@ _EXACT: Final = 6
 
 def _figure(read: Callable[[LatencySummary], float | None], scale: float) -> Callable[[Trial], float | None]:
     def figure(trial: Trial) -> float | None:
-        value = None if trial.latency is None else read(trial.latency)
+        value = None if trial.get(LatencySummary) is None else read(trial[LatencySummary])
         return None if value is None else value * scale
 
     return figure

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model import Content, LatencyPoint
+from httpdyno.experiments.latency.figures import Content, LatencyPoint
 
 __all__ = ["grid", "parse_points", "points_text"]
 

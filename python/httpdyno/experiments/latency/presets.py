@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from httpdyno.model import Content, LatencyPoint
+from httpdyno.experiments.latency.figures import Content, LatencyPoint
 from httpdyno.published import PublishedTable, find_preset
 
 __all__ = ["HEADLINE", "PUBLISHED", "PUBLISHED_PEER", "published_points", "published_text"]

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
+from httpdyno.experiments.latency.figures import Content, LatencyPoint
 from httpdyno.experiments.latency.presets import published_points, published_text
 from httpdyno.experiments.latency.table import of_timeit, seed_text
-from httpdyno.model import Column, Content, LatencyPoint, Note, Table, Trial
+from httpdyno.model import Column, Note, Table, Trial
 from httpdyno.published import PublishedTable
 
 __all__ = ["published_blocks"]
@@ -43,7 +44,7 @@ def _block(trials: Sequence[Trial], published: PublishedTable, point: LatencyPoi
     clients = {row.subject: published.cells(row)["client"] for row in published.rows}
     rows = []
     for subject in clients:
-        there = [trial for trial in trials if (trial.subject, trial.latency_point) == (subject, point)]
+        there = [trial for trial in trials if (trial.subject, trial.get(LatencyPoint)) == (subject, point)]
         own, lines = [t for t in there if of_timeit(t)], [t for t in there if not of_timeit(t)]
         told = published_text(published, subject, point)
         if told or there:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.latency.charts import latency_charts
+from httpdyno.experiments.latency.figures import LatencyPoint
 from httpdyno.experiments.latency.table import latency_table, of_timeit, page_table
 from httpdyno.experiments.published import published_beside
 from httpdyno.judge import rank, rankable_trials
@@ -61,8 +62,8 @@ def latency_report(run: Run, definition: Definition) -> Report:
         comparisons=comparison_table(
             (pair for ranking in rankings.values() for pair in ranking.comparisons), metric, names
         ),
-        rules=rule_table(trials),
-        validity=trial_overview(trials, names, run.ceiling()),
+        rules=rule_table(trials, definition.rules),
+        validity=trial_overview(trials, names, run.ceiling(), rules=definition.rules),
         errors=error_table(trials, names, run.samples()),
         charts=tuple(latency_charts(run, blocks, names)),
         published=published_beside(run, definition),
@@ -79,9 +80,9 @@ def _blocks(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
     """Return the trials of each point, from outside and in process, by its name."""
     blocks: dict[str, list[Trial]] = {}
     for trial in trials:
-        if trial.latency_point is not None:
+        if trial.get(LatencyPoint) is not None:
             kept = "keep-alive" if trial.keepalive else "no keep-alive"
-            point = f"{trial.latency_point.workload}, {trial.latency_point.parallel} at once, {kept}"
+            point = f"{trial[LatencyPoint].workload}, {trial[LatencyPoint].parallel} at once, {kept}"
             blocks.setdefault(point, []).append(trial)
     return blocks
 

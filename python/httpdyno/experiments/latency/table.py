@@ -5,24 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from httpdyno.experiments.experiment import Setting
+from httpdyno.experiments.latency.figures import Content, LatencyPoint, LatencySummary
 from httpdyno.experiments.latency.judge.agreement import Agreement, agreement
 from httpdyno.experiments.latency.judge.lines import clock_tells
 from httpdyno.experiments.latency.judge.timeit import per_loop_text
 from httpdyno.experiments.latency.metrics import LATENCY_METRICS, MEAN
 from httpdyno.judge import rankable_trials, trial_notes, trial_table
-from httpdyno.model import (
-    Cell,
-    Column,
-    ColumnKind,
-    Content,
-    LatencyPoint,
-    Note,
-    Outcome,
-    Table,
-    Trial,
-    format_span,
-    format_time,
-)
+from httpdyno.model import Cell, Column, ColumnKind, Note, Outcome, Table, Trial, format_span, format_time
 
 __all__ = ["IDENTITY", "RANKED_BY", "latency_table", "latency_views", "of_timeit", "page_table", "seed_text"]
 
@@ -180,7 +169,11 @@ def page_table(table: Table) -> Table:
 def seed_text(trials: Sequence[Trial]) -> str | None:
     """Write what a loop takes as timeit does: of several trials, the one in the middle; None when none went well."""
     believed = rankable_trials(trials) or [trial for trial in trials if trial.outcome is Outcome.OK]
-    known = [trial.latency for trial in believed if trial.latency and trial.latency.mean_ns is not None]
+    known = [
+        trial[LatencySummary]
+        for trial in believed
+        if trial.get(LatencySummary) and trial[LatencySummary].mean_ns is not None
+    ]
     if not known:
         return None
     middle = sorted(known, key=lambda one: one.mean_ns or 0.0)[(len(known) - 1) // 2]
@@ -190,8 +183,8 @@ def seed_text(trials: Sequence[Trial]) -> str | None:
 def _groups(trials: Sequence[Trial]) -> dict[tuple[str, LatencyPoint, bool], _Row]:
     groups: dict[tuple[str, LatencyPoint, bool], list[Trial]] = {}
     for trial in trials:
-        if trial.latency_point is not None:
-            groups.setdefault((trial.subject, trial.latency_point, trial.keepalive), []).append(trial)
+        if trial.get(LatencyPoint) is not None:
+            groups.setdefault((trial.subject, trial[LatencyPoint], trial.keepalive), []).append(trial)
     return {
         key: _Row(key[1], [t for t in group if not of_timeit(t)], [t for t in group if of_timeit(t)])
         for key, group in groups.items()
@@ -205,7 +198,9 @@ def _point(row: _Row) -> tuple[Cell, ...]:
 
 
 def _loops(row: _Row) -> tuple[Cell, ...]:
-    timed = [trial.latency for trial in row.harness if trial.latency and trial.outcome is Outcome.OK]
+    timed = [
+        trial[LatencySummary] for trial in row.harness if trial.get(LatencySummary) and trial.outcome is Outcome.OK
+    ]
     means = [one.mean_ns for one in timed if one.mean_ns is not None]
     cpu = [one.cpu_per_call_ns for one in timed if one.cpu_per_call_ns is not None]
     found = row.agreement
@@ -236,7 +231,11 @@ def _notes(table: Table, rows: Sequence[_Row]) -> Iterator[Note]:
 def _remarks(row: _Row) -> Iterator[str]:
     if row.lines and row.harness:
         yield from (f"in its own process: {text}" for text in trial_notes(row.harness))
-    idle = [trial for trial in row.lines if trial.outcome is Outcome.OK and trial.latency and not trial.latency.runs]
+    idle = [
+        trial
+        for trial in row.lines
+        if trial.outcome is Outcome.OK and trial.get(LatencySummary) and not trial[LatencySummary].runs
+    ]
     if idle:
         calls = max(trial.tally.right for trial in idle if trial.tally) if any(trial.tally for trial in idle) else 0
         few = f"{calls:,} calls" if calls != 1 else "1 call"
@@ -250,7 +249,7 @@ def _untold(trials: Sequence[Trial]) -> Iterator[str]:
     """Describe why nobody knows whose time a call was, where the clock of another machine is the reason."""
     for trial in trials:
         bound_ns = trial.counters.against.clock_bound_ns if trial.counters.against else None
-        call_ns = trial.latency.call_ns if trial.latency else None
+        call_ns = trial[LatencySummary].call_ns if trial.get(LatencySummary) else None
         if bound_ns is not None and call_ns is not None and not clock_tells(bound_ns, call_ns):
             clocks = (
                 f"the other machine's clock is known to {format_time(bound_ns)}, a call takes {format_time(call_ns)}"

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from httpdyno.model import Axis, Chart, ChartKind, LoadSecond, Scale, Series, Trial
+from httpdyno.experiments.load.figures import LoadSecond, LoadSummary
+from httpdyno.model import Axis, Chart, ChartKind, Scale, Series, Trial
 
 __all__ = ["load_charts"]
 
@@ -89,9 +90,9 @@ def _throughput_chart(trials: Sequence[Trial]) -> Chart | None:
         "sent": lambda second: second.sent,
         "errors": lambda second: second.errors,
     }
-    if not any(second.errors for trial in trials if trial.load for second in trial.load.series):
+    if not any(second.errors for trial in trials if trial.get(LoadSummary) for second in trial[LoadSummary].series):
         del counts["errors"]
-    if not any(trial.load.open_loop for trial in trials if trial.load):
+    if not any(trial[LoadSummary].open_loop for trial in trials if trial.get(LoadSummary)):
         del counts["sent"]  # in a closed loop the same as the answers
     series = [line for name, figure in counts.items() for line in _over_time(name, trials, figure)]
     return _chart(
@@ -162,7 +163,7 @@ def _outcome_chart(trials: Sequence[Trial]) -> Chart | None:
 
 
 def _outcomes(trial: Trial) -> Iterator[tuple[str, int]]:
-    load = trial.load
+    load = trial.get(LoadSummary)
     if load is None:
         return
     yield from ((f"status {count.name}", count.count) for count in load.statuses)
@@ -209,11 +210,15 @@ def _curves(name: str, histograms: Sequence[Mapping[str, Any] | None]) -> list[S
 
 def _over_time(name: str, trials: Sequence[Trial], figure: Callable[[LoadSecond], float | None]) -> list[Series]:
     lines = []
-    for number, trial in enumerate(trial for trial in trials if trial.load and trial.load.series):
-        assert trial.load is not None, "filtered above"
+    for number, trial in enumerate(trial for trial in trials if trial.get(LoadSummary) and trial[LoadSummary].series):
+        assert trial.get(LoadSummary) is not None, "filtered above"
         # The last second is one in part only: its counts would look like a fall.
-        whole = [second for second in trial.load.series if (second.at_s + 1) * 1e9 <= trial.load.elapsed_ns * 1.001]
-        seconds = whole or trial.load.series
+        whole = [
+            second
+            for second in trial[LoadSummary].series
+            if (second.at_s + 1) * 1e9 <= trial[LoadSummary].elapsed_ns * 1.001
+        ]
+        seconds = whole or trial[LoadSummary].series
         step = -(-len(seconds) // _POINTS)
         shown = seconds[::step]
         lines.append(

@@ -3,8 +3,10 @@
 from typing import Final
 
 from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.load.figures import LoadSummary
 from httpdyno.experiments.load.metrics import LOAD_METRICS
 from httpdyno.experiments.load.report import load_report
+from httpdyno.experiments.load.rules import LOAD_RULES
 from httpdyno.experiments.load.table import load_table, load_views
 from httpdyno.model import Column
 
@@ -25,4 +27,6 @@ DEFINITION: Final = Definition(
     views=lambda trials, _: load_views(trials),
     compared_by=COMPARED_BY,
     report=load_report,
+    rules=LOAD_RULES,
+    figures=(LoadSummary,),
 )

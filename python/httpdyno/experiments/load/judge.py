@@ -5,9 +5,11 @@ from dataclasses import fields
 from typing import Any, Final
 
 from httpdyno.errors import EngineFailed
+from httpdyno.experiments.load.figures import LoadChecks, LoadSecond, LoadSummary, LoadTimes
+from httpdyno.experiments.load.rules import LOAD_RULES
 from httpdyno.installation import RENEW_ENGINE
 from httpdyno.judge.validity import with_validity
-from httpdyno.model import Count, LoadChecks, LoadSecond, LoadSummary, LoadTimes, Outcome, Trial
+from httpdyno.model import Count, Outcome, Trial, figures_of
 
 __all__ = ["SERVER", "judge_load", "load_from_report"]
 
@@ -41,7 +43,7 @@ def judge_load(number: int, report: Mapping[str, Any], *, target: str, checks: S
         trial = _trial(number, report, report["plan"], load, target, checks)
     except (KeyError, TypeError, ValueError) as error:
         raise _unreadable(error) from error
-    return with_validity(trial)
+    return with_validity(trial, LOAD_RULES)
 
 
 def load_from_report(report: Mapping[str, Any]) -> LoadSummary:
@@ -154,7 +156,7 @@ def _trial(
         urls_given=int(plan["urls"]),
         outcome=Outcome.INTERRUPTED if stopped else Outcome.OK,
         reason=f"stopped after {load.elapsed_ns / 1e9:.1f} s" if stopped else None,
-        load=load,
+        figures=figures_of(load),
     )
 
 

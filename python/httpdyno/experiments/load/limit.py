@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Final, Literal
 
 from httpdyno.errors import InvalidValue, UnknownName
+from httpdyno.experiments.load.figures import LoadSummary
 from httpdyno.experiments.load.metrics import LOAD_METRICS
 from httpdyno.model import ColumnKind, Metric, Trial, format_exact, format_time, parse_duration_ns
 from httpdyno.stats import median
@@ -66,9 +67,9 @@ class LoadLimit:
 
     def _figure(self, trial: Trial) -> float | None:
         value = self.metric.figure(trial)
-        if not self.share or value is None or trial.load is None:
+        if not self.share or value is None or trial.get(LoadSummary) is None:
             return value
-        ended = trial.load.requests + (trial.load.errors if self.metric.name == "errors" else 0)
+        ended = trial[LoadSummary].requests + (trial[LoadSummary].errors if self.metric.name == "errors" else 0)
         return 100 * value / ended if ended else None
 
     def _shown(self, value: float) -> str:

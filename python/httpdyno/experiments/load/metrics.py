@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Final
 
-from httpdyno.model import Column, ColumnKind, Direction, LoadSummary, LoadTimes, Metric, Trial
+from httpdyno.experiments.load.figures import LoadSummary, LoadTimes
+from httpdyno.model import Column, ColumnKind, Direction, Metric, Trial
 
 __all__ = ["LOAD_METRICS", "PHASES", "TIMES"]
 
@@ -43,19 +44,19 @@ _FIGURES: Final = {
 
 def _load(name: str, scale: float = 1.0) -> _Figure:
     def figure(trial: Trial) -> float | None:
-        value = getattr(trial.load, name, None)
+        value = getattr(trial.get(LoadSummary), name, None)
         return None if value is None else value * scale
 
     return figure
 
 
 def _of_load(figure: Callable[[LoadSummary], float | None]) -> _Figure:
-    return lambda trial: None if trial.load is None else figure(trial.load)
+    return lambda trial: None if trial.get(LoadSummary) is None else figure(trial[LoadSummary])
 
 
 def _time(kind: str, name: str) -> _Figure:
     def figure(trial: Trial) -> float | None:
-        times: LoadTimes | None = getattr(trial.load, kind, None)
+        times: LoadTimes | None = getattr(trial.get(LoadSummary), kind, None)
         return None if times is None else float(getattr(times, f"{name}_ns")) * _MS
 
     return figure

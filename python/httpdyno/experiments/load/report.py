@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.load.charts import load_charts
+from httpdyno.experiments.load.figures import LoadSummary
 from httpdyno.experiments.load.judge import SERVER
 from httpdyno.experiments.load.table import load_table, load_times, load_words
 from httpdyno.model import Report, Table, Trial, Validity, format_time
@@ -35,7 +36,7 @@ def load_report(run: Run, definition: Definition) -> Report:
     UnreadableRun
         If its files are damaged.
     """
-    trials = [trial for trial in run.records() if trial.load is not None]
+    trials = [trial for trial in run.records() if trial.get(LoadSummary) is not None]
     reports = [report for trial in trials if (report := read_load_report(run.folder, trial.trial)) is not None]
     names = {SERVER: trials[0].method if trials else SERVER}
     # Loads follow each other: there is nothing that a random order of theirs could even out.
@@ -50,8 +51,8 @@ def load_report(run: Run, definition: Definition) -> Report:
         subjects=(),
         table=load_times(trials) if trials else load_table(trials),
         comparisons=comparison_table((), definition.ranking_metric, names),
-        rules=rule_table(trials),
-        validity=trial_overview(trials, names),
+        rules=rule_table(trials, definition.rules),
+        validity=trial_overview(trials, names, rules=definition.rules),
         errors=Table((), ()),
         charts=tuple(load_charts(trials, reports)),
         figures="Times by percentile" + (", medians of the trials." if len(trials) > 1 else "."),
@@ -59,7 +60,7 @@ def load_report(run: Run, definition: Definition) -> Report:
 
 
 def _headline(trials: Sequence[Trial]) -> str:
-    loads = [trial.load for trial in trials if trial.load is not None]
+    loads = [trial[LoadSummary] for trial in trials if trial.get(LoadSummary) is not None]
     if not loads:
         return "Nothing was measured: the run has no finished trial"
     rate = median(load.requests_per_s for load in loads) or 0.0

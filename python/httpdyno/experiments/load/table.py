@@ -5,22 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from httpdyno.experiments.load.figures import LoadSummary, LoadTimes
 from httpdyno.experiments.load.metrics import LOAD_METRICS
 from httpdyno.judge import find_metric, trial_notes
-from httpdyno.model import (
-    Cell,
-    Column,
-    ColumnKind,
-    Count,
-    LoadSummary,
-    LoadTimes,
-    Metric,
-    Note,
-    Outcome,
-    Table,
-    Trial,
-    format_time,
-)
+from httpdyno.model import Cell, Column, ColumnKind, Count, Metric, Note, Outcome, Table, Trial, format_time
 from httpdyno.stats import median
 
 __all__ = ["load_table", "load_times", "load_views", "load_words"]
@@ -94,7 +82,7 @@ def load_views(trials: Sequence[Trial]) -> tuple[Table, ...]:
     trials : sequence of Trial
         Of one run: the same load, once or several times; times are medians over them.
     """
-    measured = [trial for trial in trials if trial.load is not None]
+    measured = [trial for trial in trials if trial.get(LoadSummary) is not None]
     if not measured:
         return (load_table(trials),)
     return _figures(measured), load_times(measured), _outcomes(measured)
@@ -102,7 +90,7 @@ def load_views(trials: Sequence[Trial]) -> tuple[Table, ...]:
 
 def load_words(trial: Trial) -> str:
     """Describe in one line what a load was: where it went, how many at a time, on which schedule."""
-    load = trial.load
+    load = trial.get(LoadSummary)
     if load is None:
         return trial.method
     version = f"HTTP/{trial.http_version}"
@@ -119,7 +107,7 @@ def _loop(load: LoadSummary) -> str:
 
 
 def _identity(trial: Trial) -> tuple[Cell, ...]:
-    load = trial.load
+    load = trial.get(LoadSummary)
     return (
         trial.subject,
         trial.trial,
@@ -134,7 +122,7 @@ def _identity(trial: Trial) -> tuple[Cell, ...]:
 
 
 def _end(trial: Trial) -> tuple[Cell, ...]:
-    load = trial.load
+    load = trial.get(LoadSummary)
     counted = (None, None) if load is None else (_counted(load.statuses), _counted(load.failures))
     return (*counted, _verdict(trial))
 
@@ -169,7 +157,7 @@ def _figures(trials: Sequence[Trial]) -> Table:
             *((trial.trial,) if numbered else ()),
             *(_cell(metric, trial) for metric in metrics),
             _own_cpu_ms(trial),
-            _percent(trial.load.busy_share if trial.load else None),
+            _percent(trial[LoadSummary].busy_share if trial.get(LoadSummary) else None),
             _verdict(trial),
         )
         for trial in trials
@@ -198,7 +186,7 @@ def load_times(trials: Sequence[Trial]) -> Table:
     )
     rows = []
     for kind, words in _ROWS.items():
-        found = [times for trial in trials if (times := getattr(trial.load, kind)) is not None]
+        found = [times for trial in trials if (times := getattr(trial.get(LoadSummary), kind)) is not None]
         if found:
             rows.append((words, sum(times.count for times in found), *_middles(found)))
     title = "" if len(trials) == 1 else f"Medians of {len(trials)} trials"
@@ -212,7 +200,7 @@ def _middles(found: Sequence[LoadTimes]) -> list[Cell]:
 
 def _outcomes(trials: Sequence[Trial]) -> Table:
     """Count what became of the requests of all trials."""
-    loads = [trial.load for trial in trials if trial.load is not None]
+    loads = [trial[LoadSummary] for trial in trials if trial.get(LoadSummary) is not None]
     answers = _sum(loads, lambda load: load.statuses)
     failures = _sum(loads, lambda load: load.failures)
     rows: list[tuple[Cell, ...]] = [(f"status {name}", count) for name, count in answers.items()]

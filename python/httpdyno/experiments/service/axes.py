@@ -1,14 +1,15 @@
 """The grid of the service question: connections, loops, threads and CPUs, and what all of its points share."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final, NamedTuple, Self
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.restoring import reading_settings
-from httpdyno.model import DEFAULT_WORKLOADS_MS, Endpoint, Loop, ServicePoint
+from httpdyno.experiments.service.figures import DEFAULT_WORKLOADS_MS, Endpoint, ServicePoint
+from httpdyno.model import Loop
 
 __all__ = ["OWN_GENERATOR", "UNLIMITED", "Axes", "Variant", "name_of"]
 
@@ -96,8 +97,7 @@ class Axes:
         if variant.loop is Loop.CLOSED:
             return point
         rate = connections * 1e9 / point.ideal_ns if self.rate_per_s is None else self.rate_per_s
-        fields = {name: getattr(point, name) for name in ServicePoint.__dataclass_fields__}
-        return ServicePoint(**{**fields, "loop": variant.loop, "rate_per_s": rate})
+        return replace(point, loop=variant.loop, rate_per_s=rate)
 
     def settings(self) -> Mapping[str, Setting]:
         """Return the axes as settings of a manifest."""

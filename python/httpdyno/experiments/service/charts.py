@@ -3,19 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+from httpdyno.experiments.service.figures import HELD_WITHIN, ServicePoint, ServiceSummary
 from httpdyno.judge import rankable_trials
-from httpdyno.model import (
-    HELD_WITHIN,
-    Axis,
-    Chart,
-    ChartKind,
-    Outcome,
-    Scale,
-    Series,
-    ServicePoint,
-    ServiceSummary,
-    Trial,
-)
+from httpdyno.model import Axis, Chart, ChartKind, Outcome, Scale, Series, Trial
 from httpdyno.stats import median
 
 __all__ = ["service_charts"]
@@ -38,8 +28,12 @@ def service_charts(trials: Sequence[Trial], names: Mapping[str, str]) -> Iterato
     names : mapping of a subject's id to its name
         In the order of the report.
     """
-    drawn = [trial for trial in trials if trial.service and trial.service_point and trial.outcome is Outcome.OK]
-    limits = {(HELD_WITHIN - 1) * point.ideal_ns * _MS for trial in drawn if (point := trial.service_point)}
+    drawn = [
+        trial
+        for trial in trials
+        if trial.get(ServiceSummary) and trial.get(ServicePoint) and trial.outcome is Outcome.OK
+    ]
+    limits = {(HELD_WITHIN - 1) * point.ideal_ns * _MS for trial in drawn if (point := trial.get(ServicePoint))}
     limit = limits.pop() if len(limits) == 1 else None
     charts = (
         _chart(
@@ -127,8 +121,8 @@ def _line(
     """Join the medians of a server's trials at each number of connections; None where there is none."""
     by_connections: dict[int, list[Trial]] = {}
     for trial in trials:
-        if trial.service_point:
-            by_connections.setdefault(trial.service_point.connections, []).append(trial)
+        if trial.get(ServicePoint):
+            by_connections.setdefault(trial[ServicePoint].connections, []).append(trial)
     found = [(count, _median(figure, group)) for count, group in sorted(by_connections.items())]
     points = [(float(count), value) for count, value in found if value is not None]
     if not points:
@@ -138,7 +132,7 @@ def _line(
 
 def _median(figure: Callable[[ServiceSummary], float | None], trials: Sequence[Trial]) -> float | None:
     counting = rankable_trials(trials) or trials
-    return median([figure(trial.service) for trial in counting if trial.service])
+    return median([figure(trial[ServiceSummary]) for trial in counting if trial.get(ServiceSummary)])
 
 
 def _is_of(trial: Trial, subject: str, panel: str) -> bool:
@@ -147,7 +141,7 @@ def _is_of(trial: Trial, subject: str, panel: str) -> bool:
 
 def _panel(trial: Trial) -> str:
     """Name the loop, threads and CPUs of a trial: points that differ in nothing but their connections share a frame."""
-    point = trial.service_point
+    point = trial.get(ServicePoint)
     return "" if point is None else _words(point, trial.condition)
 
 

@@ -2,10 +2,12 @@
 
 from typing import Final
 
-from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.definition import Definition, has_lines
+from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.experiments.service.metrics import RANKED_BY, SERVICE_METRICS
 from httpdyno.experiments.service.published_form import run_in_seed_form
 from httpdyno.experiments.service.report import service_report
+from httpdyno.experiments.service.rules import SERVICE_RULES
 from httpdyno.experiments.service.server_trial import run_server_trial
 from httpdyno.experiments.service.service import NAME, restore_service
 from httpdyno.experiments.service.table import IDENTITY, service_table
@@ -16,7 +18,7 @@ __all__ = ["DEFINITION"]
 
 
 def _told(trial: Trial) -> str | None:
-    summary = trial.service
+    summary = trial.get(ServiceSummary)
     if summary is None or summary.held is None:
         return None
     p99 = "" if summary.p99_ns is None else f": p99 {format_time(summary.p99_ns)}"
@@ -37,4 +39,7 @@ DEFINITION: Final = Definition(
     asks_web=False,
     report=service_report,
     preset_views=lambda run: (*run.views, run_in_seed_form(run.manifest, run.trials)),
+    rules=SERVICE_RULES,
+    figures=(ServicePoint, ServiceSummary),
+    found=lambda trial: has_lines(trial) or trial.get(ServiceSummary) is not None,
 )

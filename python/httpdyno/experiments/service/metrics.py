@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+from httpdyno.experiments.service.figures import ServiceSummary
 from httpdyno.model import Column, ColumnKind, Direction, Metric, Trial
 
 __all__ = ["RANKED_BY", "SERVICE_METRICS"]
@@ -15,7 +16,7 @@ _MS: Final = 1e-6
 
 def _figure(name: str, scale: float = 1.0) -> Callable[[Trial], float | None]:
     def figure(trial: Trial) -> float | None:
-        value = getattr(trial.service, name, None)
+        value = getattr(trial.get(ServiceSummary), name, None)
         return None if value is None else value * scale
 
     return figure

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.judge import trial_notes
 from httpdyno.model import Loop, Note, Trial, format_time
 
@@ -21,7 +22,9 @@ def of_servers(trials: Sequence[Trial]) -> list[Note]:
 
 def _too_early(trials: Sequence[Trial]) -> list[str]:
     """Describe how many answers of one server came before its waits were over, which no server that waits can do."""
-    known = [trial.service for trial in trials if trial.service and trial.service.early_by_ns]
+    known = [
+        trial[ServiceSummary] for trial in trials if trial.get(ServiceSummary) and trial[ServiceSummary].early_by_ns
+    ]
     if not known:
         return []
     most = format_time(max(one.early_by_ns or 0.0 for one in known))
@@ -35,7 +38,7 @@ def _too_early(trials: Sequence[Trial]) -> list[str]:
 
 def of_figures(trials: Sequence[Trial]) -> list[Note]:
     """Describe of the whole table what its figures rest on."""
-    points = [trial.service_point for trial in trials if trial.service_point]
+    points = [trial[ServicePoint] for trial in trials if trial.get(ServicePoint)]
     if not points:
         return []
     told = []
@@ -43,14 +46,17 @@ def of_figures(trials: Sequence[Trial]) -> list[Note]:
     if ideals:
         waits = " and ".join(f"{ideal / 1e9:g} s" for ideal in ideals)
         told.append(f"overhead: what a response time is beyond the longest wait of a request, {waits}, or before it")
-    if any(trial.service and trial.service.at_least for trial in trials):
+    if any(trial.get(ServiceSummary) and trial[ServiceSummary].at_least for trial in trials):
         told.append(
             "where p99 is beyond the ideal by far, it may be more: requests were still open at the end (atLeast)"
         )
     if any(point.loop is Loop.OPEN for point in points):
         told.append("open loop: response times count from when a request was due")
     if any(
-        trial.service and trial.service.overhead_p99_ns is None and trial.service.claimed_answers for trial in trials
+        trial.get(ServiceSummary)
+        and trial[ServiceSummary].overhead_p99_ns is None
+        and trial[ServiceSummary].claimed_answers
+        for trial in trials
     ):
         told.append(
             "nobody is ranked: rewrk prints no percentiles, only the mean of the slowest 5 %, by which rows stand. "

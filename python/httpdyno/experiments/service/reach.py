@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from httpdyno.experiments.service.axes import Variant
+from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.experiments.service.search_plan import Bounds, checks_of, to_be_tried
 from httpdyno.model import Outcome, Trial, Validity
 from httpdyno.stats.doubling import DoublingSearch
@@ -53,7 +54,7 @@ def reaches(trials: Sequence[Trial], bounds: Bounds | None = None) -> tuple[Reac
     """
     groups: dict[tuple[str, Variant], list[Trial]] = {}
     for trial in trials:
-        point = trial.service_point
+        point = trial.get(ServicePoint)
         if point is not None and point.waits_ms:
             groups.setdefault((trial.subject, Variant.of(point)), []).append(trial)
     return tuple(_reach(*group, of, bounds) for group, of in groups.items())
@@ -61,7 +62,7 @@ def reaches(trials: Sequence[Trial], bounds: Bounds | None = None) -> tuple[Reac
 
 def reach_of(trial: Trial, found: Sequence[Reach]) -> Reach | None:
     """Find what is known of the server of a trial, in its variant."""
-    point = trial.service_point
+    point = trial.get(ServicePoint)
     if point is None:
         return None
     key = (trial.subject, Variant.of(point))
@@ -71,8 +72,10 @@ def reach_of(trial: Trial, found: Sequence[Reach]) -> Reach | None:
 def _reach(subject: str, variant: Variant, trials: Sequence[Trial], bounds: Bounds | None) -> Reach:
     measured = [trial for trial in trials if trial.outcome is not Outcome.UNAVAILABLE and _judged(trial)]
     broken = _OF_ITS_OWN.conclude(checks_of(measured, tries=1))
-    there = [trial for trial in measured if trial.service_point and trial.service_point.connections == broken.failed]
-    worst = [trial for trial in there if not (trial.service and trial.service.held)]
+    there = [
+        trial for trial in measured if trial.get(ServicePoint) and trial[ServicePoint].connections == broken.failed
+    ]
+    worst = [trial for trial in there if not (trial.get(ServiceSummary) and trial[ServiceSummary].held)]
     how = _how(worst[-1]) if worst else ""
     doubtful = bool(worst) and all(trial.validity not in {Validity.VALID, None} for trial in worst)
     unfinished = bounds is not None and to_be_tried(bounds.search, trials) is not None
@@ -81,10 +84,12 @@ def _reach(subject: str, variant: Variant, trials: Sequence[Trial], bounds: Boun
 
 def _judged(trial: Trial) -> bool:
     """Return whether it is known if a trial held: not of a generator that prints no percentiles."""
-    return trial.outcome is not Outcome.OK or (trial.service is not None and trial.service.held is not None)
+    return trial.outcome is not Outcome.OK or (
+        trial.get(ServiceSummary) is not None and trial[ServiceSummary].held is not None
+    )
 
 
 def _how(trial: Trial) -> str:
     if trial.outcome is not Outcome.OK:
         return f"{trial.outcome}: {trial.reason}"
-    return (trial.service.why_not if trial.service else None) or "not held"
+    return (trial[ServiceSummary].why_not if trial.get(ServiceSummary) else None) or "not held"

@@ -73,8 +73,8 @@ def service_report(run: Run, definition: Definition) -> Report:
         comparisons=comparison_table(
             (pair for ranking in rankings.values() for pair in ranking.comparisons), metric, names
         ),
-        rules=rule_table(trials),
-        validity=trial_overview(trials, names, run.ceiling()),
+        rules=rule_table(trials, definition.rules),
+        validity=trial_overview(trials, names, run.ceiling(), rules=definition.rules),
         errors=error_table(trials, names, run.samples()),
         charts=tuple(service_charts(trials, names)),
         published=published_beside(run, definition),

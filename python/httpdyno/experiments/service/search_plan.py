@@ -8,7 +8,8 @@ from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import NextTrial, SearchPlan
 from httpdyno.experiments.restoring import reading_settings
 from httpdyno.experiments.service.axes import Axes, Variant
-from httpdyno.model import Condition, Outcome, ServicePoint, Subject, Trial, Validity
+from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
+from httpdyno.model import Condition, Outcome, Subject, Trial, Validity
 from httpdyno.stats import Check
 from httpdyno.stats.doubling import DoublingSearch
 
@@ -98,11 +99,11 @@ def search_plan(
                 yield NextTrial(condition(subject, axes.point(connections, variant)), why)
 
     def _asked(trial: Trial, subject: Subject, variant: Variant) -> bool:
-        point = trial.service_point
+        point = trial.get(ServicePoint)
         if point is None or point.loop is not variant.loop:
             return False
         # A server may have threads of its own, whatever the variant says.
-        return condition(subject, axes.point(point.connections, variant)).service_point == point
+        return condition(subject, axes.point(point.connections, variant)).get(ServicePoint) == point
 
     begins_with = condition(subjects[0], axes.point(bounds.low, variants[0]))
     return SearchPlan(tuple(subjects), begins_with, max(most, 1), choose, seed)
@@ -117,10 +118,12 @@ def checks_of(trials: Sequence[Trial], *, tries: int = _TRIES) -> list[Check]:
     counted: list[Check] = []
     spoilt: dict[int, int] = {}
     for trial in trials:
-        point = trial.service_point
+        point = trial.get(ServicePoint)
         if point is None or trial.outcome is Outcome.INTERRUPTED:
             continue
-        held = trial.outcome is Outcome.OK and trial.service is not None and bool(trial.service.held)
+        held = (
+            trial.outcome is Outcome.OK and trial.get(ServiceSummary) is not None and bool(trial[ServiceSummary].held)
+        )
         if not held and _spoilt(trial):
             spoilt[point.connections] = spoilt.get(point.connections, 0) + 1
             if spoilt[point.connections] < tries:
@@ -151,7 +154,7 @@ def to_be_tried(search: DoublingSearch, trials: Sequence[Trial]) -> tuple[int, s
         return None
     checks = checks_of(trials)
     last = trials[-1] if trials else None
-    point = last.service_point if last else None
+    point = last.get(ServicePoint) if last else None
     if last and point and _spoilt(last) and not any(round(check.load) == point.connections for check in checks):
         return point.connections, "again, as something else disturbed the trial"
     connections = search.next(checks)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.model import Cell, Column, ColumnKind, Note, Outcome, Table, Trial
 from httpdyno.stats import median
 
@@ -31,7 +32,7 @@ def seed_form(
     Table
         Two rows for each server that was measured and published, one for any other.
     """
-    connections = sorted({trial.service_point.connections for trial in trials if trial.service_point})
+    connections = sorted({trial[ServicePoint].connections for trial in trials if trial.get(ServicePoint)})
     connections = connections or sorted({count for _, count in published})
     columns = [Column("framework"), Column("lang"), Column("figures")]
     columns += [Column(f"{count} conns (95%, req/s)") for count in connections]
@@ -63,14 +64,14 @@ def seed_form(
 
 def _claimed(trials: Sequence[Trial]) -> bool:
     """Return whether the figures are what another generator claims."""
-    return any(trial.service and trial.service.claimed_answers is not None for trial in trials)
+    return any(trial.get(ServiceSummary) and trial[ServiceSummary].claimed_answers is not None for trial in trials)
 
 
 def _measured(trials: Sequence[Trial], connections: int) -> str:
     there = [
-        trial.service
+        trial[ServiceSummary]
         for trial in trials
-        if trial.service and trial.service_point and trial.service_point.connections == connections
+        if trial.get(ServiceSummary) and trial.get(ServicePoint) and trial[ServicePoint].connections == connections
     ]
     slowest = median([one.slowest_5_ns for one in there])
     cell = _cell(None if slowest is None else slowest / 1e6, median([one.per_s for one in there]))

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from httpdyno.experiments.service.figures import Endpoint, ServicePoint
 from httpdyno.experiments.service.judge.artifacts import ServerArtifacts
 from httpdyno.experiments.service.judge.stretch import ramp_ns, unit_ns
 from httpdyno.experiments.service.judge.summary import connections_of
@@ -17,7 +18,7 @@ from httpdyno.lab.room import Command, RoomFiles, server_room_argv
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial import Lab, run_room
 from httpdyno.lab.trial_folder import TrialFolder
-from httpdyno.model import Condition, Endpoint, Loop, Outcome, ServicePoint, Subject, TrialPlan, format_exact
+from httpdyno.model import Condition, Loop, Outcome, Subject, TrialPlan, format_exact
 from httpdyno.subjects.build import Build, filled
 from httpdyno.subjects.environment import program_path
 from httpdyno.subjects.template import Load, fill_content, fill_template
@@ -46,7 +47,7 @@ def run_server_trial(lab: Lab, plan: TrialPlan, build: Build, peer: Command | No
     the companions.
     """
     assert peer is None, "a server is the peer itself"
-    point = plan.condition.service_point
+    point = plan.condition.get(ServicePoint)
     assert point is not None, "a server is measured at a point of the service question only"
     if why := cannot_do(plan.subject, point):
         return JudgedTrial(trial_not_run(plan, Outcome.UNAVAILABLE, why, version=build.version), pl.DataFrame())

@@ -11,9 +11,10 @@ from httpdyno.experiments.plan import ListedPlan, Plan
 from httpdyno.experiments.restoring import reading_settings
 from httpdyno.experiments.schedule import schedule
 from httpdyno.experiments.service.axes import OWN_GENERATOR, Axes, name_of
+from httpdyno.experiments.service.figures import Endpoint, ServicePoint
 from httpdyno.experiments.service.judge.stretch import send_ns, unit_ns
 from httpdyno.experiments.service.search_plan import Bounds, search_plan
-from httpdyno.model import Condition, Endpoint, Link, ServicePoint, Subject, TrialPlan, Workload
+from httpdyno.model import Condition, Link, Subject, TrialPlan, Workload
 from httpdyno.store import WebIdentity
 
 __all__ = ["NAME", "QUICK_ROUNDS", "ROUNDS", "USUAL_REPEAT", "Service", "restore_service"]
@@ -102,7 +103,6 @@ class Service:
         return Condition(
             experiment=NAME,
             web="",
-            # What is asked for stands in the point; a generator gives up nothing, so that what is late is seen.
             workload=Workload((), timeout_s=send_s + ideal_s),
             seed=self.seed,
             concurrency=point.connections,
@@ -113,7 +113,7 @@ class Service:
             name=name_of(point),
             send_s=send_s,
             foreseen_s=send_s + _PROOF_IDEALS / 2 * ideal_s,
-            service_point=point,
+            point=point,
         )
 
     def _send_s(self, point: ServicePoint) -> float:
@@ -149,14 +149,14 @@ class Service:
         return Bounds(min(self.axes.connections), self.most_connections, quick=self.quick)
 
     def _own_of(self, plan: TrialPlan) -> Condition:
-        assert plan.condition.service_point is not None, "each point of the grid has one"
-        return self._own(plan.subject, plan.condition.service_point)
+        assert plan.condition.get(ServicePoint) is not None, "each point of the grid has one"
+        return self._own(plan.subject, plan.condition[ServicePoint])
 
     def _own(self, subject: Subject, point: ServicePoint) -> Condition:
         """Return the condition of a point for one server, with the threads that it has of its own."""
         condition = self.condition(point)
         own = (self.threads_of or {}).get(subject.id)
-        return condition if own is None else replace(condition, service_point=replace(point, threads=own))
+        return condition if own is None else replace(condition, point=replace(point, threads=own))
 
     def webs(self) -> tuple[WebIdentity, ...]:
         """Return no web: servers answer themselves."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from httpdyno.experiments.service.axes import Variant
+from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.experiments.service.metrics import RANKED_BY, SERVICE_METRICS
 from httpdyno.experiments.service.notes import of_figures, of_servers
 from httpdyno.experiments.service.reach import Reach, reach_of, reaches
@@ -46,7 +47,7 @@ def service_table(trials: Sequence[Trial]) -> Table:
     trials : sequence of Trial
         Of any number of servers, points and repeats; of a grid or of a search.
     """
-    asked = [trial for trial in trials if trial.service_point is not None]
+    asked = [trial for trial in trials if trial.get(ServicePoint) is not None]
     table = trial_table(asked, SERVICE_METRICS, RANKED_BY, IDENTITY)
     found = reaches(asked)
     subjects, conditions = table.values("subject"), table.values("condition")
@@ -72,7 +73,7 @@ def service_table(trials: Sequence[Trial]) -> Table:
 
 def _where(trial: Trial) -> tuple[Cell, ...]:
     """Return the cells of ``_POINT``."""
-    point = trial.service_point
+    point = trial.get(ServicePoint)
     assert point is not None, "others were left out"
     return (point.connections, point.loop.value, point.threads, point.cpus, point.generator, trial.method)
 
@@ -85,26 +86,37 @@ def _reached(trials: Sequence[Trial], found: Sequence[Reach]) -> tuple[Cell, ...
         reach.failed if reach else None,
         reach.held if reach else None,
         _at_least(trials),
-        next((trial.service.why_not for trial in trials if trial.service and trial.service.why_not), None),
+        next(
+            (
+                trial[ServiceSummary].why_not
+                for trial in trials
+                if trial.get(ServiceSummary) and trial[ServiceSummary].why_not
+            ),
+            None,
+        ),
         len(trials),
     )
 
 
 def _several(trials: Sequence[Trial]) -> set[str]:
     """Name what differs from row to row: what all rows share needs no column."""
-    points = [trial.service_point for trial in trials if trial.service_point]
+    points = [trial[ServicePoint] for trial in trials if trial.get(ServicePoint)]
     variants = {Variant.of(point) for point in points}
     several = {name for name in Variant._fields if len({getattr(variant, name) for variant in variants}) > 1}
     return {"connections", *several}
 
 
 def _held(trials: Sequence[Trial]) -> bool | None:
-    held = {trial.service.held for trial in trials if trial.service}
+    held = {trial[ServiceSummary].held for trial in trials if trial.get(ServiceSummary)}
     return held.pop() if len(held) == 1 else None
 
 
 def _at_least(trials: Sequence[Trial]) -> bool | None:
-    known = [trial.service.at_least for trial in trials if trial.service and trial.service.at_least is not None]
+    known = [
+        trial[ServiceSummary].at_least
+        for trial in trials
+        if trial.get(ServiceSummary) and trial[ServiceSummary].at_least is not None
+    ]
     return any(known) if known else None
 
 

@@ -7,7 +7,7 @@ from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.tune.report import tuning_report
 from httpdyno.experiments.tune.table import tune_table
 from httpdyno.experiments.tune.tune import NAME, restore_tune
-from httpdyno.model import Column, ColumnKind
+from httpdyno.model import Column, ColumnKind, LinesSummary
 
 __all__ = ["DEFINITION"]
 
@@ -23,4 +23,5 @@ DEFINITION: Final = Definition(
     tabulate=tune_table,
     restore_with_list=restore_tune,
     report=tuning_report,
+    figures=(LinesSummary,),
 )

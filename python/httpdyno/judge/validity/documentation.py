@@ -1,14 +1,22 @@
 """The table of the rules in the page about validity."""
 
+from collections.abc import Iterable, Mapping, Sequence
+
 from httpdyno.judge.validity.rule import Rule, percent
-from httpdyno.judge.validity.rules import RULES
 from httpdyno.model.documentation import with_table
 
 __all__ = ["with_rules"]
 
 
-def with_rules(page: str) -> str:
+def with_rules(page: str, rules: Mapping[str, Sequence[Rule]]) -> str:
     """Write the table of the rules into a page, in the order of their weight.
+
+    Parameters
+    ----------
+    page : str
+        The text of the page.
+    rules : mapping
+        The rules of each experiment, by its name.
 
     Raises
     ------
@@ -19,10 +27,29 @@ def with_rules(page: str) -> str:
         "| rule | what is measured | at most | else the trial is | experiments |",
         "| --- | --- | --- | --- | --- |",
     ]
-    return with_table(page, "rules", "\n".join([*head, *map(_line, RULES)]))
+    lines = (
+        _line(rule, [name for name, own in rules.items() if rule.name in {one.name for one in own}], len(rules))
+        for rule in _all(rules.values())
+    )
+    return with_table(page, "rules", "\n".join([*head, *lines]))
 
 
-def _line(rule: Rule) -> str:
+def _all(rules: Iterable[Sequence[Rule]]) -> list[Rule]:
+    """Merge the rules of experiments, those of one alone where they stand in its order."""
+    merged: list[Rule] = []
+    for own in rules:
+        place = 0
+        for rule in own:
+            names = [one.name for one in merged]
+            if rule.name in names:
+                place = names.index(rule.name) + 1
+            else:
+                merged.insert(place, rule)
+                place += 1
+    return merged
+
+
+def _line(rule: Rule, experiments: Sequence[str], of: int) -> str:
     allowed = f"{percent(rule.threshold)}{rule.unit.removeprefix('%')}"
-    experiments = ", ".join(sorted(rule.experiments)) if rule.experiments else "all"
-    return f"| `{rule.name}` | {rule.meaning} | {allowed} | `{rule.verdict}` | {experiments} |"
+    told = "all" if len(experiments) == of else ", ".join(sorted(experiments))
+    return f"| `{rule.name}` | {rule.meaning} | {allowed} | `{rule.verdict}` | {told} |"

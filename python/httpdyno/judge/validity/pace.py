@@ -5,14 +5,15 @@ from typing import Final
 import numpy as np
 
 from httpdyno.judge.validity.rule import Reading
-from httpdyno.model import LoadSummary, Loop, Trial
+from httpdyno.model import Trial
 from httpdyno.stats.steadiness import FEWEST_VALUES, drift_interval, warm_up_length
 from httpdyno.stats.student import FloatArray
 
-__all__ = ["drift"]
+__all__ = ["ON_SCHEDULE", "drift", "drift_of"]
 
+ON_SCHEDULE: Final = Reading(None, "in an open loop the schedule sets the pace")
+"""Of a trial whose answers do not come as fast as the subject can."""
 _TIMED_OUT: Final = 0.9
-_SECOND_NS: Final = 1_000_000_000
 
 
 def drift(trial: Trial) -> Reading:
@@ -22,10 +23,11 @@ def drift(trial: Trial) -> Reading:
     are left out: the start until the first answer; the time until the first URL that never answers gives its place
     back, which is the timeout; the warm-up, as MSER-5 finds it.
     """
-    on_schedule = trial.capacity_point is not None and trial.capacity_point.loop is Loop.OPEN
-    if on_schedule or (trial.load is not None and trial.load.open_loop):
-        return Reading(None, "in an open loop the schedule sets the pace")
-    answers, bin_ns = _answers(trial)
+    return drift_of(*_answers(trial))
+
+
+def drift_of(answers: FloatArray, bin_ns: int) -> Reading:
+    """Return the drift of a series of answers, one value for each bin of ``bin_ns``."""
     warm_up = warm_up_length(answers) if len(answers) else 0
     steady = answers[warm_up:]
     if len(steady) < FEWEST_VALUES:
@@ -44,8 +46,6 @@ def drift(trial: Trial) -> Reading:
 
 def _answers(trial: Trial) -> tuple[FloatArray, int]:
     """Answers in each whole bin of the list, from the first answer and the first timeout on; the length of a bin."""
-    if trial.load is not None:
-        return _answers_of_load(trial.load)
     bins, wall_ns = trial.counters.throughput or (), trial.counters.wall_ns
     if not bins or not wall_ns or trial.summary is None:
         return np.empty(0), 0
@@ -55,10 +55,3 @@ def _answers(trial: Trial) -> tuple[FloatArray, int]:
     begin_ns = trial.timeout_ns if timed_out else 0
     answers = [point.answers for point in bins if begin_ns + bin_ns <= point.elapsed_ns <= end_ns]
     return np.trim_zeros(np.array(answers, dtype=np.float64), "f"), bin_ns
-
-
-def _answers_of_load(load: LoadSummary) -> tuple[FloatArray, int]:
-    """Answers in each whole second of a load, which has no list to be exhausted."""
-    whole = load.elapsed_ns // _SECOND_NS
-    answers = [second.requests for second in load.series if second.at_s < whole]
-    return np.trim_zeros(np.array(answers, dtype=np.float64), "f"), _SECOND_NS

@@ -2,10 +2,29 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from httpdyno.model import Trial, Validity
 
-__all__ = ["Finding", "Reading", "Rule", "percent"]
+__all__ = ["Evidence", "Finding", "Reading", "Rule", "percent"]
+
+
+class Evidence(StrEnum):
+    """What a rule needs; it applies to the experiments whose trials have it."""
+
+    ANSWERS = "answers"
+    ORIGIN = "origin"
+    """The engine plays the web: a saturated subject is a result, a saturated engine is none."""
+    CEILING = "ceiling"
+    """The fetcher gets the same URLs as the subjects."""
+    LINK = "link"
+    FREE_LINK = "free link"
+    """Its rate is not what is asked for: where it is, a full link is the answer."""
+    MACHINE = "machine"
+    PACE = "pace"
+    """Answers come as fast as the subject can, for as long as the trial lasts."""
+    GENERATOR = "generator"
+    """It makes the load, and the subject serves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +53,7 @@ class Rule:
     reason: str
     """A sentence for a trial that does not meet it, with places for ``{number}``, ``{threshold}`` and ``{detail}``."""
     read: Callable[[Trial], Reading]
-    experiments: frozenset[str] | None = None
-    """Those that it applies to; None: all."""
-
-    def applies_to(self, experiment: str) -> bool:
-        """Return whether trials of an experiment are held against this rule."""
-        return self.experiments is None or experiment in self.experiments
+    needs: Evidence
 
 
 @dataclass(frozen=True, slots=True)

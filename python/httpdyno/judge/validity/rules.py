@@ -1,28 +1,13 @@
 """The rules of validity: what a trial must meet for its figures to say something about its subject."""
 
+from collections.abc import Sequence
 from typing import Final
 
-from httpdyno.judge.validity import answers, generator, link, machine, origin, pace
-from httpdyno.judge.validity.rule import Rule
+from httpdyno.judge.validity import answers, link, machine, origin, pace
+from httpdyno.judge.validity.rule import Evidence, Rule
 from httpdyno.model import Validity
 
-__all__ = ["RULES"]
-
-_WITH_AN_ORIGIN: Final = frozenset({"bench", "tune", "capacity", "latency", "cost"})
-"""Experiments in which the engine plays the web: a saturated subject is a result, a saturated engine is none."""
-_WITH_A_CEILING: Final = frozenset({"bench", "tune"})
-"""Experiments in which the fetcher gets the same URLs as the subjects."""
-_WITH_A_GENERATOR: Final = frozenset({"service"})
-"""Experiments in which the engine makes the load, and the subject serves."""
-_WITH_A_REPORT: Final = frozenset({"load"})
-"""Experiments whose trials are those of the load generator alone, which tells how it fared itself."""
-_WITH_A_PACE: Final = frozenset({"bench", "tune", "capacity", "load", "service"})
-"""Experiments whose answers come as fast as the subject can, for as long as the trial lasts.
-
-What documents cost is none: a number of them is asked for, and how their cost falls while a program warms up is told.
-"""
-_WITH_A_FREE_LINK: Final = frozenset({"bench", "tune", "latency", "cost", "service"})
-"""Experiments that do not ask which bandwidth is enough: where they do, a full link is the answer."""
+__all__ = ["RULES", "rules_for"]
 
 RULES: Final = (
     Rule(
@@ -33,59 +18,7 @@ RULES: Final = (
         "answers that nobody can verify",
         "nobody knows what the real internet serves: no answer was verified",
         answers.unverified,
-    ),
-    Rule(
-        "generator_cpu",
-        Validity.GENERATOR_LIMITED,
-        85,
-        "% of its CPUs",
-        "use of the load generator's busiest thread, or its CPU time, while the load lasted",
-        "the load generator used {number} of its CPU time; from {threshold} on it sets the pace",
-        generator.cpu_against_server,
-        _WITH_A_GENERATOR,
-    ),
-    Rule(
-        "generator_late",
-        Validity.GENERATOR_LIMITED,
-        10,
-        "% of the overhead",
-        "open loop: 99th percentile of the generator's own lag, beyond the 0.1 ms that it may have",
-        "the generator sent late by {number} of the overhead that it measured ({detail}; at most {threshold})",
-        generator.late_to_server,
-        _WITH_A_GENERATOR,
-    ),
-    Rule(
-        "generator_lag",
-        Validity.GENERATOR_LIMITED,
-        10,
-        "% of the median response time",
-        "open loop: 99th percentile of the generator's own lag, beyond the 0.1 ms that it may have",
-        "the generator itself sent late, by {number} of the median response time ({detail}; at most {threshold}): "
-        "give it more CPUs (--cpus), or a lower rate",
-        generator.lag,
-        _WITH_A_REPORT,
-    ),
-    Rule(
-        "generator_busy",
-        Validity.GENERATOR_LIMITED,
-        85,
-        "% of the load",
-        "open loop: use of the generator's busiest thread",
-        "a thread of the generator was busy for {number} of the load; from {threshold} on requests wait for it: "
-        "give it more CPUs (--cpus), or a lower rate",
-        generator.busy_on_schedule,
-        _WITH_A_REPORT,
-    ),
-    Rule(
-        "generator_saturated",
-        Validity.GENERATOR_LIMITED,
-        95,
-        "% of the load",
-        "closed loop: use of the generator's busiest thread",
-        "a thread of the generator was busy for {number} of the load, so that the throughput is the generator's limit "
-        "and not the server's; give it more CPUs (--cpus), or send at a --rate",
-        generator.busy_in_turns,
-        _WITH_A_REPORT,
+        Evidence.ANSWERS,
     ),
     Rule(
         "origin_cpu",
@@ -95,7 +28,7 @@ RULES: Final = (
         "CPU time of the origin's process while the list lasted",
         "the origin used {number} of its CPU time while the list lasted; from {threshold} on it sets the pace",
         origin.cpu_used,
-        _WITH_AN_ORIGIN,
+        Evidence.ORIGIN,
     ),
     Rule(
         "origin_waiting",
@@ -105,7 +38,7 @@ RULES: Final = (
         "time in which the origin had work, but something else had its CPU",
         "for {number} of the time the origin had work, but something else had its CPU (at most {threshold})",
         origin.waiting,
-        _WITH_AN_ORIGIN,
+        Evidence.ORIGIN,
     ),
     Rule(
         "origin_cpu_busy",
@@ -115,7 +48,7 @@ RULES: Final = (
         "use of the engine's busiest CPU, whoever used it",
         "a CPU of the origin was in use for {number} of the trial; beyond {threshold} it has no headroom",
         origin.cpu_busy,
-        _WITH_AN_ORIGIN,
+        Evidence.ORIGIN,
     ),
     Rule(
         "origin_lateness",
@@ -125,7 +58,7 @@ RULES: Final = (
         "mean lateness of the origin's answers, beyond the 0.1 ms that it may take to write one",
         "the origin's answers began late by {number} of the subject's median duration ({detail}; at most {threshold})",
         origin.lateness,
-        _WITH_AN_ORIGIN,
+        Evidence.ORIGIN,
     ),
     Rule(
         "web_ceiling",
@@ -136,7 +69,7 @@ RULES: Final = (
         "the subject reached {number} of what this web can give at all ({detail}); beyond {threshold} it cannot be "
         "told from the instrument",
         origin.ceiling_reached,
-        _WITH_A_CEILING,
+        Evidence.CEILING,
     ),
     Rule(
         "link_rate",
@@ -146,7 +79,7 @@ RULES: Final = (
         "bytes in the fuller direction of a link whose rate is limited",
         "the link carried {number} of what it can ({detail}); beyond {threshold} it sets the pace",
         link.rate_used,
-        _WITH_A_FREE_LINK,
+        Evidence.FREE_LINK,
     ),
     Rule(
         "link_lateness",
@@ -156,6 +89,7 @@ RULES: Final = (
         "99th percentile of how late the link's emulator let packets go, both ways together",
         "the emulator of the link was itself late, {detail}: give it a CPU of its own (--cpus), or end what else runs",
         link.late,
+        Evidence.LINK,
     ),
     Rule(
         "link_unread",
@@ -166,6 +100,7 @@ RULES: Final = (
         "the emulator of the link could not keep up: {number} of the packets were dropped before it read them "
         "({detail}; at most {threshold}): give it a CPU of its own (--cpus), or end what else runs",
         link.unread,
+        Evidence.LINK,
     ),
     Rule(
         "throttling",
@@ -175,6 +110,7 @@ RULES: Final = (
         "time in which a CPU quota (a container's, a service's) stopped the trial's programs",
         "a CPU quota stopped the trial's programs for {number} of the trial (at most {threshold})",
         machine.throttling,
+        Evidence.MACHINE,
     ),
     Rule(
         "steal",
@@ -184,6 +120,7 @@ RULES: Final = (
         "time that the hypervisor took from a pinned CPU",
         "the hypervisor took {number} of a CPU's time (at most {threshold})",
         machine.steal,
+        Evidence.MACHINE,
     ),
     Rule(
         "foreign_cpu",
@@ -193,6 +130,7 @@ RULES: Final = (
         "use of the subject's CPUs by others than the subject, without interrupts",
         "other programs used {number} of the subject's CPU time (at most {threshold})",
         machine.foreign_cpu,
+        Evidence.MACHINE,
     ),
     Rule(
         "memory_pressure",
@@ -202,6 +140,7 @@ RULES: Final = (
         "time in which something on the machine waited for memory (PSI)",
         "something waited for memory for {number} of the trial (at most {threshold})",
         machine.memory_pressure,
+        Evidence.MACHINE,
     ),
     Rule(
         "io_pressure",
@@ -211,6 +150,7 @@ RULES: Final = (
         "time in which something on the machine waited for a disk (PSI)",
         "something waited for a disk for {number} of the trial (at most {threshold})",
         machine.io_pressure,
+        Evidence.MACHINE,
     ),
     Rule(
         "wrong_answers",
@@ -220,6 +160,7 @@ RULES: Final = (
         "wrong answers that no known failure explains",
         "{number} of the answers are wrong ({detail}; at most {threshold})",
         answers.wrong,
+        Evidence.ANSWERS,
     ),
     Rule(
         "drift",
@@ -230,7 +171,7 @@ RULES: Final = (
         "the throughput of the last third of the steady state is another than that of the first ({detail}; at most "
         "{threshold})",
         pace.drift,
-        _WITH_A_PACE,
+        Evidence.PACE,
     ),
 )
 """In the order of their weight: a trial is what the first that it does not meet makes of it.
@@ -239,3 +180,19 @@ Where nothing can be verified, nothing else is worth saying. What spoils an inst
 a starved origin makes a correct client time out. What the machine does comes before a drift, which it may be the cause
 of.
 """
+
+
+def rules_for(*evidence: Evidence, own: Sequence[Rule] = ()) -> tuple[Rule, ...]:
+    """Return the rules for trials that have some evidence, in the order of their weight.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        What the trials have.
+    own : sequence of Rule
+        Rules of the experiment itself. One that has the name of a rule takes its place; the others come before all that
+        the instrument is held against.
+    """
+    named = {rule.name: rule for rule in own}
+    first, *others = [named.pop(rule.name, rule) for rule in RULES if rule.needs in evidence]
+    return (first, *(rule for rule in own if rule.name in named), *others)

@@ -32,22 +32,26 @@ _TRIALS: Final = (
 )
 
 
-def rule_table(trials: Sequence[Trial]) -> Table:
+def rule_table(trials: Sequence[Trial], rules: Sequence[Rule]) -> Table:
     """List every rule that the trials were held against, with the worst that was found.
 
     Parameters
     ----------
     trials : sequence of Trial
         Of one experiment; those that failed are held against no rule.
+    rules : sequence of Rule
+        Of that experiment.
     """
     found: dict[str, list[tuple[Trial, Finding]]] = {}
     for trial in trials:
-        for finding in findings(trial):
+        for finding in findings(trial, rules):
             found.setdefault(finding.rule.name, []).append((trial, finding))
     return Table(_RULES, tuple(_rule(many) for many in found.values()))
 
 
-def trial_overview(trials: Sequence[Trial], names: Mapping[str, str], ceiling: Trial | None = None) -> Table:
+def trial_overview(
+    trials: Sequence[Trial], names: Mapping[str, str], ceiling: Trial | None = None, *, rules: Sequence[Rule]
+) -> Table:
     """List every trial: how it ended, whether it can be believed, why not, and the number of each rule.
 
     Rules for which no trial has a number have no column. The trial that asked what the web can give at all stands
@@ -56,8 +60,8 @@ def trial_overview(trials: Sequence[Trial], names: Mapping[str, str], ceiling: T
     rows = [(trial, names[trial.subject], trial.reason or trial.validity_reason) for trial in trials]
     if ceiling is not None:
         rows.insert(0, (ceiling, f"{ceiling.subject}, for the web's ceiling", _found(ceiling, trials)))
-    numbers = [{finding.rule.name: finding for finding in findings(trial)} for trial, _, _ in rows]
-    rules = {
+    numbers = [{finding.rule.name: finding for finding in findings(trial, rules)} for trial, _, _ in rows]
+    measured = {
         finding.rule.name: finding.rule for found in numbers for finding in found.values() if finding.number is not None
     }
     cells = [
@@ -69,11 +73,11 @@ def trial_overview(trials: Sequence[Trial], names: Mapping[str, str], ceiling: T
             trial.outcome.value,
             trial.validity.value if trial.validity else None,
             reason,
-            *(_number(found.get(rule)) for rule in rules),
+            *(_number(found.get(rule)) for rule in measured),
         )
         for (trial, name, reason), found in zip(rows, numbers, strict=True)
     ]
-    return without_empty(Table((*_TRIALS, *map(_column, rules.values())), tuple(cells)), "condition")
+    return without_empty(Table((*_TRIALS, *map(_column, measured.values())), tuple(cells)), "condition")
 
 
 def _found(ceiling: Trial, trials: Sequence[Trial]) -> str:

@@ -12,9 +12,10 @@ from httpdyno.errors import InvalidValue, UnreadableRun, UsageError
 from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.capacity.capacity import Capacity, restore_capacity
 from httpdyno.experiments.capacity.extent import Extent, extent_of
+from httpdyno.experiments.capacity.figures import CapacityPoint
 from httpdyno.experiments.capacity.presets import find_capacity_preset
 from httpdyno.experiments.capacity.timing import timing_of
-from httpdyno.model import CapacityPoint, Loop, Subject, SubjectKind, UrlSeries, format_exact
+from httpdyno.model import Loop, Subject, SubjectKind, UrlSeries, format_exact
 
 MS = 10**6
 KIB = 1024
@@ -33,7 +34,9 @@ SUBJECTS = [Subject(name, SubjectKind.CLIENT, "C", name, Path(name), ("./main",)
 
 def test_a_condition_is_the_link_the_list_and_the_schedule_of_its_point() -> None:
     condition = list(Capacity(AXES).conditions())[-1]
-    assert condition.capacity_point == CapacityPoint(100 * KIB, 20 * MS, 40 * MS, 10**9, 50 * MS, 100, Loop.OPEN, 200.0)
+    assert condition.get(CapacityPoint) == CapacityPoint(
+        100 * KIB, 20 * MS, 40 * MS, 10**9, 50 * MS, 100, Loop.OPEN, 200.0
+    )
     assert str(condition.link) == "rtt=40ms,rate=1gbit,queue=50ms,loss=0.1%"
     assert condition.name == "100 KiB, delay 20 ms, rtt 40 ms, 1 Gbit/s, queue 50 ms, 100 in flight"
     assert (condition.concurrency, condition.rate_per_s, condition.web) == (100, 200.0, "plain")

@@ -11,23 +11,10 @@ from doubles.capacity import MS, Simulated, capacity_trial, capacity_trials, poi
 from doubles.runs import make_run
 from httpdyno.experiments.capacity.charts import frontier_charts, grid_chart
 from httpdyno.experiments.capacity.found import found
+from httpdyno.experiments.capacity.frontier_point import Frontier, FrontierAxis, FrontierPoint
 from httpdyno.experiments.capacity.headline import capacity_headline
 from httpdyno.experiments.registry import definition_of
-from httpdyno.model import (
-    ChartKind,
-    Counters,
-    Frontier,
-    FrontierAxis,
-    FrontierPoint,
-    LinkCounters,
-    Loop,
-    Outcome,
-    PathCounters,
-    Report,
-    Tone,
-    Trial,
-    Validity,
-)
+from httpdyno.model import ChartKind, Counters, LinkCounters, Loop, Outcome, PathCounters, Report, Tone, Trial, Validity
 from httpdyno.report.sections.link_table import link_table
 from httpdyno.runs.report import build_report
 from httpdyno.store import open_run

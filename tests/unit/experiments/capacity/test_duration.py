@@ -14,7 +14,8 @@ from httpdyno.experiments.capacity.duration import (
     foreseen_per_s,
     tool_send_s,
 )
-from httpdyno.model import CapacityPoint, Loop
+from httpdyno.experiments.capacity.figures import CapacityPoint
+from httpdyno.model import Loop
 
 POINT = CapacityPoint(
     size_bytes=200 * 1024,

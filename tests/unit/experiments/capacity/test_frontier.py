@@ -9,25 +9,14 @@ import pytest
 
 from doubles.trials import trial
 from httpdyno.experiments.capacity.axes import Axes, name_of
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.frontier import frontiers, refined, slices
 from httpdyno.experiments.capacity.frontier_plan import frontier_plan
+from httpdyno.experiments.capacity.frontier_point import FrontierAxis
 from httpdyno.experiments.capacity.judge.objective import DEFAULT_OBJECTIVE, parse_objective
 from httpdyno.experiments.capacity.margin import error_chance_of
 from httpdyno.experiments.plan import SearchPlan, following
-from httpdyno.model import (
-    CapacityPoint,
-    CapacitySummary,
-    Condition,
-    FrontierAxis,
-    Loop,
-    Outcome,
-    Subject,
-    SubjectKind,
-    Trial,
-    TrialPlan,
-    Validity,
-    Workload,
-)
+from httpdyno.model import Condition, Loop, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity, Workload
 
 KIB: Final = 1024
 MS: Final = 10**6
@@ -44,9 +33,7 @@ CPU_PER_S: Final[Mapping[str, float]] = {"quick": 1e9, "slow": 4e8, "third": 1.5
 
 
 def condition(point: CapacityPoint) -> Condition:
-    return Condition(
-        "capacity", "plain", Workload(()), name=name_of(point), concurrency=point.concurrency, capacity_point=point
-    )
+    return Condition("capacity", "plain", Workload(()), name=name_of(point), concurrency=point.concurrency, point=point)
 
 
 def plan_of(axes: Axes, subjects: tuple[Subject, ...] = SUBJECTS, **changes: Any) -> SearchPlan:
@@ -61,7 +48,7 @@ def per_s(subject: str, point: CapacityPoint) -> float:
 
 
 def made(plan: TrialPlan, rate: Callable[[str, CapacityPoint], float] = per_s) -> Trial:
-    point = plan.condition.capacity_point
+    point = plan.condition.get(CapacityPoint)
     assert point is not None
     found = rate(plan.subject.id, point)
     held = found >= 0.99 * (point.target_per_s or 0)
@@ -111,13 +98,13 @@ def test_what_no_subject_can_do_is_not_tried() -> None:
     trials = carry_out(plan_of(AXES))
 
     for one in trials:
-        assert one.capacity_point is not None
-        assert one.capacity_point.rate_bits_per_s is not None
-        assert 8 * one.capacity_point.size_bytes * 2000 * 0.95 <= one.capacity_point.rate_bits_per_s
+        assert one.get(CapacityPoint) is not None
+        assert one[CapacityPoint].rate_bits_per_s is not None
+        assert 8 * one[CapacityPoint].size_bytes * 2000 * 0.95 <= one[CapacityPoint].rate_bits_per_s
     nowhere = Axes(sizes_bytes=SIZES, delays_ns=(500 * MS,), rates_bits_per_s=RATES)
     (only,) = carry_out(plan_of(nowhere, SUBJECTS[:1]), lambda _subject, _point: 400.0)
-    assert only.capacity_point is not None
-    assert only.capacity_point.size_bytes == 0, "200 in flight over half a second are 400 a second: one trial shows it"
+    assert only.get(CapacityPoint) is not None
+    assert only[CapacityPoint].size_bytes == 0, "200 in flight over half a second are 400 a second: one trial shows it"
 
 
 def test_of_sizes_that_were_not_tried_nothing_is_claimed() -> None:
@@ -300,7 +287,7 @@ def test_a_trial_that_an_instrument_spoiled_is_made_again() -> None:
     spoiled = made(first)
 
     second = plan.next(
-        [trial("quick", 0, **{"capacity_point": spoiled.capacity_point, "validity": Validity.LINK_LIMITED})]
+        [trial("quick", 0, **{"capacity_point": spoiled.get(CapacityPoint), "validity": Validity.LINK_LIMITED})]
     )
 
     assert second is not None

@@ -3,6 +3,7 @@
 import pytest
 
 from doubles.capacity import MS, point
+from httpdyno.experiments.capacity.figures import CapacityPoint
 from httpdyno.experiments.capacity.grid_axis import (
     AXES,
     CONCURRENCY,
@@ -14,7 +15,6 @@ from httpdyno.experiments.capacity.grid_axis import (
     GridAxis,
 )
 from httpdyno.experiments.capacity.layout import Layout
-from httpdyno.model import CapacityPoint
 
 SIZES = [point(size) for size in (0, 100, 200)]
 

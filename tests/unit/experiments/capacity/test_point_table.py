@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from doubles.trials import trial
 from httpdyno.experiments.capacity.definition import DEFINITION
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.point_table import point_table
-from httpdyno.model import CapacityPoint, CapacitySummary, Loop, Outcome, Trial, Validity
+from httpdyno.model import Loop, Outcome, Trial, Validity
 
 MS = 10**6
 POINT = CapacityPoint(102_400, 20 * MS, 40 * MS, 10**9, None, 200, Loop.OPEN, 2000.0)

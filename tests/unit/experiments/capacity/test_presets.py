@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from httpdyno.errors import UnknownName, UsageError
+from httpdyno.experiments.capacity.figures import CapacityPoint
 from httpdyno.experiments.capacity.presets import CapacityPreset, find_capacity_preset
-from httpdyno.model import CapacityPoint, Loop
+from httpdyno.model import Loop
 from httpdyno.published import preset_names
 
 TENTH = Fraction(1, 10)

@@ -7,9 +7,10 @@ import pytest
 
 from doubles.runs import manifest_of
 from doubles.trials import trial
+from httpdyno.experiments.capacity.figures import CapacitySummary
 from httpdyno.experiments.capacity.presets import find_capacity_preset
 from httpdyno.experiments.capacity.published_charts import published_charts
-from httpdyno.model import CapacitySummary, Chart, ChartKind, Trial
+from httpdyno.model import Chart, ChartKind, Trial
 
 TENTH = Fraction(1, 10)
 

@@ -6,9 +6,10 @@ from fractions import Fraction
 import pytest
 
 from doubles.trials import trial
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.presets import find_capacity_preset
 from httpdyno.experiments.capacity.published_form import beside_published, in_form, measurements
-from httpdyno.model import CapacitySummary, Outcome, Trial, Validity
+from httpdyno.model import Outcome, Trial, Validity, figures_of
 from httpdyno.report import render
 
 BATCH_4 = find_capacity_preset("published-batch-4")
@@ -41,7 +42,9 @@ def test_rows_come_in_the_published_order_and_a_failed_trial_has_no_figures() ->
     table = in_form(reversed(trials), BATCH_4)
     published = [BATCH_4.scaled(row.cells[:3], TENTH) for row in BATCH_4.table.rows]  # type: ignore[arg-type]
     assert [row[:3] for row in table.rows] == published
-    failed = trial("go-net-http", 0, outcome=Outcome.CRASHED, validity=None, capacity_point=trials[0].capacity_point)
+    failed = trial(
+        "go-net-http", 0, outcome=Outcome.CRASHED, validity=None, capacity_point=trials[0].get(CapacityPoint)
+    )
     assert in_form([failed], BATCH_4).rows == ((100, 0.1, 20, None, None),)
 
 
@@ -102,5 +105,5 @@ def test_unscaled_the_published_places_are_not_repeated() -> None:
 def test_what_is_not_valid_says_so() -> None:
     limited = replace(measured(), validity=Validity.ORIGIN_LIMITED)
     assert measurements([limited], BATCH_4)[0].verdict == "yes, ORIGIN_LIMITED"
-    refused = replace(limited, capacity=None, validity=Validity.LINK_LIMITED)
+    refused = replace(limited, figures=figures_of(limited[CapacityPoint]), validity=Validity.LINK_LIMITED)
     assert measurements([refused], BATCH_4)[0].verdict == "LINK_LIMITED"

@@ -4,10 +4,10 @@ import pytest
 
 from doubles.capacity import MS, Simulated, capacity_trials, point
 from httpdyno.experiments.capacity.axes import Axes
+from httpdyno.experiments.capacity.frontier_point import Frontier, FrontierAxis, FrontierPoint
 from httpdyno.experiments.capacity.reach import reached, size_reached
 from httpdyno.experiments.capacity.reach_table import reach_legend, reach_tables
 from httpdyno.experiments.capacity.views import capacity_views
-from httpdyno.model import Frontier, FrontierAxis, FrontierPoint
 
 KIB = 1024
 AXES = Axes(

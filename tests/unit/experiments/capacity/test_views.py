@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from doubles.capacity import MS, Simulated, capacity_trial, capacity_trials, point
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.views import capacity_views
-from httpdyno.model import CapacityPoint, CapacitySummary, Loop, Outcome, Trial, Validity
+from httpdyno.model import Loop, Outcome, Trial, Validity
 from httpdyno.report import Surface, render
 
 TERMINAL = 80
@@ -26,8 +27,8 @@ def shown(trials: list[Trial]) -> str:
 def changed(at: CapacityPoint, **figures: Any) -> Trial:
     """Make a trial that did not hold, with other figures than a simulated one has."""
     made: Trial = capacity_trial(at)
-    assert made.capacity is not None
-    worse: Trial = replace(made, capacity=replace(made.capacity, held=False, **figures))
+    assert made.get(CapacitySummary) is not None
+    worse: Trial = made.having(replace(made[CapacitySummary], held=False, **figures))
     return worse
 
 
@@ -116,7 +117,7 @@ def test_a_point_that_was_not_tried_is_empty() -> None:
 
 def test_a_run_without_trials_says_so() -> None:
     assert "Nothing was measured" in shown([])
-    assert isinstance(capacity_trial(point(1)).capacity, CapacitySummary)
+    assert isinstance(capacity_trial(point(1)).get(CapacitySummary), CapacitySummary)
 
 
 def test_what_holds_is_green_where_there_are_colours() -> None:

@@ -7,8 +7,9 @@ import pytest
 
 from httpdyno.errors import InvalidValue, UnreadableRun
 from httpdyno.experiments.cost.cost import Cost, able_to, restore_cost
+from httpdyno.experiments.cost.figures import Coding, CostPoint
 from httpdyno.experiments.registry import restore_experiment
-from httpdyno.model import Capabilities, Coding, Condition, Subject, SubjectKind, UrlSeries
+from httpdyno.model import Capabilities, Condition, Subject, SubjectKind, UrlSeries
 
 
 def client(name: str, *keepalive: bool) -> Subject:
@@ -36,8 +37,8 @@ def test_by_default_ten_thousand_documents_are_fetched_and_checked_one_after_ano
     assert urls(condition) == UrlSeries("http://cost.example/json?coding=identity&n=", 10_000)
     assert (condition.workload.keepalive, condition.workload.check) == (True, "json")
     assert condition.receive_steering
-    assert condition.cost_point is not None
-    assert (condition.cost_point.documents, condition.cost_point.coding) == (10_000, Coding.IDENTITY)
+    assert condition.get(CostPoint) is not None
+    assert (condition[CostPoint].documents, condition[CostPoint].coding) == (10_000, Coding.IDENTITY)
 
 
 def test_both_axes_make_four_points_with_names_of_their_own() -> None:

@@ -1,15 +1,17 @@
 """The table of the cost question: who is ranked, what stands beside, and what has to be said."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from doubles.cost import MS, cost_trial, tool_trial
 from doubles.runs import make_run
+from httpdyno.experiments.cost.figures import Coding, CostPoint, RequestClock
 from httpdyno.experiments.cost.table import cost_table, cost_views
 from httpdyno.experiments.published import run_beside
 from httpdyno.experiments.registry import definition_of
-from httpdyno.model import Coding, CostPoint, Counters, Outcome, RequestClock, Table, Trial
+from httpdyno.model import Counters, Outcome, Table, Trial
 from httpdyno.model.against import AgainstCounters
 from httpdyno.published import find_preset, in_published_form
 from httpdyno.runs.report import build_report
@@ -118,16 +120,12 @@ def test_what_was_not_settled_caught_or_steered_is_said() -> None:
 
 
 def test_who_failed_keeps_a_row() -> None:
-    failed = cost_trial("ruby-patron", cost_point=None, outcome=Outcome.UNAVAILABLE, reason="no gem", validity=None)
-    found = rows(cost_table([cost_trial(), Trial(**{**_fields(failed), "cost": None, "tally": None})]))
+    failed = cost_trial("ruby-patron", outcome=Outcome.UNAVAILABLE, reason="no gem", validity=None)
+    found = rows(cost_table([cost_trial(), replace(failed, figures={}, tally=None)]))
     assert [(row["subject"], row["verdict"]) for row in found] == [
         ("ruby-curb", "VALID"),
         ("ruby-patron", "unavailable"),
     ]
-
-
-def _fields(trial: Trial) -> dict[str, object]:
-    return {name: getattr(trial, name) for name in Trial.__dataclass_fields__}
 
 
 def test_the_published_form_has_the_published_columns_and_figures_are_compared_per_document() -> None:

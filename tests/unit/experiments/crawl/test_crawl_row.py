@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import trial_notes
-from httpdyno.model import Cell, Counters, CrawlSummary, ExplainedCase, Outcome, Tally, Trial, Validity
+from httpdyno.model import Cell, Counters, ExplainedCase, LinesSummary, Outcome, Tally, Trial, Validity, figures_of
 
 MS = 10**6
-SUMMARY = CrawlSummary(
+SUMMARY = LinesSummary(
     urls=10,
     time_ns=1500 * MS,
     mean_ns=12.6 * MS,
@@ -32,7 +32,7 @@ COUNTERS = Counters(
 )
 GOOD = Trial(
     0, 0, 0, "bench", "", "go-net-http", "Go", "net/http", "1.25", 125, "plain", 1, "direct", 5, True, "", "", 10,
-    Outcome.OK, validity=Validity.VALID, summary=SUMMARY, tally=Tally(right=10), counters=COUNTERS,
+    Outcome.OK, validity=Validity.VALID, tally=Tally(right=10), counters=COUNTERS, figures=figures_of(SUMMARY),
 )  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def test_one_trial() -> None:
 
 def test_figures_are_medians_and_wrong_is_the_worst() -> None:
     trials = [
-        replace(GOOD, summary=replace(SUMMARY, time_ns=time * MS), tally=Tally(right=10 - wrong, late=wrong))
+        replace(GOOD.having(replace(SUMMARY, time_ns=time * MS)), tally=Tally(right=10 - wrong, late=wrong))
         for time, wrong in ((100, 0), (900, 2), (300, 1))
     ]
     row = cells(*trials)
@@ -99,7 +99,7 @@ def test_figures_are_medians_and_wrong_is_the_worst() -> None:
 
 def test_a_failed_trial_shows_in_the_verdict_and_has_no_part_in_the_figures() -> None:
     crashed = replace(
-        GOOD, outcome=Outcome.CRASHED, reason="killed by SIGSEGV", validity=None, summary=replace(SUMMARY, time_ns=1)
+        GOOD.having(replace(SUMMARY, time_ns=1)), outcome=Outcome.CRASHED, reason="killed by SIGSEGV", validity=None
     )
     row = cells(GOOD, crashed)
     assert (row["time"], row["verdict"]) == (1500, "crashed")
@@ -112,7 +112,7 @@ def test_an_unavailable_subject_keeps_its_row() -> None:
         outcome=Outcome.UNAVAILABLE,
         reason="needs go",
         validity=None,
-        summary=None,
+        figures={},
         tally=None,
         counters=Counters(),
     )

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue, UnreadableRun
+from httpdyno.experiments.latency.figures import Content, LatencyPoint
 from httpdyno.experiments.latency.latency import Latency, restore_latency
 from httpdyno.experiments.latency.points import grid, parse_points, points_text
 from httpdyno.experiments.latency.presets import published_points
-from httpdyno.model import Capabilities, Content, LatencyPoint, Subject, SubjectKind, UrlSeries
+from httpdyno.model import Capabilities, Subject, SubjectKind, UrlSeries
 
 POINTS = st.lists(st.builds(LatencyPoint, st.sampled_from(Content), st.integers(1, 1000)), min_size=1, unique=True)
 ALL = Capabilities(keepalive=(True, False), check=("json",), harness=("timeit",))

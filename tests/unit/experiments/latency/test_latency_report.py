@@ -8,8 +8,9 @@ import pytest
 
 from doubles.runs import make_run
 from doubles.trials import trial
+from httpdyno.experiments.latency.figures import Content, LatencyPoint, LatencyRun, LatencySummary
 from httpdyno.experiments.registry import definition_of
-from httpdyno.model import Content, Counters, LatencyPoint, LatencyRun, LatencySummary, LinkCounters, Report, Trial
+from httpdyno.model import Counters, LinkCounters, Report, Trial
 from httpdyno.runs.report import build_report
 from httpdyno.store import open_run
 

@@ -3,10 +3,11 @@
 from typing import Any
 
 from doubles.trials import trial
+from httpdyno.experiments.latency.figures import Content, LatencyPoint, LatencyRun, LatencySummary
 from httpdyno.experiments.latency.presets import PUBLISHED
 from httpdyno.experiments.latency.published_blocks import published_blocks
 from httpdyno.experiments.latency.table import latency_table, latency_views
-from httpdyno.model import Content, Counters, LatencyPoint, LatencyRun, LatencySummary, Outcome, Trial, Validity
+from httpdyno.model import Counters, Outcome, Trial, Validity
 from httpdyno.model.against import AgainstCounters
 from httpdyno.published import find_preset
 

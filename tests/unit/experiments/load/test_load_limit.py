@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue, UnknownName
+from httpdyno.experiments.load.figures import LoadSummary
 from httpdyno.experiments.load.judge import judge_load
 from httpdyno.experiments.load.limit import limit_names, parse_load_limit
 from httpdyno.model import Trial
@@ -18,8 +19,8 @@ CLOSED = judge_load(0, json.loads((REPORTS / "closed.json").read_text()), target
 
 
 def with_errors(errors: int) -> Trial:
-    assert CLOSED.load is not None
-    return replace(CLOSED, load=replace(CLOSED.load, errors=errors))
+    assert CLOSED.get(LoadSummary) is not None
+    return CLOSED.having(replace(CLOSED[LoadSummary], errors=errors))
 
 
 @pytest.mark.parametrize(

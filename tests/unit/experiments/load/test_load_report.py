@@ -10,6 +10,7 @@ import pytest
 
 from doubles.runs import make_run
 from httpdyno.experiments.load.definition import DEFINITION
+from httpdyno.experiments.load.figures import LoadSummary
 from httpdyno.experiments.load.judge import judge_load
 from httpdyno.model import ChartKind, Report, Scale, Trial
 from httpdyno.report.charts.canvas import Canvas
@@ -117,8 +118,8 @@ def test_the_last_second_is_not_drawn_as_a_fall(told: Told) -> None:
 
 def test_one_shorter_than_a_second_is_drawn_all_the_same(tmp_path: Path) -> None:
     trial = judge_load(0, report("closed"), target="x")
-    assert trial.load is not None
-    short = replace(trial, load=replace(trial.load, elapsed_ns=400_000_000))
+    assert trial.get(LoadSummary) is not None
+    short = trial.having(replace(trial[LoadSummary], elapsed_ns=400_000_000))
     folder = make_run(tmp_path, [short], experiment="load", webs=())
     charts = build_report(open_run(folder), DEFINITION).charts
     assert "throughput" in [chart.name for chart in charts]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from httpdyno.experiments.load.definition import DEFINITION
+from httpdyno.experiments.load.figures import LoadSummary
 from httpdyno.experiments.load.judge import judge_load
 from httpdyno.experiments.load.table import load_table, load_views, load_words
 from httpdyno.model import Outcome, Trial
@@ -47,11 +48,11 @@ def test_an_open_loop_has_a_lag_and_what_was_never_sent() -> None:
 def test_times_of_several_trials_are_medians() -> None:
     trials = [loaded("closed", number) for number in range(3)]
     for number, p99_ns in enumerate((5_000_000, 1_000_000, 3_000_000)):
-        load = trials[number].load
+        load = trials[number].get(LoadSummary)
         assert load is not None
         assert load.response is not None
         response = replace(load.response, p99_ns=p99_ns)
-        trials[number] = replace(trials[number], load=replace(load, response=response))
+        trials[number] = trials[number].having(replace(load, response=response))
     figures, times, outcomes = load_views(trials)
     assert times.values("p99")[0] == 3.0
     assert times.values("count")[0] == 6000
@@ -61,8 +62,8 @@ def test_times_of_several_trials_are_medians() -> None:
 
 def test_a_ramp_is_told_by_both_of_its_rates() -> None:
     trial = loaded("open")
-    assert trial.load is not None
-    ramp = replace(trial, keepalive=False, load=replace(trial.load, rate_per_s=100.0, rate_end_per_s=5000.0))
+    assert trial.get(LoadSummary) is not None
+    ramp = replace(trial.having(replace(trial[LoadSummary], rate_per_s=100.0, rate_end_per_s=5000.0)), keepalive=False)
     assert load_words(ramp) == (
         "http://a.example/: HTTP/1.1, 8 at a time, a new connection each, open loop of 100 to 5,000 a second, 3 s"
     )

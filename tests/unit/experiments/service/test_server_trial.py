@@ -7,10 +7,11 @@ import pytest
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.service.axes import Axes
+from httpdyno.experiments.service.figures import Endpoint, ServicePoint
 from httpdyno.experiments.service.server_trial import cannot_do, drive_argv, own_generator
 from httpdyno.experiments.service.service import Service
 from httpdyno.lab.room import Command, Pinning, RoomFiles, server_room_argv
-from httpdyno.model import Capabilities, Condition, Endpoint, Loop, ServicePoint, Subject, SubjectKind
+from httpdyno.model import Capabilities, Condition, Loop, Subject, SubjectKind
 
 ENGINE = Path("/e")
 ALL = Capabilities(endpoints=("plain", "json", "workloads", "timeout"), threads="any", workers="one")
@@ -20,8 +21,8 @@ STATIC = replace(SERVER, capabilities=Capabilities(endpoints=("plain", "json")))
 
 def condition(axes: Axes | None = None, **changes: object) -> tuple[Condition, ServicePoint]:
     (only,) = Service(axes or Axes(connections=(20,)), **changes).conditions()  # type: ignore[arg-type]
-    assert only.service_point is not None
-    return only, only.service_point
+    assert only.get(ServicePoint) is not None
+    return only, only[ServicePoint]
 
 
 def generator(axes: Axes) -> str:

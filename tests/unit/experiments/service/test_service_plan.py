@@ -9,23 +9,13 @@ import pytest
 from httpdyno.errors import InvalidValue, UnreadableRun
 from httpdyno.experiments.plan import following
 from httpdyno.experiments.service.axes import Axes
+from httpdyno.experiments.service.figures import Endpoint, ServicePoint, ServiceSummary
 from httpdyno.experiments.service.reach import reaches
 from httpdyno.experiments.service.search_plan import Bounds
 from httpdyno.experiments.service.service import Service, restore_service
 from httpdyno.experiments.service.views import reach_table
 from httpdyno.judge import trial_not_run
-from httpdyno.model import (
-    Endpoint,
-    Loop,
-    Outcome,
-    ServicePoint,
-    ServiceSummary,
-    Subject,
-    SubjectKind,
-    Trial,
-    TrialPlan,
-    Validity,
-)
+from httpdyno.model import Loop, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
 
 MS = 10**6
 
@@ -40,7 +30,7 @@ SERVERS = (server("fast"), server("slow"), server("flask"))
 def measured(plan: TrialPlan, held: bool, **changes: object) -> Trial:
     why = None if held else "p99 is 4 s, 2.00 times the ideal of 2 s"
     summary = ServiceSummary(answers=9, errors=0, held=held, why_not=why, overhead_p99_ns=5.0 * MS)
-    trial = replace(trial_not_run(plan, Outcome.OK, None), service=summary, validity=Validity.VALID)
+    trial = replace(trial_not_run(plan, Outcome.OK, None).having(summary), validity=Validity.VALID)
     return replace(trial, **changes)  # type: ignore[arg-type]
 
 
@@ -49,7 +39,7 @@ def search(breaks: Callable[[str], float], **changes: object) -> list[Trial]:
     plan = experiment.plan(SERVERS, available=len(SERVERS))
     seen: list[Trial] = []
     for step in following(plan, seen):
-        point = step.condition.service_point
+        point = step.condition.get(ServicePoint)
         assert point is not None
         seen.append(measured(step, point.connections < breaks(step.subject.id)))
     assert len(seen) <= plan.most
@@ -115,7 +105,9 @@ def test_trials_are_interleaved_and_servers_of_a_preset_keep_their_threads() -> 
     plan = experiment.plan(SERVERS, available=3)
     assert plan.most == 2 * 3 * 3
     threads = {
-        (one.subject.id, one.condition.service_point.threads) for one in plan.left([]) if one.condition.service_point
+        (one.subject.id, one.condition[ServicePoint].threads)
+        for one in plan.left([])
+        if one.condition.get(ServicePoint)
     }
     assert threads == {("fast", 1), ("slow", 1), ("flask", 10)}
     # They are compared at the same point all the same.
@@ -176,7 +168,7 @@ def test_cpus_are_an_axis_in_a_grid_and_in_a_search() -> None:
     plan = Service(axes, search=True, most_connections=500).plan(SERVERS[:1], available=1)
     seen: list[Trial] = []
     for step in following(plan, seen):
-        point = step.condition.service_point
+        point = step.condition.get(ServicePoint)
         assert point is not None
         assert point.cpus is not None
         seen.append(measured(step, point.connections < 100 * point.cpus))
@@ -275,7 +267,7 @@ def test_a_server_that_dies_breaks_there() -> None:
     plan = Service(Axes(connections=(20,)), search=True).plan(SERVERS[:1], available=1)
     seen: list[Trial] = []
     for step in following(plan, seen):
-        point = step.condition.service_point
+        point = step.condition.get(ServicePoint)
         assert point is not None
         alive = point.connections < 70
         outcome, reason = (Outcome.OK, None) if alive else (Outcome.DIED, "killed by SIGKILL")
@@ -290,4 +282,4 @@ def test_a_server_that_dies_breaks_there() -> None:
 def test_points_without_an_ideal_reach_nowhere() -> None:
     (condition,) = Service(Axes(connections=(20,), endpoint=Endpoint.PLAIN)).conditions()
     assert reaches([measured(TrialPlan(0, 0, 0, SERVERS[0], condition), held=True)]) == ()
-    assert isinstance(condition.service_point, ServicePoint)
+    assert isinstance(condition.get(ServicePoint), ServicePoint)

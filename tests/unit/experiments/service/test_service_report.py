@@ -6,8 +6,9 @@ from doubles.runs import make_run
 from doubles.trials import trial
 from httpdyno.experiments.registry import definition_of
 from httpdyno.experiments.service.axes import Axes, Variant, name_of
+from httpdyno.experiments.service.figures import ServiceSummary
 from httpdyno.experiments.service.service import Service
-from httpdyno.model import Loop, Outcome, Report, ServiceSummary, Trial
+from httpdyno.model import Loop, Outcome, Report, Trial
 from httpdyno.report.html.page import page
 from httpdyno.runs.report import build_report
 from httpdyno.store import open_run

@@ -8,13 +8,14 @@ import pytest
 from httpdyno.errors import UnreadableRun
 from httpdyno.experiments.service.axes import Axes
 from httpdyno.experiments.service.charts import service_charts
+from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.experiments.service.presets import THREADS_OF, find_service_preset, preset_axes, published_figures
 from httpdyno.experiments.service.seed_form import seed_form
 from httpdyno.experiments.service.service import Service
 from httpdyno.experiments.service.table import service_table
 from httpdyno.experiments.service.views import service_views
 from httpdyno.judge import trial_not_run
-from httpdyno.model import Outcome, ServiceSummary, Subject, SubjectKind, Table, Trial, TrialPlan, Validity
+from httpdyno.model import Outcome, Subject, SubjectKind, Table, Trial, TrialPlan, Validity, figures_of
 
 MS = 10**6
 
@@ -36,7 +37,7 @@ def trial(subject: str, connections: int, overhead_ms: float, *, block: int = 0,
         at_least=overhead_ms > 1000,
     )
     made = trial_not_run(TrialPlan(block, block, 0, server, condition), Outcome.OK, None, version="1")
-    return replace(made, service=summary, validity=Validity.VALID, **changes)  # type: ignore[arg-type]
+    return replace(made.having(summary), validity=Validity.VALID, **changes)  # type: ignore[arg-type]
 
 
 def shown(table: Table) -> list[str]:
@@ -69,7 +70,11 @@ def test_at_each_point_the_least_overhead_comes_first() -> None:
 
 def test_a_server_that_failed_keeps_its_row_and_says_why() -> None:
     failed = replace(
-        trial("broken", 20, 1), outcome=Outcome.LEAKED, reason="descriptors grew", service=None, validity=None
+        trial("broken", 20, 1),
+        outcome=Outcome.LEAKED,
+        reason="descriptors grew",
+        figures=figures_of(trial("broken", 20, 1)[ServicePoint]),
+        validity=None,
     )
     table = service_table([*GRID, failed])
     place = table.values("subject").index("broken")
@@ -104,8 +109,8 @@ def test_lower_bounds_are_said_to_be_some() -> None:
 
 def test_a_server_that_answers_too_early_is_told_of() -> None:
     hasty = trial("hasty", 20, 1)
-    assert hasty.service is not None
-    hasty = replace(hasty, service=replace(hasty.service, early=40, early_by_ns=3.9 * MS))
+    assert hasty.get(ServiceSummary) is not None
+    hasty = hasty.having(replace(hasty[ServiceSummary], early=40, early_by_ns=3.9 * MS))
     notes = [note.text for note in service_table([hasty, trial("patient", 20, 2)]).notes]
     (told,) = [note for note in notes if "came before" in note]
     assert told.startswith("hasty: 40 of 100 answers came before the longest wait was over, by up to 3.9 ms")
@@ -114,7 +119,7 @@ def test_a_server_that_answers_too_early_is_told_of() -> None:
 def test_figures_of_a_generator_without_percentiles_rank_nobody_and_stand_in_their_order() -> None:
     def claimed(subject: str, connections: int, slowest_ms: float) -> Trial:
         summary = ServiceSummary(answers=100, errors=0, per_s=9.0, slowest_5_ns=slowest_ms * MS, claimed_answers=100)
-        return replace(trial(subject, connections, 1), service=summary)
+        return trial(subject, connections, 1).having(summary)
 
     trials = [
         claimed(subject, connections, slowest + connections)
@@ -132,7 +137,7 @@ def test_figures_of_a_generator_without_percentiles_rank_nobody_and_stand_in_the
 def test_points_that_differ_in_their_cpus_have_a_column_of_them() -> None:
     experiment = Service(Axes(connections=(20,), cpus=(1, 3)))
     both = [
-        replace(made, condition=condition.name, service_point=condition.service_point)
+        replace(made.having(condition[ServicePoint]), condition=condition.name)
         for condition in experiment.conditions()
         for made in [trial("quick", 20, 5)]
     ]
@@ -176,7 +181,8 @@ def test_the_published_form_tells_a_lower_bound_from_a_figure() -> None:
 
 
 def test_the_published_form_says_why_a_server_has_no_figures() -> None:
-    failed = replace(trial("rust-axum", 20, 1), outcome=Outcome.DIED, reason="killed by SIGKILL", service=None)
+    failed = replace(trial("rust-axum", 20, 1), outcome=Outcome.DIED, reason="killed by SIGKILL")
+    failed = replace(failed, figures=figures_of(failed[ServicePoint]))
     table = seed_form([failed], {}, {"rust-axum": ("axum", "rust")})
     assert table.rows == (("axum", "rust", "measured", "---", "rust-axum"),)
     assert table.notes[0].text == "died: killed by SIGKILL"

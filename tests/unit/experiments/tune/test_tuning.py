@@ -16,7 +16,7 @@ from httpdyno.experiments.tune.tuning import (
     observed,
     uncertain_words,
 )
-from httpdyno.model import CrawlSummary, Outcome, Tally, Trial, Validity
+from httpdyno.model import LinesSummary, Outcome, Tally, Trial, Validity
 from httpdyno.stats import NotEnoughPoints, ScalabilityLaw
 
 
@@ -163,7 +163,7 @@ def test_a_table_has_a_row_for_each_concurrency_and_marks_the_chosen_one() -> No
     trials = [
         at(64, 320.0, 0, late=40, errors=60),
         at(4, 40.0, 1),
-        at(16, 150.0, 2, summary=CrawlSummary(urls=10, right_per_s=150.0, p50_ns=5_000_000, p99_ns=9_000_000)),
+        at(16, 150.0, 2, summary=LinesSummary(urls=10, right_per_s=150.0, p50_ns=5_000_000, p99_ns=9_000_000)),
         at(16, 170.0, 3),
     ]
 

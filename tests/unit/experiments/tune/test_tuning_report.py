@@ -10,7 +10,7 @@ import pytest
 from doubles.runs import make_run
 from doubles.trials import trial
 from httpdyno.experiments.registry import definition_of
-from httpdyno.model import Chart, CrawlSummary, Outcome, Report, Sample, Tally, Trial
+from httpdyno.model import Chart, LinesSummary, Outcome, Report, Sample, Tally, Trial
 from httpdyno.report.html.page import page
 from httpdyno.runs.report import build_report
 from httpdyno.store import open_run, polars_schema
@@ -24,7 +24,7 @@ def made(concurrency: int, right_per_s: float, number: int, **changes: Any) -> T
         "condition": f"{concurrency} in flight",
         "experiment": "tune",
         "urls_given": 20_000,
-        "summary": CrawlSummary(urls=100, right_per_s=right_per_s, p50_ns=10**6, p99_ns=10**7, status_2xx=100),
+        "summary": LinesSummary(urls=100, right_per_s=right_per_s, p50_ns=10**6, p99_ns=10**7, status_2xx=100),
         "tally": Tally(right=100, not_reached=19_900),
     }
     return trial("go-net-http", number, **(fields | changes))

@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.limits import with_limit
 from httpdyno.experiments.capacity.judge.objective import Objective, parse_objective
+from httpdyno.experiments.capacity.rules import CAPACITY_RULES
 from httpdyno.judge.rankable import rankable_trials
 from httpdyno.judge.validity import with_validity
-from httpdyno.model import CapacityPoint, CapacitySummary, Outcome, Trial, TrialPlan, Validity
+from httpdyno.model import Outcome, Trial, TrialPlan, Validity
 
 __all__ = ["KEPT_SHARE", "concluded", "counts"]
 
@@ -32,13 +34,13 @@ def concluded(trial: Trial, plan: TrialPlan, figures: Mapping[str, float | None]
     figures : mapping
         What an objective may ask of (``Objective.judge``).
     """
-    trial = with_validity(trial)
-    point, summary = plan.condition.capacity_point, trial.capacity
+    trial = with_validity(trial, CAPACITY_RULES)
+    point, summary = plan.condition.get(CapacityPoint), trial.get(CapacitySummary)
     if point is None or summary is None:
         return trial
     distant = _at_its_distance(point, trial)
     held, why_not = _held(trial, summary, distant, figures, parse_objective(plan.condition.objective))
-    return with_limit(replace(trial, capacity=replace(summary, held=held, why_not=why_not)))
+    return with_limit(trial.having(replace(summary, held=held, why_not=why_not)))
 
 
 def counts(trial: Trial) -> bool:
@@ -47,7 +49,7 @@ def counts(trial: Trial) -> bool:
     A busy origin or a restless machine can make a subject look worse than it is, never better: that it held counts
     whatever the machine was like; that it did not counts only where nothing but the subject decided it.
     """
-    held = trial.capacity is not None and trial.capacity.held
+    held = trial.get(CapacitySummary) is not None and trial[CapacitySummary].held
     return bool(rankable_trials([trial]) or (held and trial.outcome is Outcome.OK and trial.validity in _OF_MACHINE))
 
 

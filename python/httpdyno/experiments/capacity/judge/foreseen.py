@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Final
 
 from httpdyno.errors import InvalidValue
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.transport import (
     HEAD_BYTES,
     INITIAL_WINDOW,
@@ -14,7 +15,7 @@ from httpdyno.experiments.capacity.judge.transport import (
     segments,
     wire_bytes,
 )
-from httpdyno.model import CapacityPoint, Link, Trial
+from httpdyno.model import Link, Trial
 
 __all__ = ["Foreseen", "LimitKind", "Situation"]
 
@@ -74,7 +75,7 @@ class Situation:
     @classmethod
     def of(cls, trial: Trial, point: CapacityPoint) -> "Situation":
         """Read from a trial what the limits follow from."""
-        counters, summary = trial.counters, trial.capacity
+        counters, summary = trial.counters, trial.get(CapacitySummary)
         cpus, busy, all_busy = _busy(trial)
         watched_s = max((cpu.window_ns for cpu in counters.cpus or ()), default=0) / 1e9
         requests = counters.requests

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.foreseen import Foreseen, LimitKind, Situation
 from httpdyno.model import Trial, Validity, format_rate, format_size, format_time
 
@@ -38,20 +39,21 @@ class Limit:
 def with_limit(trial: Trial) -> Trial:
     """Add to the capacity of a trial what limits it; a trial without a point, or without figures, stays as it is."""
     limit = limit_of(trial)
-    if limit is None or trial.capacity is None:
+    if limit is None or trial.get(CapacitySummary) is None:
         return trial
-    summary = replace(trial.capacity, limit=limit.kind.value, limit_per_s=limit.per_s, limit_text=limit.text)
-    return replace(trial, capacity=summary)
+    summary = replace(trial[CapacitySummary], limit=limit.kind.value, limit_per_s=limit.per_s, limit_text=limit.text)
+    return trial.having(summary)
 
 
 def limit_of(trial: Trial) -> Limit | None:
     """Return what limits the point of a trial; None when nothing was measured, or nothing did although it holds."""
-    if trial.capacity_point is None or trial.capacity is None or trial.capacity.per_s is None:
+    point, summary = trial.get(CapacityPoint), trial.get(CapacitySummary)
+    if point is None or summary is None or summary.per_s is None:
         return None
-    situation = Situation.of(trial, trial.capacity_point)
-    measured = trial.capacity.per_s
+    situation = Situation.of(trial, point)
+    measured = summary.per_s
     most = _REFUTES + _uncertain(trial)
-    target = trial.capacity_point.target_per_s
+    target = point.target_per_s
     kept = target is not None and measured >= _KEPT * target
     instrument = _INSTRUMENTS.get(trial.validity) if trial.validity else None
     if instrument is not None and not _nevertheless(trial, situation, most, kept=kept):
@@ -66,7 +68,7 @@ def limit_of(trial: Trial) -> Limit | None:
     if measured > most * narrowest.per_s and narrowest.kind is not LimitKind.CPU:
         return Limit(LimitKind.UNKNOWN, narrowest.per_s, _refuted(situation, narrowest, measured))
     if kept and target is not None and narrowest.per_s > target:
-        missed = trial.capacity.why_not if trial.capacity.held is False else None
+        missed = trial[CapacitySummary].why_not if trial[CapacitySummary].held is False else None
         return Limit(narrowest.kind, narrowest.per_s, _room_left(situation, narrowest, target, but=missed))
     if measured >= _AGREES * narrowest.per_s:
         return Limit(narrowest.kind, narrowest.per_s, _reached(trial, situation, narrowest, target))
@@ -81,7 +83,7 @@ def link_was_as_asked(trial: Trial) -> bool:
 
 def _uncertain(trial: Trial) -> float:
     """Return how much of a rate may be counted wrongly: half a round, as answers begin before they end."""
-    answers = trial.capacity.answers if trial.capacity else 0
+    answers = trial[CapacitySummary].answers if trial.get(CapacitySummary) else 0
     return min(trial.concurrency / (2 * answers), _MOST_UNCERTAIN) if answers else 0.0
 
 
@@ -98,7 +100,7 @@ def _nevertheless(trial: Trial, situation: Situation, most: float, *, kept: bool
 
 def _by_evidence(trial: Trial, situation: Situation, narrowest: Foreseen) -> Limit:
     """Look at what was in use, where fewer answers came than any limit allows."""
-    summary = trial.capacity
+    summary = trial.get(CapacitySummary)
     # That of a CPU is itself taken from what was measured.
     narrowest = next((limit for limit in situation.limits if limit.kind is not LimitKind.CPU), narrowest)
     measured = situation.per_s or 0.0

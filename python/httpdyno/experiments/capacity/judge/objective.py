@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model import CapacityPoint, format_exact, format_time, parse_duration_ns
+from httpdyno.experiments.capacity.figures import CapacityPoint
+from httpdyno.model import format_exact, format_time, parse_duration_ns
 
 __all__ = ["DEFAULT_OBJECTIVE", "FIGURES", "Clause", "Objective", "parse_objective"]
 

@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from httpdyno.experiments.capacity.figures import CapacitySummary
 from httpdyno.experiments.capacity.judge.figures import time_figures
-from httpdyno.model import CapacitySummary, Verdict
+from httpdyno.model import Verdict
 from httpdyno.stats import percentile
 from httpdyno.stats.steadiness import warm_up_length
 

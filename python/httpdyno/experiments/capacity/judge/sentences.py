@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.foreseen import LimitKind, Situation
 from httpdyno.experiments.capacity.judge.transport import wire_bytes
-from httpdyno.model import CapacityPoint, Trial, format_rate, format_size, format_time
+from httpdyno.model import Trial, format_rate, format_size, format_time
 
 __all__ = ["capacity_sentences", "largest_size_bytes", "rounded_rate"]
 
@@ -26,9 +27,9 @@ def capacity_sentences(trials: Iterable[Trial]) -> tuple[str, ...]:
         Of the capacity question, judged.
     """
     found = [
-        _Measured(trial, trial.capacity_point)
+        _Measured(trial, trial[CapacityPoint])
         for trial in trials
-        if trial.capacity_point is not None and _figures(trial)
+        if trial.get(CapacityPoint) is not None and _figures(trial)
     ]
     aimed = [one for one in found if one.target]
     sentences = [*_bandwidth(aimed), *_concurrency(aimed), *_window(aimed), *_cpu(aimed), *_disagreements(found)]
@@ -65,15 +66,15 @@ class _Measured:
 
     @property
     def per_s(self) -> float:
-        return (self.trial.capacity.per_s if self.trial.capacity else None) or 0.0
+        return (self.trial[CapacitySummary].per_s if self.trial.get(CapacitySummary) else None) or 0.0
 
     @property
     def limit(self) -> str | None:
-        return self.trial.capacity.limit if self.trial.capacity else None
+        return self.trial[CapacitySummary].limit if self.trial.get(CapacitySummary) else None
 
     @property
     def missed(self) -> bool:
-        return self.trial.capacity is not None and self.trial.capacity.held is False
+        return self.trial.get(CapacitySummary) is not None and self.trial[CapacitySummary].held is False
 
     @property
     def evidence(self) -> str:
@@ -118,7 +119,7 @@ def _concurrency(found: Sequence[_Measured]) -> Iterator[str]:
     waits_ns = worst.point.delay_ns + worst.situation.link.round_trip_ns
     needed = worst.target * waits_ns / 1e9
     if needed <= worst.point.concurrency:
-        took = worst.trial.capacity.service_mean_ns if worst.trial.capacity else None
+        took = worst.trial[CapacitySummary].service_mean_ns if worst.trial.get(CapacitySummary) else None
         needed = worst.target * (took or 0) / 1e9
         why = f"answers that take {format_time(took or 0)}, most of it in {worst.trial.subject} itself,"
     else:
@@ -170,7 +171,11 @@ def _cpu(found: Sequence[_Measured]) -> Iterator[str]:
 def _disagreements(found: Sequence[_Measured]) -> Iterator[str]:
     """Describe where the model explains nothing, and what it said there first."""
     unknown = [one for one in found if one.limit == LimitKind.UNKNOWN]
-    texts = [one.trial.capacity.limit_text for one in unknown if one.trial.capacity and one.trial.capacity.limit_text]
+    texts = [
+        one.trial[CapacitySummary].limit_text
+        for one in unknown
+        if one.trial.get(CapacitySummary) and one.trial[CapacitySummary].limit_text
+    ]
     if texts:
         first = unknown[0]
         yield (
@@ -180,4 +185,4 @@ def _disagreements(found: Sequence[_Measured]) -> Iterator[str]:
 
 
 def _figures(trial: Trial) -> bool:
-    return trial.capacity is not None and trial.capacity.per_s is not None
+    return trial.get(CapacitySummary) is not None and trial[CapacitySummary].per_s is not None

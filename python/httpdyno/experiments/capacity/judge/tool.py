@@ -5,22 +5,13 @@ from typing import Final
 
 import numpy as np
 
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.closed import ClosedStretch, sent_stretch, slope_per_s
 from httpdyno.experiments.capacity.judge.conclusion import concluded
 from httpdyno.judge.outcome import ending_from_report
 from httpdyno.judge.tool import ToolArtifacts, tool_ending
 from httpdyno.judge.trial import trial_not_run, trial_refused
-from httpdyno.model import (
-    CapacityPoint,
-    CapacitySummary,
-    Counters,
-    Loop,
-    Tally,
-    ToolReport,
-    Trial,
-    TrialPlan,
-    counters_from_report,
-)
+from httpdyno.model import Counters, Loop, Tally, ToolReport, Trial, TrialPlan, counters_from_report
 
 __all__ = ["judge_capacity_tool", "measured_tool", "tool_figures"]
 
@@ -31,7 +22,7 @@ _ROUNDED: Final = 0.01
 
 def judge_capacity_tool(plan: TrialPlan, artifacts: ToolArtifacts, *, version: str | None) -> Trial:
     """Put a trial of a tool into figures, as ``measured_tool`` does, and say whether it held its point."""
-    point = plan.condition.capacity_point
+    point = plan.condition.get(CapacityPoint)
     assert point is not None, "a tool is measured at a point"
     trial, claimed = measured_tool(plan, point, artifacts, version=version)
     return trial if claimed is None else concluded(trial, plan, tool_figures(claimed))
@@ -83,7 +74,7 @@ def measured_tool(
     arrivals = np.sort(artifacts.arrivals["at_ns"].to_numpy())
     stretch = _stretch(arrivals, point)
     within = int(((arrivals >= stretch.begin_ns) & (arrivals <= stretch.end_ns)).sum()) if stretch else 0
-    return replace(trial, capacity=_summary(within, stretch, claimed), tally=_tally(claimed, counters, point)), claimed
+    return replace(trial.having(_summary(within, stretch, claimed)), tally=_tally(claimed, counters, point)), claimed
 
 
 def tool_figures(claimed: ToolReport) -> dict[str, float | None]:

@@ -5,14 +5,16 @@ from dataclasses import replace
 import polars as pl
 
 from httpdyno.errors import EngineFailed
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.closed import sampled_stretch
 from httpdyno.experiments.capacity.judge.conclusion import concluded
 from httpdyno.experiments.capacity.judge.figures import time_figures
 from httpdyno.experiments.capacity.judge.open import Schedule, summarise_open
+from httpdyno.experiments.capacity.rules import CAPACITY_RULES
 from httpdyno.installation import RENEW_ENGINE
 from httpdyno.judge.reference import Reference
 from httpdyno.judge.trial import JudgedTrial, TrialArtifacts, judge_crawl
-from httpdyno.model import CapacityPoint, CapacitySummary, Loop, Outcome, Trial, TrialPlan, Verdict
+from httpdyno.model import Loop, Outcome, Trial, TrialPlan, Verdict
 
 __all__ = ["judge_capacity"]
 
@@ -34,8 +36,8 @@ def judge_capacity(
     EngineFailed
         If the report cannot be read, or does not say when an open loop began.
     """
-    judged = judge_crawl(plan, artifacts, reference, version=version)
-    point = plan.condition.capacity_point
+    judged = judge_crawl(plan, artifacts, reference, version=version, rules=CAPACITY_RULES)
+    point = plan.condition.get(CapacityPoint)
     assert point is not None, "who asks for a capacity has a point"
     if judged.trial.outcome is Outcome.REFUSED:
         return judged
@@ -44,7 +46,7 @@ def judge_capacity(
         summary, figures = _closed(judged.samples, point)
     else:
         summary, figures = _open(judged.samples, trial, artifacts)
-    return replace(judged, trial=concluded(replace(trial, capacity=summary), plan, figures))
+    return replace(judged, trial=concluded(trial.having(summary), plan, figures))
 
 
 def _waited_for(trial: Trial, artifacts: TrialArtifacts) -> Trial:

@@ -5,8 +5,8 @@ from typing import Final
 
 import numpy as np
 
+from httpdyno.experiments.cost.figures import CostStep
 from httpdyno.judge.cpu_series import CpuSeries, Int64Array
-from httpdyno.model import CostStep
 from httpdyno.stats import FloatArray
 from httpdyno.stats.steadiness import drift_interval, warm_up_length
 

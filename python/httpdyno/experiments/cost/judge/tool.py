@@ -3,22 +3,13 @@
 from dataclasses import replace
 from typing import Final
 
+from httpdyno.experiments.cost.figures import DOCUMENT_BYTES, CostPoint
 from httpdyno.experiments.cost.judge.trial import cost_summary, stamped_arrivals
 from httpdyno.judge.outcome import ending_from_report
 from httpdyno.judge.reference import clock_bound_ns
 from httpdyno.judge.tool import ToolArtifacts, tool_ending
 from httpdyno.judge.trial import trial_not_run, trial_refused
-from httpdyno.model import (
-    DOCUMENT_BYTES,
-    Counters,
-    Outcome,
-    Tally,
-    ToolReport,
-    Trial,
-    TrialPlan,
-    Validity,
-    counters_from_report,
-)
+from httpdyno.model import Counters, Outcome, Tally, ToolReport, Trial, TrialPlan, Validity, counters_from_report
 
 __all__ = ["UNCHECKED", "judge_cost_tool"]
 
@@ -51,7 +42,7 @@ def judge_cost_tool(plan: TrialPlan, artifacts: ToolArtifacts, *, version: str |
     if ending.refused:
         return trial_refused(plan, artifacts.report, version=version)
     outcome, reason, claimed = tool_ending(plan, ending, artifacts.text)
-    point = plan.condition.cost_point
+    point = plan.condition.get(CostPoint)
     urls_given = point.documents if point else 0
     trial = replace(trial_not_run(plan, outcome, reason, version=version, urls_given=urls_given), counters=counters)
     if claimed is None:
@@ -73,7 +64,7 @@ def judge_cost_tool(plan: TrialPlan, artifacts: ToolArtifacts, *, version: str |
         claimed_answers=claimed.requests,
         claimed_per_s=claimed.stated_per_s or claimed.requests_per_s,
     )
-    judged = replace(trial, cost=summary, tally=Tally(right=0, unverified=answered, missed_error=unserved))
+    judged = replace(trial.having(summary), tally=Tally(right=0, unverified=answered, missed_error=unserved))
     return replace(judged, validity=Validity.UNVERIFIED, validity_reason=UNCHECKED)
 
 

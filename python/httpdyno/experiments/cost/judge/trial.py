@@ -6,11 +6,13 @@ from typing import Any, Final
 
 import polars as pl
 
+from httpdyno.experiments.cost.figures import CostSummary, RequestClock
 from httpdyno.experiments.cost.judge.spending import Spending, spending_of
+from httpdyno.experiments.cost.rules import COST_RULES
 from httpdyno.judge.cpu_series import CpuSeries
 from httpdyno.judge.reference import Reference
 from httpdyno.judge.trial import JudgedTrial, TrialArtifacts, judge_crawl
-from httpdyno.model import CostSummary, Counters, Outcome, RequestClock, Trial, TrialPlan, Validity, Verdict
+from httpdyno.model import Counters, Outcome, Trial, TrialPlan, Validity, Verdict
 
 __all__ = ["BOUND_AT_MOST_NS", "RequestTimes", "cost_summary", "judge_cost", "stamped_arrivals"]
 
@@ -65,7 +67,7 @@ def judge_cost(
     EngineFailed
         If the report cannot be read.
     """
-    judged = judge_crawl(plan, artifacts, reference, version=version)
+    judged = judge_crawl(plan, artifacts, reference, version=version, rules=COST_RULES)
     if judged.trial.outcome is Outcome.REFUSED:
         return judged
     samples = judged.samples
@@ -88,7 +90,7 @@ def judge_cost(
         caught=len(right) - verified,
         json_parser=plan.subject.json_parser or None,
     )
-    trial = _distrusted(replace(judged.trial, cost=summary), samples)
+    trial = _distrusted(judged.trial.having(summary), samples)
     return replace(judged, trial=trial)
 
 
@@ -100,7 +102,7 @@ def _distrusted(trial: Trial, samples: pl.DataFrame) -> Trial:
     passed = int(((samples["verdict"] == _MISSED) & (samples["cause"] == _WRONG_DOCUMENT)).sum())
     if not passed or trial.outcome is not Outcome.OK:
         return trial
-    served = passed + (trial.cost.caught or 0 if trial.cost else 0)
+    served = passed + (trial[CostSummary].caught or 0 if trial.get(CostSummary) else 0)
     reason = f"it took {passed:,} of {served:,} wrong documents for right ones: its check does not check"
     return replace(trial, validity=Validity.INCORRECT, validity_reason=reason)
 

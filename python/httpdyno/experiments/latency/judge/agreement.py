@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from httpdyno.experiments.latency.figures import LatencySummary
 from httpdyno.judge.rankable import rankable_trials
 from httpdyno.model import Interval, Trial
 from httpdyno.stats import FEWEST_BLOCKS, FloatArray, unpaired_ratio_interval
@@ -63,10 +64,19 @@ def agreement(lines: Sequence[Trial], harness: Sequence[Trial], *, level: float 
 
 
 def _values(trials: Sequence[Trial]) -> FloatArray:
-    means = [trial.latency.mean_ns for trial in rankable_trials(trials) if trial.latency and trial.latency.mean_ns]
+    means = [
+        trial[LatencySummary].mean_ns
+        for trial in rankable_trials(trials)
+        if trial.get(LatencySummary) and trial[LatencySummary].mean_ns
+    ]
     return np.array(means, dtype=np.float64)
 
 
 def _runs(trials: Sequence[Trial]) -> FloatArray:
-    runs = [run.loop_ns for trial in rankable_trials(trials) if trial.latency for run in trial.latency.runs]
+    runs = [
+        run.loop_ns
+        for trial in rankable_trials(trials)
+        if trial.get(LatencySummary)
+        for run in trial[LatencySummary].runs
+    ]
     return np.array(runs, dtype=np.float64)

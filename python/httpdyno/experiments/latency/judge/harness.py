@@ -1,8 +1,9 @@
 """What a call cost, from the one line of a client that timed its own calls."""
 
+from httpdyno.experiments.latency.figures import LatencyRun, LatencySummary
 from httpdyno.experiments.latency.judge.timeit import spread
 from httpdyno.judge.expectations import Expectations
-from httpdyno.model import LatencyRun, LatencySummary, Tally
+from httpdyno.model import Tally
 from httpdyno.model.timed_calls import TimedAnswer, TimedCalls
 
 __all__ = ["summarise_harness", "tally_harness"]

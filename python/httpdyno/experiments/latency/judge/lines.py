@@ -7,9 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from httpdyno.experiments.latency.figures import LatencyPoint, LatencyRun, LatencySummary
 from httpdyno.experiments.latency.judge.timeit import spread, timeit_runs
 from httpdyno.judge.cpu_series import CpuSeries
-from httpdyno.model import LatencyPoint, LatencyRun, LatencySummary, Verdict
+from httpdyno.model import Verdict
 from httpdyno.stats import percentile
 
 __all__ = ["Seen", "clock_tells", "summarise_lines"]

@@ -6,8 +6,10 @@ from typing import Final
 import polars as pl
 
 from httpdyno.errors import UnreadableReport
+from httpdyno.experiments.latency.figures import LatencyPoint
 from httpdyno.experiments.latency.judge.harness import summarise_harness, tally_harness
 from httpdyno.experiments.latency.judge.lines import Seen, summarise_lines
+from httpdyno.experiments.latency.rules import LATENCY_RULES
 from httpdyno.judge.cpu_series import CpuSeries
 from httpdyno.judge.harness_line import read_harness_line
 from httpdyno.judge.lines import LINE_COLUMNS, Lines
@@ -16,7 +18,7 @@ from httpdyno.judge.reference import Reference
 from httpdyno.judge.trial import JudgedTrial, TrialArtifacts, judge_crawl, trial_not_run, trial_refused
 from httpdyno.judge.validity import with_validity
 from httpdyno.judge.verdict import Judged
-from httpdyno.model import Counters, CrawlSummary, Outcome, Trial, TrialPlan, Verdict, counters_from_report
+from httpdyno.model import Counters, LinesSummary, Outcome, Trial, TrialPlan, Verdict, counters_from_report
 
 __all__ = ["judge_latency"]
 
@@ -39,11 +41,11 @@ def judge_latency(
     EngineFailed
         If the report cannot be read.
     """
-    point = plan.condition.latency_point
+    point = plan.condition.get(LatencyPoint)
     assert point is not None, "who asks what a call costs has a point"
     if plan.condition.harness:
         return _timed_itself(plan, artifacts, reference, version=version)
-    judged = judge_crawl(plan, artifacts, reference, version=version)
+    judged = judge_crawl(plan, artifacts, reference, version=version, rules=LATENCY_RULES)
     if judged.trial.outcome is Outcome.REFUSED:
         return judged
     counters = judged.trial.counters
@@ -54,7 +56,7 @@ def judge_latency(
         cpu=CpuSeries.of(artifacts.report),
         clock_bound_ns=reference.clock_bound_ns,
     )
-    trial = replace(_advised(judged.trial), latency=summarise_lines(judged.samples, point, seen))
+    trial = _advised(judged.trial).having(summarise_lines(judged.samples, point, seen))
     return JudgedTrial(_without_rest(trial), _reached(judged.samples))
 
 
@@ -91,16 +93,14 @@ def _timed_itself(
     except UnreadableReport as error:
         return JudgedTrial(replace(trial, outcome=Outcome.GARBAGE, reason=error.line), pl.DataFrame())
     trial = replace(
-        trial,
-        summary=CrawlSummary(urls=timed.calls, time_ns=counters.wall_ns),
+        trial.having(LinesSummary(urls=timed.calls, time_ns=counters.wall_ns), summarise_harness(timed)),
         tally=tally_harness(timed, reference.expectations, requests=counters.requests),
-        latency=summarise_harness(timed),
     )
     if not timed.is_ok:
         return JudgedTrial(
             replace(trial, outcome=Outcome.GARBAGE, reason=f"a call ended with {timed.outcome}"), pl.DataFrame()
         )
-    return JudgedTrial(with_validity(trial), pl.DataFrame())
+    return JudgedTrial(with_validity(trial, LATENCY_RULES), pl.DataFrame())
 
 
 def _ended(ending: Ending, *, timeout_ns: int) -> tuple[Outcome, str | None]:

@@ -3,9 +3,10 @@
 import numpy as np
 import polars as pl
 
+from httpdyno.experiments.service.figures import ServicePoint
 from httpdyno.experiments.service.judge.steady import OPEN
 from httpdyno.experiments.service.judge.stretch import ramp_ns
-from httpdyno.model import Loop, ServicePoint
+from httpdyno.model import Loop
 
 __all__ = ["with_open"]
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Final, Self
 
-from httpdyno.model import Loop, ServicePoint
+from httpdyno.experiments.service.figures import ServicePoint
+from httpdyno.model import Loop
 
 __all__ = ["SHORTEST_UNIT_NS", "Stretch", "ramp_ns", "send_ns", "unit_ns"]
 

@@ -6,12 +6,13 @@ from typing import Any, Final
 
 import polars as pl
 
+from httpdyno.experiments.service.figures import HELD_WITHIN, Endpoint, ServicePoint, ServiceSummary
 from httpdyno.experiments.service.judge.artifacts import ServerArtifacts, load_began_ns
 from httpdyno.experiments.service.judge.open_requests import with_open
 from httpdyno.experiments.service.judge.steady import Steady
 from httpdyno.experiments.service.judge.stretch import Stretch, unit_ns
 from httpdyno.experiments.service.judge.usage import Descriptors, Span, cpu_between_ns, memory_at, memory_over
-from httpdyno.model import HELD_WITHIN, Counters, Endpoint, Loop, ServicePoint, ServiceSummary, ToolReport, format_time
+from httpdyno.model import Counters, Loop, ToolReport, format_time
 
 __all__ = ["claimed_summary", "connections_of", "leak_of", "measured_summary", "silence_ns", "span_of"]
 

@@ -6,6 +6,7 @@ from typing import Final
 import polars as pl
 
 from httpdyno.errors import UnreadableReport
+from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.experiments.service.judge.artifacts import ServerArtifacts
 from httpdyno.experiments.service.judge.outcome import service_outcome
 from httpdyno.experiments.service.judge.summary import (
@@ -15,21 +16,12 @@ from httpdyno.experiments.service.judge.summary import (
     measured_summary,
     silence_ns,
 )
+from httpdyno.experiments.service.rules import SERVICE_RULES
 from httpdyno.judge.outcome import ending_from_report
 from httpdyno.judge.tool_reports.registry import read_tool_report
 from httpdyno.judge.trial import JudgedTrial, trial_not_run, trial_refused
 from httpdyno.judge.validity import with_validity
-from httpdyno.model import (
-    Counters,
-    Outcome,
-    ServicePoint,
-    ServiceSummary,
-    Tally,
-    Trial,
-    TrialPlan,
-    Validity,
-    counters_from_report,
-)
+from httpdyno.model import Counters, Outcome, Tally, Trial, TrialPlan, Validity, counters_from_report
 
 __all__ = ["judge_service"]
 
@@ -57,7 +49,7 @@ def judge_service(
     EngineFailed
         If a report cannot be read.
     """
-    point, send_s = plan.condition.service_point, plan.condition.send_s
+    point, send_s = plan.condition.get(ServicePoint), plan.condition.send_s
     assert point is not None, "who asks a server has a point"
     assert send_s is not None, "who asks a server sends for a time"
     if ending_from_report(artifacts.report).refused:
@@ -80,10 +72,10 @@ def judge_service(
     trial = replace(
         trial_not_run(plan, outcome, reason, version=version, urls_given=_asked(artifacts)),
         counters=counters,
-        service=service,
         tally=_tally(artifacts, service),
     )
-    return JudgedTrial(_with_its_validity(trial), pl.DataFrame())
+    judged = trial if service is None else trial.having(service)
+    return JudgedTrial(_with_its_validity(judged), pl.DataFrame())
 
 
 def _summary(
@@ -118,4 +110,4 @@ def _tally(artifacts: ServerArtifacts, service: ServiceSummary | None) -> Tally 
 def _with_its_validity(trial: Trial) -> Trial:
     if trial.outcome is Outcome.REFUSED:
         return replace(trial, validity=Validity.GENERATOR_LIMITED, validity_reason=trial.reason)
-    return with_validity(trial)
+    return with_validity(trial, SERVICE_RULES)

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doubles.trials import trial
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.conclusion import concluded, counts
 from httpdyno.experiments.capacity.judge.objective import FIGURES
 from httpdyno.model import (
-    CapacityPoint,
-    CapacitySummary,
     Condition,
     Counters,
     Loop,
@@ -45,9 +44,7 @@ def judged(
 ) -> CapacitySummary:
     loop = Loop.OPEN if target is not None else Loop.CLOSED
     point = replace(POINT, target_per_s=target, loop=loop)
-    condition = Condition(
-        "capacity", "plain", Workload(UrlSeries("http://a/?n=", 9)), capacity_point=point, objective=objective
-    )
+    condition = Condition("capacity", "plain", Workload(UrlSeries("http://a/?n=", 9)), objective=objective, point=point)
     summary = CapacitySummary(answers=9, errors=0, measured_ns=measured_ns, per_s=per_s)
     made = trial(
         "one", 0, experiment="capacity", outcome=outcome, reason=reason, capacity_point=point, capacity=summary
@@ -55,8 +52,8 @@ def judged(
     if counters is not None:
         made = replace(made, counters=counters)
     ended = concluded(made, TrialPlan(0, 0, 0, SUBJECT, condition), FAST)
-    assert ended.capacity is not None
-    return ended.capacity
+    assert ended.get(CapacitySummary) is not None
+    return ended[CapacitySummary]
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ from typing import Any, Final
 import pytest
 
 from doubles.trials import trial
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.foreseen import LimitKind, Situation
 from httpdyno.experiments.capacity.judge.limits import limit_of, with_limit
 from httpdyno.experiments.capacity.judge.transport import restart_window, round_trips, segments, wire_bytes
-from httpdyno.model import CapacityPoint, CapacitySummary, Counters, CpuTime, Link, Loop, Trial, Validity
+from httpdyno.model import Counters, CpuTime, Link, Loop, Trial, Validity
 from httpdyno.model.link_counters import LinkCounters
 
 KIB: Final = 1024
@@ -179,11 +180,11 @@ def test_where_a_rate_is_held_the_narrowest_limit_is_named_with_its_room() -> No
 
 def test_a_rate_that_is_kept_too_slowly_says_so() -> None:
     one = measured(point(rate_bits_per_s=5 * GBIT), 2000.0)
-    assert one.capacity is not None
+    assert one.get(CapacitySummary) is not None
     slow = CapacitySummary(20_000, 0, 10**10, per_s=2000.0, held=False, why_not="p99 took 900 ms, not below 500 ms")
 
     limit = limit_of(
-        trial("x", 0, link=one.link, capacity_point=one.capacity_point, counters=one.counters, capacity=slow)
+        trial("x", 0, link=one.link, capacity_point=one.get(CapacityPoint), counters=one.counters, capacity=slow)
     )
 
     assert limit is not None
@@ -273,8 +274,8 @@ def test_more_than_the_model_allows_refutes_the_model() -> None:
 
 def test_half_a_round_too_many_is_no_refutation() -> None:
     one = measured(point(rate_bits_per_s=GBIT, concurrency=100), 655.0, concurrency=100)
-    assert one.capacity is not None
-    few, many = (replace(one, capacity=replace(one.capacity, answers=answers)) for answers in (400, 6000))
+    assert one.get(CapacitySummary) is not None
+    few, many = (one.having(replace(one[CapacitySummary], answers=answers)) for answers in (400, 6000))
 
     assert [limit.kind for limit in (limit_of(few), limit_of(many)) if limit] == [
         LimitKind.BANDWIDTH,
@@ -357,7 +358,7 @@ def test_a_link_full_of_what_nobody_could_use_is_still_the_limit() -> None:
         wall_ns=one.counters.wall_ns, requests=6000, received_bytes=round(GBIT / 8 * 9.9), cpus=one.counters.cpus
     )
 
-    limit = limit_of(trial("x", 0, link=one.link, capacity_point=at, counters=full, capacity=one.capacity))
+    limit = limit_of(trial("x", 0, link=one.link, capacity_point=at, counters=full, capacity=one.get(CapacitySummary)))
 
     assert limit is not None
     assert limit.kind is LimitKind.BANDWIDTH
@@ -374,10 +375,10 @@ def test_over_a_real_network_nothing_is_supposed_of_it() -> None:
 def test_it_is_written_into_the_capacity_of_the_trial() -> None:
     one = with_limit(measured(point(rate_bits_per_s=GBIT), 575.0))
 
-    assert one.capacity is not None
-    assert one.capacity.limit == "bandwidth"
-    assert one.capacity.limit_per_s == pytest.approx(589, abs=1)
-    assert one.capacity.limit_text is not None
+    assert one.get(CapacitySummary) is not None
+    assert one[CapacitySummary].limit == "bandwidth"
+    assert one[CapacitySummary].limit_per_s == pytest.approx(589, abs=1)
+    assert one[CapacitySummary].limit_text is not None
 
 
 @pytest.mark.parametrize(

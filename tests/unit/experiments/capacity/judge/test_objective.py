@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
+from httpdyno.experiments.capacity.figures import CapacityPoint
 from httpdyno.experiments.capacity.judge.objective import DEFAULT_OBJECTIVE, FIGURES, parse_objective
-from httpdyno.model import CapacityPoint, Loop
+from httpdyno.model import Loop
 
 MS = 10**6
 POINT = CapacityPoint(0, 20 * MS, 40 * MS, None, None, 200, Loop.OPEN, 2000.0)

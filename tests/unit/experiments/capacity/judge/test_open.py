@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from httpdyno.experiments.capacity.figures import CapacitySummary
 from httpdyno.experiments.capacity.judge.open import Schedule, summarise_open
-from httpdyno.model import CapacitySummary, Verdict
+from httpdyno.model import Verdict
 
 MS, S = 10**6, 10**9
 BEGAN = 1_700_000_000 * S

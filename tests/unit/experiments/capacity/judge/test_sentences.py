@@ -5,10 +5,11 @@ from typing import Any, Final
 import pytest
 
 from doubles.trials import trial
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.limits import with_limit
 from httpdyno.experiments.capacity.judge.sentences import capacity_sentences, largest_size_bytes, rounded_rate
 from httpdyno.experiments.capacity.judge.transport import wire_bytes
-from httpdyno.model import CapacityPoint, CapacitySummary, Counters, CpuTime, Link, Loop, Trial
+from httpdyno.model import Counters, CpuTime, Link, Loop, Trial
 
 KIB: Final = 1024
 MS: Final = 10**6

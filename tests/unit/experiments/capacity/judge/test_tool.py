@@ -7,10 +7,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.tool import ToolArtifacts, measured_tool, tool_figures
 from httpdyno.model import (
-    CapacityPoint,
-    CapacitySummary,
     Condition,
     Loop,
     Outcome,
@@ -59,7 +58,7 @@ Status code distribution:
 def plan(point: CapacityPoint = POINT) -> TrialPlan:
     hey = Subject("hey", SubjectKind.TOOL, "Go", "hey", Path("/hey"), ("hey", "{url}"), report_parser="hey")
     workload = Workload(UrlSeries("http://capacity.example/bytes/1000?delay_ms=100&n=", 1000))
-    return TrialPlan(0, 0, 0, hey, Condition("capacity", "plain", workload, concurrency=10, capacity_point=point))
+    return TrialPlan(0, 0, 0, hey, Condition("capacity", "plain", workload, concurrency=10, point=point))
 
 
 def engine_report(served: int, **changes: Any) -> dict[str, Any]:
@@ -82,8 +81,8 @@ def text(answers: int = 200, *, content: int | None = None) -> str:
 
 
 def figures(trial: Trial) -> CapacitySummary:
-    assert trial.capacity is not None
-    return trial.capacity
+    assert trial.get(CapacitySummary) is not None
+    return trial[CapacitySummary]
 
 
 def test_answers_are_counted_by_the_origin_and_times_are_the_tools() -> None:
@@ -139,7 +138,7 @@ def test_on_a_schedule_all_of_the_tools_time_is_measured() -> None:
 )
 def test_a_tool_that_fails_has_no_figures(report: dict[str, Any], said: str, outcome: Outcome, reason: str) -> None:
     trial, claimed = measured(said, report=report)
-    assert (trial.outcome, trial.reason, trial.capacity, claimed) == (outcome, reason, None, None)
+    assert (trial.outcome, trial.reason, trial.get(CapacitySummary), claimed) == (outcome, reason, None, None)
 
 
 def test_a_link_that_is_not_what_was_asked_is_no_measurement_of_the_tool() -> None:

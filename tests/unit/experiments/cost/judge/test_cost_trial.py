@@ -11,22 +11,12 @@ import pytest
 
 from httpdyno.errors import EngineFailed
 from httpdyno.experiments.cost.cost import Cost
+from httpdyno.experiments.cost.figures import DOCUMENT_BYTES, CostSummary, RequestClock
 from httpdyno.experiments.cost.judge.tool import UNCHECKED, judge_cost_tool
 from httpdyno.experiments.cost.judge.trial import BOUND_AT_MOST_NS, judge_cost
 from httpdyno.judge import Reference, TrialArtifacts, read_arrivals, read_expectations
 from httpdyno.judge.tool import ToolArtifacts
-from httpdyno.model import (
-    DOCUMENT_BYTES,
-    Capabilities,
-    CostSummary,
-    Outcome,
-    RequestClock,
-    Subject,
-    SubjectKind,
-    Trial,
-    TrialPlan,
-    Validity,
-)
+from httpdyno.model import Capabilities, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
 
 S, MS = 10**9, 10**6
 T = 1729512000 * S  # 2024-10-21T12:00:00Z
@@ -89,7 +79,7 @@ def judged(codes: Mapping[int, str], *, wrong: int = 0, **changes: Any) -> Trial
 
 
 def test_what_was_spent_is_divided_among_verified_documents() -> None:
-    cost = judged({}).cost
+    cost = judged({}).get(CostSummary)
     assert cost is not None
     assert (cost.answered, cost.verified, cost.caught) == (COUNT, COUNT, 0)
     assert cost.cpu_ns == 2 * S
@@ -104,24 +94,24 @@ def test_what_was_spent_is_divided_among_verified_documents() -> None:
 
 def test_a_client_that_names_right_documents_as_wrong_pays_for_fewer() -> None:
     trial = judged(dict.fromkeys(range(100), "CheckFailed"))
-    assert trial.cost is not None
-    assert trial.cost.verified == COUNT - 100
-    assert trial.cost.cpu_per_document_ns == 2 * S / (COUNT - 100)
+    assert trial.get(CostSummary) is not None
+    assert trial[CostSummary].verified == COUNT - 100
+    assert trial[CostSummary].cpu_per_document_ns == 2 * S / (COUNT - 100)
     assert trial.validity is Validity.INCORRECT
 
 
 def test_a_wrong_document_that_is_named_as_such_is_caught_and_right() -> None:
     trial = judged({0: "CheckFailed", 1: "CheckFailed"}, wrong=2)
-    assert trial.cost is not None
-    assert (trial.cost.verified, trial.cost.caught) == (COUNT - 2, 2)
+    assert trial.get(CostSummary) is not None
+    assert (trial[CostSummary].verified, trial[CostSummary].caught) == (COUNT - 2, 2)
     assert trial.tally is not None
     assert trial.tally.wrong == 0
 
 
 def test_a_client_that_takes_a_wrong_document_for_a_right_one_is_believed_nothing() -> None:
     trial = judged({0: "CheckFailed"}, wrong=3)
-    assert trial.cost is not None
-    assert (trial.cost.verified, trial.cost.caught) == (COUNT - 3, 1)
+    assert trial.get(CostSummary) is not None
+    assert (trial[CostSummary].verified, trial[CostSummary].caught) == (COUNT - 3, 1)
     assert trial.tally is not None
     assert trial.tally.missed_error == 2
     # Two of 2,000 would be borne of any other answers; of these they say that nothing is checked.
@@ -131,7 +121,7 @@ def test_a_client_that_takes_a_wrong_document_for_a_right_one_is_believed_nothin
 
 def test_an_engine_without_readings_leaves_the_start_unknown() -> None:
     subject = {name: value for name, value in report()["subject"].items() if name != "cpu"}
-    cost = judged({}, subject=subject).cost
+    cost = judged({}, subject=subject).get(CostSummary)
     assert cost is not None
     assert cost.cpu_per_document_ns == MS
     assert cost.start_cpu_ns is None
@@ -150,7 +140,7 @@ def test_readings_that_are_none_are_the_engines_fault() -> None:
 def test_the_record_says_whether_packets_were_received_where_they_belong(
     told: object, done: bool | None, reason: str | None
 ) -> None:
-    cost = judged({}, receive_steering=told).cost
+    cost = judged({}, receive_steering=told).get(CostSummary)
     assert cost is not None
     assert (cost.receive_steering, cost.receive_steering_reason) == (done, reason)
 
@@ -160,7 +150,7 @@ def split(*, bound_ns: int, arrivals: bool = True) -> CostSummary:
     known = reference()
     ahead = None if known.arrivals is None else known.arrivals.with_columns(pl.col("at_ns", "done_ns") + 40 * MS)
     seen = replace(known, arrivals=ahead if arrivals else None, clock_bound_ns=bound_ns)
-    cost = judge_cost(PLAN, TrialArtifacts(report(), io.BytesIO(output({}).encode())), seen).trial.cost
+    cost = judge_cost(PLAN, TrialArtifacts(report(), io.BytesIO(output({}).encode())), seen).trial.get(CostSummary)
     assert cost is not None
     return cost
 
@@ -202,18 +192,18 @@ def ab(complete: int) -> str:
 
 def test_a_tool_has_figures_and_nothing_verified() -> None:
     trial = tool(ab(COUNT))
-    assert trial.cost is not None
-    assert (trial.cost.answered, trial.cost.verified) == (COUNT, None)
-    assert trial.cost.cpu_per_document_ns == MS
-    assert trial.cost.start_cpu_ns == 50 * MS
-    assert trial.cost.claimed_answers == COUNT
+    assert trial.get(CostSummary) is not None
+    assert (trial[CostSummary].answered, trial[CostSummary].verified) == (COUNT, None)
+    assert trial[CostSummary].cpu_per_document_ns == MS
+    assert trial[CostSummary].start_cpu_ns == 50 * MS
+    assert trial[CostSummary].claimed_answers == COUNT
     assert (trial.validity, trial.validity_reason) == (Validity.UNVERIFIED, UNCHECKED)
     assert trial.urls_given == COUNT
 
 
 @pytest.mark.parametrize(("bound_ns", "start_cpu_ns"), [(BOUND_AT_MOST_NS, 50 * MS), (BOUND_AT_MOST_NS + 1, None)])
 def test_a_tool_has_no_lines_that_could_stand_for_arrivals(bound_ns: int, start_cpu_ns: int | None) -> None:
-    cost = tool(ab(COUNT), against={"clock": {"bound_ns": bound_ns}}).cost
+    cost = tool(ab(COUNT), against={"clock": {"bound_ns": bound_ns}}).get(CostSummary)
     assert cost is not None
     assert (cost.start_cpu_ns, cost.requests_timed_by is None) == (start_cpu_ns, start_cpu_ns is None)
     assert cost.cpu_per_document_ns == MS
@@ -221,21 +211,21 @@ def test_a_tool_has_no_lines_that_could_stand_for_arrivals(bound_ns: int, start_
 
 def test_what_a_tool_claims_beyond_what_was_served_did_not_come() -> None:
     trial = tool(ab(COUNT + 500))
-    assert trial.cost is not None
-    assert trial.cost.answered == COUNT
+    assert trial.get(CostSummary) is not None
+    assert trial[CostSummary].answered == COUNT
     assert trial.tally is not None
     assert trial.tally.missed_error == 500
 
 
 def test_a_tool_without_a_report_failed() -> None:
     trial = tool("nothing of the kind")
-    assert trial.cost is None
+    assert trial.get(CostSummary) is None
     assert trial.outcome is Outcome.GARBAGE
 
 
 def test_a_tool_that_got_fewer_documents_than_it_was_to_get_has_no_figures() -> None:
     trial = tool(ab(COUNT - 1_900))
-    assert trial.cost is None
+    assert trial.get(CostSummary) is None
     assert trial.outcome is Outcome.MISSING
     assert trial.reason is not None
     assert trial.reason.startswith("100 of 2,000 documents came")

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import pytest
 
 from doubles.trials import trial
+from httpdyno.experiments.latency.figures import LatencyRun, LatencySummary
 from httpdyno.experiments.latency.judge.agreement import agreement
-from httpdyno.model import LatencyRun, LatencySummary, Outcome, Trial
+from httpdyno.model import Outcome, Trial
 
 
 def timed(means: Sequence[float], **changes: object) -> list[Trial]:

@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from httpdyno.experiments.latency.figures import Content, LatencyPoint
 from httpdyno.experiments.latency.judge.lines import Seen, summarise_lines
 from httpdyno.judge.cpu_series import CpuSeries
 from httpdyno.judge.verdict import VERDICTS
-from httpdyno.model import Content, LatencyPoint
 
 MS = 10**6
 START = 1_700_000_000 * 10**9

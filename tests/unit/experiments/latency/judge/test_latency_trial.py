@@ -7,21 +7,11 @@ from typing import Any
 
 import pytest
 
+from httpdyno.experiments.latency.figures import Content, LatencyPoint, LatencySummary
 from httpdyno.experiments.latency.judge.trial import judge_latency
 from httpdyno.judge import Reference, TrialArtifacts
 from httpdyno.lab.peer import PEER_URL, peer_expectations
-from httpdyno.model import (
-    Condition,
-    Content,
-    LatencyPoint,
-    Outcome,
-    Subject,
-    SubjectKind,
-    TrialPlan,
-    UrlSeries,
-    Validity,
-    Workload,
-)
+from httpdyno.model import Condition, Outcome, Subject, SubjectKind, TrialPlan, UrlSeries, Validity, Workload
 
 MS = 10**6
 START = 1_700_000_000 * 10**9
@@ -35,9 +25,9 @@ def planned(harness: str = "", peer: str | None = "flask-dev") -> TrialPlan:
         "plain",
         Workload(SERIES),
         concurrency=1,
-        latency_point=LatencyPoint(Content.PLAIN, 1),
         harness=harness,
         peer=peer,
+        point=LatencyPoint(Content.PLAIN, 1),
     )
     return TrialPlan(0, 0, 0, SUBJECT, condition)
 
@@ -82,9 +72,11 @@ def test_lines_are_judged_and_timed() -> None:
     trial = judged.trial
     assert (trial.outcome, trial.validity) == (Outcome.OK, Validity.VALID)
     assert (trial.peer, trial.counters.peer_cpu_user_ns) == ("flask-dev", 5)
-    assert trial.latency is not None
-    assert trial.latency.mean_ns == 2 * MS
-    assert (trial.latency.server_ns, trial.latency.wire_ns) == (None, None), "nobody counted its connections"
+    assert trial.get(LatencySummary) is not None
+    assert trial[LatencySummary].mean_ns == 2 * MS
+    assert (trial[LatencySummary].server_ns, trial[LatencySummary].wire_ns) == (None, None), (
+        "nobody counted its connections"
+    )
     assert len(judged.samples) == 3000
 
 
@@ -112,10 +104,14 @@ def test_what_a_client_timed_itself_is_checked_and_kept() -> None:
     assert (trial.outcome, trial.validity, trial.harness) == (Outcome.OK, Validity.VALID, "timeit")
     assert trial.tally is not None
     assert (trial.tally.right, trial.tally.wrong) == (2000, 0)
-    assert trial.latency is not None
-    assert (trial.latency.mean_ns, trial.latency.deviation_ns, trial.latency.loops) == (1.2 * MS, 0, 200)
-    assert trial.latency.cpu_per_call_ns == 0.6 * MS
-    assert trial.latency.p50_ns is None
+    assert trial.get(LatencySummary) is not None
+    assert (trial[LatencySummary].mean_ns, trial[LatencySummary].deviation_ns, trial[LatencySummary].loops) == (
+        1.2 * MS,
+        0,
+        200,
+    )
+    assert trial[LatencySummary].cpu_per_call_ns == 0.6 * MS
+    assert trial[LatencySummary].p50_ns is None
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ import pytest
 
 from httpdyno.errors import EngineFailed
 from httpdyno.experiments.service.axes import Axes
+from httpdyno.experiments.service.figures import Endpoint, ServiceSummary
 from httpdyno.experiments.service.judge.artifacts import ServerArtifacts
 from httpdyno.experiments.service.judge.trial import judge_service
 from httpdyno.experiments.service.service import Service
-from httpdyno.model import Endpoint, Loop, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
+from httpdyno.model import Loop, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
 
 S, MS, MIB = 10**9, 10**6, 1 << 20
 T = 1729512000 * S  # 2024-10-21T12:00:00Z
@@ -98,7 +99,7 @@ def judged(remains: ServerArtifacts = HONEST, planned: TrialPlan | None = None, 
 
 def test_an_honest_server_has_figures() -> None:
     trial = judged()
-    service = trial.service
+    service = trial.get(ServiceSummary)
     assert (trial.outcome, trial.reason, trial.version) == (Outcome.OK, None, "1.0")
     assert service is not None
     assert service.overhead_p50_ns == service.overhead_p99_ns == 4 * MS
@@ -118,12 +119,12 @@ def test_an_honest_server_has_figures() -> None:
 
 @pytest.mark.parametrize("early_ms", [4, 10])
 def test_who_answers_before_the_waits_are_over_is_not_the_better_for_it(early_ms: int) -> None:
-    service = judged(replace(HONEST, samples=samples(2000 - early_ms))).service
+    service = judged(replace(HONEST, samples=samples(2000 - early_ms))).get(ServiceSummary)
     assert service is not None
     assert service.p99_ns == (2000 - early_ms) * MS
     assert service.overhead_p50_ns == service.overhead_p99_ns == early_ms * MS
     assert (service.early_by_ns, service.early) == (early_ms * MS, service.answers)
-    honest = judged().service
+    honest = judged().get(ServiceSummary)
     assert honest is not None
     assert (honest.early, honest.early_by_ns) == (0, None)
 
@@ -134,26 +135,29 @@ def test_what_does_not_wait_has_no_ideal_to_hold() -> None:
     planned = plan(axes=axes)
     trial = judge_service(replace(planned, condition=replace(planned.condition, send_s=4.0)), quick, parser=None).trial
     assert trial.outcome is Outcome.OK
-    assert trial.service is not None
-    assert (trial.service.held, trial.service.why_not) == (None, None)
-    assert trial.service.overhead_p99_ns == trial.service.p99_ns == 5 * MS
+    assert trial.get(ServiceSummary) is not None
+    assert (trial[ServiceSummary].held, trial[ServiceSummary].why_not) == (None, None)
+    assert trial[ServiceSummary].overhead_p99_ns == trial[ServiceSummary].p99_ns == 5 * MS
 
 
 def test_a_slow_server_is_not_held_and_is_no_failure() -> None:
     trial = judged(replace(HONEST, samples=samples(2300)))
     assert trial.outcome is Outcome.OK
-    assert trial.service is not None
-    assert (trial.service.held, trial.service.why_not) == (False, "p99 is 2.3 s, 1.15 times the ideal of 2 s")
+    assert trial.get(ServiceSummary) is not None
+    assert (trial[ServiceSummary].held, trial[ServiceSummary].why_not) == (
+        False,
+        "p99 is 2.3 s, 1.15 times the ideal of 2 s",
+    )
 
 
 def test_a_saturated_server_has_at_least_what_it_was_seen_to_have() -> None:
     early = samples(2000, 200).filter(pl.col("connection") % 10 == 0)
     trial = judged(replace(HONEST, samples=early), plan(200))
-    assert trial.service is not None
+    assert trial.get(ServiceSummary) is not None
     assert trial.outcome is Outcome.OK
-    assert trial.service.held is False
-    assert trial.service.at_least is True
-    assert "p99 is at least" in str(trial.service.why_not)
+    assert trial[ServiceSummary].held is False
+    assert trial[ServiceSummary].at_least is True
+    assert "p99 is at least" in str(trial[ServiceSummary].why_not)
 
 
 def test_a_server_of_which_some_requests_fail_is_not_held() -> None:
@@ -161,10 +165,10 @@ def test_a_server_of_which_some_requests_fail_is_not_held() -> None:
         status_or_error=pl.when(pl.int_range(pl.len()) % 10 == 0).then(pl.lit("503")).otherwise(pl.lit("200"))
     )
     trial = judged(replace(HONEST, samples=failing))
-    assert trial.service is not None
-    assert trial.service.held is False
-    assert "of the requests failed" in str(trial.service.why_not)
-    assert trial.service.overhead_p99_ns is None
+    assert trial.get(ServiceSummary) is not None
+    assert trial[ServiceSummary].held is False
+    assert "of the requests failed" in str(trial[ServiceSummary].why_not)
+    assert trial[ServiceSummary].overhead_p99_ns is None
 
 
 NEVER = {"server": {"ready_ns": None}, "driver": None}
@@ -294,7 +298,7 @@ def test_a_generator_that_fails_is_no_fault_of_the_servers(remains: ServerArtifa
 def test_the_figures_of_another_generator_are_what_it_claims() -> None:
     text = (REPORTS / "rewrk-table-slow.txt").read_text(encoding="utf-8")
     trial = judged(ServerArtifacts(room(), drive(), None, None, text=text), plan(axes=REWRK), "rewrk")
-    service = trial.service
+    service = trial.get(ServiceSummary)
     assert trial.outcome is Outcome.OK
     assert service is not None
     assert (service.slowest_5_ns, service.per_s, service.claimed_answers) == (1506310000, 5.0, 20)
@@ -317,12 +321,12 @@ def test_an_open_loop_counts_what_never_came_back() -> None:
         orient="row",
     )
     trial = judged(replace(HONEST, samples=every), plan(axes=axes))
-    assert trial.service is not None
-    assert trial.service.generator_busy_share == 0.3
+    assert trial.get(ServiceSummary) is not None
+    assert trial[ServiceSummary].generator_busy_share == 0.3
     # Those of the stretch, and ten that outlasted it.
-    assert trial.service.still_open == 50
-    assert trial.service.held is False
-    assert trial.service.at_least is True
+    assert trial[ServiceSummary].still_open == 50
+    assert trial[ServiceSummary].held is False
+    assert trial[ServiceSummary].at_least is True
 
 
 def test_a_moment_that_cannot_be_read_is_the_engines_fault() -> None:

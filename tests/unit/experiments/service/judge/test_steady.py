@@ -6,10 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from httpdyno.experiments.service.figures import Endpoint, ServicePoint
 from httpdyno.experiments.service.judge.open_requests import with_open
 from httpdyno.experiments.service.judge.steady import FEWEST_OF_P999, OPEN, Steady, nearest_rank
 from httpdyno.experiments.service.judge.stretch import Stretch
-from httpdyno.model import Endpoint, Loop, ServicePoint
+from httpdyno.model import Loop
 
 S, MS = 10**9, 10**6
 STRETCH = Stretch(4 * S, 12 * S)

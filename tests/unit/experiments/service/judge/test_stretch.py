@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
+from httpdyno.experiments.service.figures import Endpoint, ServicePoint
 from httpdyno.experiments.service.judge.stretch import SHORTEST_UNIT_NS, Stretch, ramp_ns, send_ns, unit_ns
-from httpdyno.model import Endpoint, Loop, ServicePoint
+from httpdyno.model import Loop
 
 S = 10**9
 

@@ -1,10 +1,11 @@
-"""A point of the latency question, and what one call cost there, as columns of ``trials.parquet``."""
+"""A point of the latency question, and what one call cost there, as figures of a trial."""
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from httpdyno.errors import InvalidValue
+from httpdyno.model.figures import FigureRecord
 from httpdyno.model.record import Recorded
 
 __all__ = ["Content", "LatencyPoint", "LatencyRun", "LatencySummary"]
@@ -20,7 +21,7 @@ class Content(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class LatencyPoint:
+class LatencyPoint(FigureRecord):
     """One point of the grid; whether connections are kept stands in the trial, as does who times the calls.
 
     Raises
@@ -28,6 +29,8 @@ class LatencyPoint:
     InvalidValue
         If there is less than one call in a loop.
     """
+
+    prefix: ClassVar[str] = "latency_point_"
 
     workload: Annotated[Content, Recorded("what is fetched")]
     parallel: Annotated[
@@ -48,8 +51,10 @@ class LatencyRun:
 
 
 @dataclass(frozen=True, slots=True)
-class LatencySummary:
+class LatencySummary(FigureRecord):
     """What a call cost in a warm process. A figure that rests on nothing is None."""
+
+    prefix: ClassVar[str] = "latency_"
 
     calls: Annotated[int, Recorded("calls of the warm process that the figures of single calls rest on")]
     loops: Annotated[int | None, Recorded("loops of each run; null when there were too few for seven runs")] = None

@@ -1,10 +1,11 @@
-"""A point of the service question, and what a server did there, as columns of ``trials.parquet``."""
+"""A point of the service question, and what a server did there, as figures of a trial."""
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 from httpdyno.errors import InvalidValue
+from httpdyno.model.figures import FigureRecord
 from httpdyno.model.record import Recorded
 from httpdyno.model.subject import Loop
 
@@ -29,7 +30,7 @@ class Endpoint(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ServicePoint:
+class ServicePoint(FigureRecord):
     """One point of the grid: how much is asked of a server at once, in which loop, with how many threads.
 
     Raises
@@ -37,6 +38,8 @@ class ServicePoint:
     InvalidValue
         If a figure is out of its range, or an open loop has no rate.
     """
+
+    prefix: ClassVar[str] = "service_point_"
 
     connections: Annotated[
         int, Recorded("closed loop: connections; open loop: requests in flight of an ideal server", type="int32")
@@ -91,13 +94,15 @@ class ServicePoint:
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceSummary:
+class ServiceSummary(FigureRecord):
     """What a server did at a point, over the steady stretch of the trial. A figure that rests on nothing is None.
 
     Times are response times: from when a request was due, in a closed loop from when its connection was free for it.
     Of a request that was still open at the end, the time that it had waited by then counts; one that failed takes for
     ever.
     """
+
+    prefix: ClassVar[str] = "service_"
 
     answers: Annotated[int, Recorded("right answers that ended in the steady stretch")]
     errors: Annotated[int, Recorded("requests that began in it and failed, or were answered wrongly")]

@@ -1,10 +1,11 @@
-"""What 10,000 documents cost: what is asked for, and what a trial spent on them, as columns of ``trials.parquet``."""
+"""What 10,000 documents cost: what is asked for, and what a trial spent on them, as figures of a trial."""
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 from httpdyno.errors import InvalidValue
+from httpdyno.model.figures import FigureRecord
 from httpdyno.model.record import Recorded
 
 __all__ = ["DOCUMENT_BYTES", "Coding", "CostPoint", "CostStep", "CostSummary", "RequestClock"]
@@ -32,7 +33,7 @@ class RequestClock(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class CostPoint:
+class CostPoint(FigureRecord):
     """What is asked for: how many documents, in which coding.
 
     Raises
@@ -40,6 +41,8 @@ class CostPoint:
     InvalidValue
         If there is no document.
     """
+
+    prefix: ClassVar[str] = "cost_point_"
 
     documents: Annotated[int, Recorded("documents that are to be fetched, one after another")]
     coding: Annotated[Coding, Recorded("content coding in which they are offered")] = Coding.IDENTITY
@@ -59,8 +62,10 @@ class CostStep:
 
 
 @dataclass(frozen=True, slots=True)
-class CostSummary:
+class CostSummary(FigureRecord):
     """What a trial spent, and on what. A figure that rests on nothing is None."""
+
+    prefix: ClassVar[str] = "cost_"
 
     answered: Annotated[int, Recorded("documents that came: 2xx, or for a tool what it says and the server served")]
     verified: Annotated[

@@ -1,9 +1,10 @@
-"""What a load generator measured, as columns of ``trials.parquet``: figures of one load, and one row a second."""
+"""What a load generator measured, as figures of a trial: figures of one load, and one row a second."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from httpdyno.model.counters import Count
+from httpdyno.model.figures import FigureRecord
 from httpdyno.model.record import Embedded, Recorded
 
 __all__ = ["LoadChecks", "LoadSecond", "LoadSummary", "LoadTimes"]
@@ -60,8 +61,10 @@ class LoadSecond:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadSummary:
+class LoadSummary(FigureRecord):
     """One load in figures, from the generator's report."""
+
+    prefix: ClassVar[str] = "load_"
 
     elapsed_ns: Annotated[int, Recorded("from the first request to the end", unit="ns")]
     sent: Annotated[int, Recorded("requests that were sent")]

@@ -1,9 +1,10 @@
-"""A point in the space of the capacity question, and what was found there, as columns of ``trials.parquet``."""
+"""A point in the space of the capacity question, and what was found there, as figures of a trial."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from httpdyno.errors import InvalidValue
+from httpdyno.model.figures import FigureRecord
 from httpdyno.model.record import Recorded
 from httpdyno.model.subject import Loop
 
@@ -11,7 +12,7 @@ __all__ = ["CapacityPoint", "CapacitySummary"]
 
 
 @dataclass(frozen=True, slots=True)
-class CapacityPoint:
+class CapacityPoint(FigureRecord):
     """One point of the grid: what is asked for, over which link, how much of it at once.
 
     Raises
@@ -19,6 +20,8 @@ class CapacityPoint:
     InvalidValue
         If a figure is out of its range, or an open loop has no rate.
     """
+
+    prefix: ClassVar[str] = "point_"
 
     size_bytes: Annotated[int, Recorded("content of each answer", unit="bytes")]
     delay_ns: Annotated[int, Recorded("how long the origin server waits before it answers", unit="ns")]
@@ -44,8 +47,10 @@ class CapacityPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class CapacitySummary:
+class CapacitySummary(FigureRecord):
     """What a subject did at a point, over the steady stretch of the trial. A figure that rests on nothing is None."""
+
+    prefix: ClassVar[str] = "capacity_"
 
     answers: Annotated[int, Recorded("right answers that ended in the steady stretch")]
     errors: Annotated[int, Recorded("requests of the steady stretch that got no right answer")]
