@@ -82,7 +82,7 @@ spend("gathering")
 run = open_run(folder)
 table = definition_of("bench").table(run.records())
 spend("table")
-page = write_report(folder)
+page = write_report(run)
 spend("report")
 print(json.dumps({
     "spent_s": spent,

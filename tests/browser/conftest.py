@@ -31,7 +31,7 @@ from httpdyno.model import (
     Trial,
     Validity,
 )
-from httpdyno.store import Machine, RunWriter, SubjectVersion, polars_schema
+from httpdyno.store import Machine, RunWriter, SubjectVersion, open_run, polars_schema
 from httpdyno.store.load_reports import keep_load_report
 
 SECOND = 10**9
@@ -113,7 +113,7 @@ def write_page(root: Path, trials: list[Trial], error: str = "TimedOut", **manif
     for number, one in enumerate(trials):
         writer.add(replace(one, trial=number), samples_of(number, error) if one.outcome is Outcome.OK else None)
     writer.close(complete=True, ended_at=NOON)
-    return write_report(writer.folder)
+    return write_report(open_run(writer.folder))
 
 
 @pytest.fixture(scope="session")
@@ -159,7 +159,7 @@ def write_load_page(root: Path, *names: str, target: str) -> Path:
     folder = make_run(root, trials, experiment="load", command=("httpdyno", "load", target), webs=())
     for number, report in enumerate(reports):
         keep_load_report(folder, number, report)
-    return write_report(folder)
+    return write_report(open_run(folder))
 
 
 @pytest.fixture(scope="session")
@@ -179,7 +179,7 @@ def write_capacity_page(root: Path, axes: Axes, subjects: Sequence[Simulated], *
     trials = list(capacity_trials(axes.points(), subjects))
     settings = {**axes.settings(), "slo": "p99 < rtt + delay + 500ms", **settings}
     folder = make_run(root, trials, experiment="capacity", command=("httpdyno", "capacity"), settings=settings)
-    return write_report(folder)
+    return write_report(open_run(folder))
 
 
 @pytest.fixture(scope="session")

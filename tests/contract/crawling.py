@@ -9,9 +9,10 @@ import polars as pl
 
 from httpdyno.judge import JudgedTrial
 from httpdyno.judge.saturation import TIMED_OUT_SATURATED
+from httpdyno.lab.client_trial import run_client_trial
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.executor import RoomExecutor
 from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.lab import Lab
 from httpdyno.lab.progress import Progress
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
@@ -124,7 +125,7 @@ def crawl_in_room(
         subject = replace(build.subject, environment={**build.subject.environment, **(environment or {})})
         plan = TrialPlan(0, 0, 0, subject, condition)
         builds = {subject.id: BuildOutcome(subject, replace(build, subject=subject))}
-        judged = RoomExecutor(engine, builds, urls, Pinning(), Interruption(), listener).run(plan)
+        judged = Lab(engine, Pinning(), Interruption(), listener, builds, urls=urls).run(plan, run_client_trial)
     return Crawled(listener.printed.decode(), judged)
 
 

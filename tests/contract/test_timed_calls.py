@@ -8,9 +8,10 @@ import pytest
 from contract.crawling import HANG_S, HONEST_S, Listener
 from contract.escalation import first_right
 from httpdyno.judge.harness_line import read_harness_line
+from httpdyno.lab.client_trial import run_client_trial
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.executor import RoomExecutor
 from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.lab import Lab
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, Counters, TrialPlan, Workload
@@ -44,7 +45,7 @@ def timed(engine: Engine, build: Build) -> Timed:
             )
             plan = TrialPlan(0, 0, 0, build.subject, condition)
             builds = {build.subject.id: BuildOutcome(build.subject, build)}
-            judged = RoomExecutor(engine, builds, urls, Pinning(), Interruption(), listener).run(plan)
+            judged = Lab(engine, Pinning(), Interruption(), listener, builds, urls=urls).run(plan, run_client_trial)
         return listener.printed.decode(), judged.trial.counters
 
     return run

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from httpdyno.lab.trial import Lab
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.duration import closed_deadline_s, closed_urls, tool_send_s
@@ -14,7 +15,6 @@ from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.tool_trial import tool_command
-from httpdyno.lab.trial import Lab
 from httpdyno.model import Condition, Loop, Outcome, SubjectKind, Trial, TrialPlan, UrlSeries, Workload
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.builder import build_subjects

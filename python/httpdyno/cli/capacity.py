@@ -173,5 +173,5 @@ def _check_extent(experiment: "Capacity", subjects: "Sequence[Subject]", *, agre
         experiment.axes, subjects=len(subjects), repeat=experiment.repeat, duration_s=experiment.duration_s
     )
     if experiment.frontier:
-        extent = extent.of(experiment.plan(subjects, available=len(subjects)).most)
+        extent = extent.of(experiment.plan(subjects).most)
     extent.check(agreed=agreed)

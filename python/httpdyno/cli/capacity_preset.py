@@ -9,14 +9,14 @@ from httpdyno.experiments.capacity.published_form import in_form
 from httpdyno.experiments.published import PRESET_SETTING
 from httpdyno.report import render
 from httpdyno.storage import storage_errors
-from httpdyno.store import Run, open_run
+from httpdyno.store import Run
 
 __all__ = ["write_published_form"]
 
 _CSV: Final = "csv"
 
 
-def write_published_form(folder: Path) -> None:
+def write_published_form(run: Run) -> None:
     """Write a run of a published grid in the publication's form beside its records, a file for each subject.
 
     A run of another grid has none. What its name says is the preset, and with several subjects whom it is of.
@@ -26,7 +26,6 @@ def write_published_form(folder: Path) -> None:
     StorageFailed
         If there is no room.
     """
-    run = open_run(folder)
     name = run.manifest.settings.get(PRESET_SETTING)
     if not isinstance(name, str):
         return

@@ -34,7 +34,7 @@ def finish_load(ended: LoadRun, format_name: str, limits: list[LoadLimit]) -> No
     _show(ended, format_name)
     if ended.folder is not None:
         tell(f"run: {ended.folder}{'' if ended.whole else ' (partial)'}")
-        leave_page(ended.folder)
+        leave_page(open_run(ended.folder))
     failed = _failed(limits, ended.trials)
     if ended.not_kept is not None:
         raise ended.not_kept

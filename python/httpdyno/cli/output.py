@@ -15,8 +15,8 @@ from httpdyno.errors import HttpdynoError, Interrupted, NothingMeasured, NotResu
 from httpdyno.model import Note, Subject, Table
 from httpdyno.report import Surface, format_names, render
 from httpdyno.report.cell import without_controls
-from httpdyno.runs.measure import Measured
 from httpdyno.runs.pending import PendingRun
+from httpdyno.runs.run import Measured
 from httpdyno.subjects.builder import BuildOutcome
 from httpdyno.subjects.probe import ProbeResult
 
@@ -112,9 +112,9 @@ def close_run(measured: Measured) -> None:
     typer.Exit
         With 3 when nothing could be measured, 130 when the run was interrupted.
     """
-    if measured.folder:
-        tell(f"run: {measured.folder}" if measured.whole else _partial(measured.folder, measured.experiment))
-        leave_page(measured.folder)
+    if run := measured.run:
+        tell(f"run: {run.folder}" if measured.whole else _partial(run.folder, measured.experiment))
+        leave_page(run)
     if not measured.whole:
         raise typer.Exit(Interrupted.exit_code)
     if not measured.anything:

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 __all__ = ["leave_page", "report_of", "write_page", "write_report"]
 
 
-def leave_page(folder: Path) -> None:
+def leave_page(run: "Run") -> None:
     """Write the page of a run that has ended, and say where it is; that it cannot be is no failure of measuring."""
     try:
-        tell(f"report: {write_report(folder)}")
+        tell(f"report: {write_report(run)}")
     except HttpdynoError as error:
         tell(error.line)
 
 
-def write_report(folder: Path) -> Path:
+def write_report(run: "Run") -> Path:
     """Write the page of a run into its folder; give its path.
 
     Raises
@@ -31,10 +31,9 @@ def write_report(folder: Path) -> Path:
     StorageFailed
         If the folder cannot be written.
     """
-    from httpdyno.store import open_run
     from httpdyno.store.layout import REPORT
 
-    return write_page(report_of(open_run(folder)), folder / REPORT)
+    return write_page(report_of(run), run.folder / REPORT)
 
 
 def report_of(run: "Run") -> "Report":

@@ -57,9 +57,7 @@ def _agree_again(resumed: Resumed, live: LiveOptions, interruption: Interruption
     require_answer(live)
     assert isinstance(run.experiment, Crawl), "only a crawl asks the real internet"
     assert resumed.urls is not None, "a crawl has a list"
-    confirm(
-        traffic_of(run.experiment, resumed.urls, run.manifest.trials_planned - len(run.finished)), live, interruption
-    )
+    confirm(traffic_of(run.experiment, resumed.urls, run.manifest.trials_planned - len(run.trials)), live, interruption)
 
 
 def refuse_beside_resume(context: typer.Context, allowed: Collection[str]) -> None:

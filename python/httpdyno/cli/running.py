@@ -22,9 +22,9 @@ from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.place import Place
 from httpdyno.model import Subject
 from httpdyno.runs.ceiling import FETCHER
-from httpdyno.runs.measure import Measured, measure
 from httpdyno.runs.pending import PendingRun, begin_run
-from httpdyno.store import open_run
+from httpdyno.runs.run import Measured, measure
+from httpdyno.store import Run
 from httpdyno.subjects.catalogue import Catalogue, read_catalogue
 
 __all__ = ["Beginning", "Made", "RunOptions", "make_run", "run_and_show", "show"]
@@ -163,7 +163,7 @@ def run_and_show(
     *,
     live: LiveOptions | None = None,
     fetcher: bool = False,
-    beside: Callable[[Path], None] | None = None,
+    beside: Callable[[Run], None] | None = None,
 ) -> None:
     """Make a run, and show it from its records.
 
@@ -184,20 +184,20 @@ def run_and_show(
     made = make_run(context, options, begin, live=live, fetcher=fetcher)
     if made is None:
         return
-    folder = show(made.measured, options.format)
+    run = show(made.measured, options.format)
     if beside is not None:
-        beside(folder)
+        beside(run)
     close_run(made.measured)
 
 
-def show(measured: Measured, format_name: str) -> Path:
-    """Print what a run has measured, as ``httpdyno report`` does; give its folder.
+def show(measured: Measured, format_name: str) -> Run:
+    """Print what a run has measured, as ``httpdyno report`` does.
 
     Raises
     ------
     HttpdynoError
         If its records cannot be read, or this version does not know its preset.
     """
-    assert measured.folder is not None, "these verbs always keep their run"
-    print_run(open_run(measured.folder), format_name)
-    return measured.folder
+    assert measured.run is not None, "these verbs always keep their run"
+    print_run(measured.run, format_name)
+    return measured.run

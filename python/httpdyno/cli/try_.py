@@ -73,7 +73,7 @@ def try_subject(
     from httpdyno.lab.interruption import Interruption
     from httpdyno.model import SubjectKind
     from httpdyno.report.sections.reservation import of_memory
-    from httpdyno.runs.measure import measure
+    from httpdyno.runs.run import measure
     from httpdyno.runs.showing import reserved
     from httpdyno.subjects.catalogue import read_catalogue
 

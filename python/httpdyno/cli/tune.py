@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from httpdyno.lab.interruption import Interruption
     from httpdyno.lab.place import Place
     from httpdyno.model import Subject
-    from httpdyno.runs.measure import Measured
     from httpdyno.runs.pending import PendingRun
+    from httpdyno.runs.run import Measured
     from httpdyno.urls.source import UrlFile
 
 __all__ = ["tune"]

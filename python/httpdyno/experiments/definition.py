@@ -1,15 +1,16 @@
 """What an experiment's results mean: its question, its metrics, the one that ranks, and its table."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from httpdyno.experiments.experiment import Experiment, Setting
 from httpdyno.experiments.preset_run import PresetRun
-from httpdyno.judge import Judge, find_metric, judge_crawl, trial_table
+from httpdyno.judge import find_metric, trial_table
 from httpdyno.judge.validity import RULES, Rule
-from httpdyno.lab.trial import RunTrial
-from httpdyno.model import Column, FigureRecord, Metric, Report, Table, Trial
+from httpdyno.lab.client_trial import run_client_trial
+from httpdyno.lab.lab import RunTrial
+from httpdyno.model import Column, FigureRecord, Metric, Report, SubjectKind, Table, Trial
 from httpdyno.published import Circumstances, PublishedTable
 from httpdyno.store import Manifest, Run, WebIdentity
 
@@ -58,10 +59,8 @@ class Definition:
     """Records of what is asked for and found in a trial."""
     found: Callable[[Trial], bool] = has_lines
     """Returns whether a trial found anything; unless told otherwise: whether a client printed a line."""
-    judge: Judge = judge_crawl
-    """Makes the record of a client's trial from what it left."""
-    run: RunTrial | None = None
-    """Runs and judges the trials of subjects that are no clients, tools or servers; None: it has none of them."""
+    runs: Mapping[SubjectKind, RunTrial] = field(default_factory=lambda: {SubjectKind.CLIENT: run_client_trial})
+    """Who runs and judges the trials of subjects of each kind that it has."""
     restore: Callable[[Settings, Sequence[WebIdentity]], Experiment] | None = None
     """Makes the experiment again from its settings and its webs; None: with its list, or its runs are not continued."""
     restore_with_list: Callable[[Settings, Sequence[WebIdentity], Path], Experiment] | None = None

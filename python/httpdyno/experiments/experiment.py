@@ -30,15 +30,13 @@ class Experiment(Protocol):
     def conditions(self) -> Sequence[Condition]:
         """Return the points of its grid; of one that is searched, the point that the search is about."""
 
-    def plan(self, subjects: Sequence[Subject], *, available: int) -> Plan:
+    def plan(self, subjects: Sequence[Subject]) -> Plan:
         """Plan its trials.
 
         Parameters
         ----------
         subjects : sequence of Subject
             Who is asked.
-        available : int
-            How many of them can be measured here.
 
         Raises
         ------

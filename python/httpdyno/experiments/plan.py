@@ -1,13 +1,13 @@
 """Which trials a run consists of: a list that is fixed before the first of them, or a search that goes by results."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from httpdyno.experiments.schedule import shuffled
 from httpdyno.model import Condition, Subject, Trial, TrialPlan
 
-__all__ = ["ListedPlan", "NextTrial", "Plan", "SearchPlan", "following"]
+__all__ = ["ListedPlan", "NextTrial", "Plan", "SearchPlan"]
 
 
 class Plan(Protocol):
@@ -33,12 +33,6 @@ class Plan(Protocol):
 
     def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
         """Find a finished trial that the plan does not have; None when it has them all."""
-
-
-def following(plan: Plan, seen: Sequence[Trial]) -> Iterator[TrialPlan]:
-    """Return one trial after the other; ``seen`` grows meanwhile, by each of them before the next is asked for."""
-    while (next_trial := plan.next(seen)) is not None:
-        yield next_trial
 
 
 @dataclass(frozen=True, slots=True)

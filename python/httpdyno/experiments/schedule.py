@@ -22,7 +22,7 @@ def usual_repeat(subjects: int, *, quick: bool = False) -> int:
     Parameters
     ----------
     subjects : int
-        Those that can be measured here: one that is unavailable is compared with nobody.
+        Those that are asked.
     quick : bool
         Whether it is only a first look.
 

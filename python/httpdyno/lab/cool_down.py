@@ -24,6 +24,7 @@ class Pause:
     """How long was waited before a trial, and for what."""
 
     waited_ns: int
+    """The time that looking takes included."""
     reason: str | None = None
     """What disturbed last; None when it was quiet at once."""
 
@@ -99,19 +100,22 @@ class CoolDown:
         self._stop = stop
         self._tell = tell
         self._usual: MachineUse | None = None
+        self._first = True
+        self._left = False
 
-    def learn(self) -> None:
-        """Watch the machine before the first trial, when none has left anything behind."""
-        self._usual = self._watch(self._read())[1]
+    def before_trial(self) -> Pause | None:
+        """Wait for what the last trial has left behind; before the first one, watch what is usual here."""
+        if self._first:
+            self._first = False
+            self._usual = self._watch(self._read())[1]
+        return self._wait() if self._left else None
 
-    def wait(self) -> Pause:
-        """Wait until the machine is as quiet as usual, or as long as is waited at most.
+    def after_trial(self, *, ran: bool) -> None:
+        """Note whether the trial ran at all: one that could not leaves nothing behind."""
+        self._left = ran
 
-        Returns
-        -------
-        Pause
-            ``waited_ns`` counts from the call, the time that looking takes included.
-        """
+    def _wait(self) -> Pause:
+        """Wait until the machine is as quiet as usual, or as long as is waited at most."""
         first = last = self._read()
         reason: str | None = None
         while not self._stop():

@@ -14,7 +14,7 @@ from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.observer import Observer
 from httpdyno.lab.progress import ProgressReader
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.model import Condition, format_exact
+from httpdyno.model import format_exact
 
 __all__ = ["EngineWatch", "Limits"]
 
@@ -38,10 +38,10 @@ class Limits:
     running_s: float
 
     @classmethod
-    def of(cls, condition: Condition, urls: ScratchFile) -> Self:
-        """Return how long it may take for a list of URLs under a condition."""
-        list_mib = os.fstat(urls.descriptor).st_size / 2**20
-        return cls(_PREPARING_S + _PREPARING_S_PER_MIB * list_mib, condition.deadline_s + _GRACE_S + _STOP_S)
+    def of(cls, deadline_s: float, lines: ScratchFile) -> Self:
+        """Return how long it may take for a subject with a deadline and a list."""
+        list_mib = os.fstat(lines.descriptor).st_size / 2**20
+        return cls(_PREPARING_S + _PREPARING_S_PER_MIB * list_mib, deadline_s + _GRACE_S + _STOP_S)
 
 
 class EngineWatch:

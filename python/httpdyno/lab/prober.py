@@ -7,9 +7,10 @@ from typing import Final
 from httpdyno.errors import UnreadableReport
 from httpdyno.judge import JudgedTrial
 from httpdyno.judge.harness_line import read_harness_line
+from httpdyno.lab.client_trial import run_client_trial
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.executor import RoomExecutor
 from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.lab import Lab
 from httpdyno.lab.progress import Progress
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
@@ -83,8 +84,8 @@ def probe_subject(
             urls.file.write("".join(f"{url}\n" for url in case.urls).encode())
             urls.file.flush()
             output = _Output()
-            executor = RoomExecutor(engine, {subject.id: build}, urls, pinning, interruption, output)
-            judged = executor.run(_plan(number, subject, case))
+            lab = Lab(engine, pinning, interruption, output, {subject.id: build}, urls=urls)
+            judged = lab.run(_plan(number, subject, case), run_client_trial)
         timed = _timed(output) if case.harness else None
         results.append(conclude(subject, case, Shown(_codes(judged), judged.trial.counters, timed)))
     return tuple(results)

@@ -1,6 +1,6 @@
 """Lets nobody be measured whose claims do not hold: each build is probed once, and what came out is kept beside it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from httpdyno.errors import SubjectUnavailable
 from httpdyno.lab.engine import Engine
@@ -49,7 +49,18 @@ def prove_all(
     StorageFailed
         If the cache cannot be written.
     """
-    return {name: _proven(outcome, engine, pinning, interruption, tell) for name, outcome in builds.items()}
+    claiming = [name for name, outcome in builds.items() if _claims(outcome)]
+    digest = engine.identity().sha256 if claiming else ""
+
+    def proven(outcome: BuildOutcome) -> BuildOutcome:
+        assert outcome.build is not None
+        results = read_proof(outcome.build.place, digest)
+        if results is None:
+            tell(outcome.subject)
+            results = _prove(outcome, engine, digest, pinning, interruption)
+        return _held_against(outcome, results)
+
+    return {name: proven(outcome) if name in claiming else outcome for name, outcome in builds.items()}
 
 
 def prove(
@@ -69,6 +80,12 @@ def prove(
     StorageFailed
         If the cache cannot be written.
     """
+    return _prove(outcome, engine, engine.identity().sha256, pinning, interruption)
+
+
+def _prove(
+    outcome: BuildOutcome, engine: Engine, digest: str, pinning: Pinning, interruption: Interruption
+) -> tuple[ProbeResult, ...]:
     assert outcome.build is not None
     results = probe_subject(engine, outcome.subject, outcome, pinning, interruption)
     if failed := frozenset(result.claim for result in results if not result.honest):
@@ -76,24 +93,19 @@ def prove(
         second = {result.claim: result for result in again}
         results = tuple(second.get(result.claim, result) for result in results)
     with storage_errors("keeping what a probe found: cannot write"):
-        write_proof(outcome.build.place, engine.identity().sha256, results)
+        write_proof(outcome.build.place, digest, results)
     return results
 
 
-def _proven(
-    outcome: BuildOutcome,
-    engine: Engine,
-    pinning: Pinning,
-    interruption: Interruption,
-    tell: Callable[[Subject], None],
-) -> BuildOutcome:
-    subject, build = outcome.subject, outcome.build
-    if build is None or subject.kind is SubjectKind.TOOL or not claims_anything(subject):
-        return outcome
-    results = read_proof(build.place, engine.identity().sha256)
-    if results is None:
-        tell(subject)
-        results = prove(outcome, engine, pinning, interruption)
+def _claims(outcome: BuildOutcome) -> bool:
+    """Return whether a build was made of a subject that claims something."""
+    subject = outcome.subject
+    return outcome.build is not None and subject.kind is not SubjectKind.TOOL and claims_anything(subject)
+
+
+def _held_against(outcome: BuildOutcome, results: Sequence[ProbeResult]) -> BuildOutcome:
+    """Take the build from a subject one of whose claims does not hold."""
+    subject = outcome.subject
     # What works though nobody claims it is the folder's mistake, which the contract test finds; it spoils no figure.
     broken = [str(result) for result in results if result.claimed and not result.honest]
     if not broken:

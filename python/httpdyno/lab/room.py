@@ -1,15 +1,15 @@
-"""The engine's command line for one trial: pure, from a plan to an argv."""
+"""What a room is made of, and the engine's command line that makes it: pure, from a plan to an argv."""
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model import Condition, format_cpus, format_exact, parse_cpus
+from httpdyno.model import Condition, Link, format_cpus, format_exact, parse_cpus
 
-__all__ = ["PEER_PORT", "Command", "Pinning", "RoomFiles", "room_argv", "server_room_argv"]
+__all__ = ["PEER_PORT", "Command", "Driver", "Feed", "Pinning", "RoomFiles", "RoomSpec", "Web"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ class RoomFiles:
     report: Path
     arrivals: Path
     progress_descriptor: int
-    driver_output: Path | None = None
+    driver_output: Path
     """What the driver of a server prints, and the generator that it starts."""
-    peer_output: Path | None = None
+    peer_output: Path
     """What a server that plays the peer prints: its last line tells why it did not come up."""
 
 
@@ -80,92 +80,139 @@ _READY_S: Final = 30
 """How long a server may take until it listens."""
 
 
-def room_argv(
-    engine: Path,
-    condition: Condition,
-    pinning: Pinning,
-    files: RoomFiles,
-    command: Command,
-    peer: Command | None = None,
-) -> list[str]:
-    """Return the argv of ``httpdyno-engine room`` for one trial.
+@dataclass(frozen=True, slots=True)
+class Web:
+    """A web of ours as the peer: our origin plays it, here or on another machine."""
 
-    Parameters
-    ----------
-    engine : Path
-        The engine's program.
-    condition, pinning, files, command
-        What is measured, on which CPUs, where its traces go, how the subject is started.
-    peer : Command, optional
-        The server that plays the peer; None: our origin does.
+    name: str
+    seed: int
+    against: str | None = None
+    """URL of the origin on another machine."""
 
-    Raises
-    ------
-    InvalidValue
-        If the condition cannot be had in a room of this engine.
-    """
-    if condition.live:
-        raise InvalidValue("the live web cannot be put in a room")
-    argv: list[str] = [str(engine), "room", *(_web(condition) if peer is None else _peer(peer, files))]
-    argv += ["--timeout", format_exact(condition.workload.timeout_s)]
-    argv += _given("--against", condition.against)
-    argv += _surroundings(condition, pinning)
-    argv += _given("--rate", condition.rate_per_s)
-    if condition.rate_per_s is not None and condition.grace_s is not None:
-        argv += ["--grace", f"{format_exact(condition.grace_s)}s"]
-    argv += _given("--batch", condition.batch)
-    argv += ["--receive-steering", "on"] if condition.receive_steering else []
-    return argv + _process(files, ("stdin", "stdout", "stderr", "report", "arrivals"), command)
+    def argv(self) -> list[str]:
+        """Return it as options of the engine."""
+        return ["--web", self.name, "--seed", str(self.seed), *_given("--against", self.against)]
 
 
-def server_room_argv(
-    engine: Path,
-    condition: Condition,
-    pinning: Pinning,
-    files: RoomFiles,
-    command: Command,
-    driver: Sequence[str],
-) -> list[str]:
-    """Return the argv of ``httpdyno-engine room`` for one trial of a server, which a driver proves and has sent to."""
-    argv = [str(engine), "room", "--driver", shlex.join(driver)]
-    argv += _given("--driver-output", None if files.driver_output is None else str(files.driver_output))
-    argv += ["--ready-timeout", f"{_READY_S}s"]
-    return argv + _surroundings(condition, pinning) + _process(files, ("stdout", "stderr", "report"), command)
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """Who proves a server and has it sent to: then the subject is the peer itself."""
+
+    argv: tuple[str, ...]
 
 
-def _surroundings(condition: Condition, pinning: Pinning) -> list[str]:
-    """Describe what is around a subject: how long, over which link, on which CPUs, with how much memory."""
-    argv = ["--deadline", f"{format_exact(condition.deadline_s)}s"]
-    if not condition.link.direct:
-        argv += ["--link", str(condition.link), "--link-seed", str(condition.link_seed)]
-    argv += _given("--subject-cpus", pinning.subject_cpus)
-    argv += _given("--engine-cpus", pinning.engine_cpus)
-    return argv + _given("--memory", condition.memory_bytes)
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """How a subject is given its lines; unless it says more, all at once."""
+
+    rate_per_s: float | None = None
+    grace_s: float | None = None
+    """Time after the last line to finish what is open; None: as long as the deadline allows."""
+    batch: int | None = None
+    """Lines at once; the next ones when those are answered."""
+
+    def argv(self) -> list[str]:
+        """Return it as options of the engine."""
+        argv = _given("--rate", self.rate_per_s)
+        if self.rate_per_s is not None and self.grace_s is not None:
+            argv += ["--grace", f"{format_exact(self.grace_s)}s"]
+        return argv + _given("--batch", self.batch)
 
 
-def _process(files: RoomFiles, named: Sequence[str], command: Command) -> list[str]:
-    """Describe what is started, and where its traces go."""
-    argv = [part for name in named for part in (f"--{name}", str(getattr(files, name)))]
-    argv += ["--progress", str(files.progress_descriptor), "--clean-environment"]
-    argv += _repeated("--env", [f"{name}={value}" for name, value in sorted(command.environment.items())])
-    argv += _repeated("--trust-file", [str(path) for path in command.trust_files])
-    return [*argv, "--directory", str(command.folder), "--", *command.argv]
+@dataclass(frozen=True, slots=True)
+class RoomSpec:
+    """All that a room is made of; the engine refuses what it cannot have, in one line."""
 
+    command: Command
+    """The subject."""
+    peer: Web | Command | Driver
+    """Who plays the peer: a web of ours, a server, or nobody, as the subject is a server that a driver has sent to."""
+    deadline_s: float
+    timeout_s: float | None = None
+    """What a client is told to give a URL."""
+    feed: Feed = field(default_factory=Feed)
+    link: Link = field(default_factory=Link)
+    link_seed: int = 1
+    pinning: Pinning = field(default_factory=Pinning)
+    memory_bytes: int | None = None
+    receive_steering: bool = False
 
-def _web(condition: Condition) -> list[str]:
-    return ["--web", condition.web, "--seed", str(condition.seed)]
+    @classmethod
+    def of(
+        cls,
+        condition: Condition,
+        command: Command,
+        pinning: Pinning,
+        peer: Command | Driver | None = None,
+    ) -> Self:
+        """Return the room in which a subject is measured under a condition.
 
+        Parameters
+        ----------
+        condition, command, pinning
+            What is measured, how the subject is started, on which CPUs.
+        peer : Command or Driver, optional
+            Who plays the peer; None: our origin plays the web of the condition.
 
-def _peer(peer: Command, files: RoomFiles) -> list[str]:
-    argv = ["--peer", shlex.join(peer.argv), "--peer-port", str(PEER_PORT), "--peer-directory", str(peer.folder)]
-    argv += _given("--peer-output", None if files.peer_output is None else str(files.peer_output))
-    return argv + _repeated("--peer-env", [f"{name}={value}" for name, value in sorted(peer.environment.items())])
+        Raises
+        ------
+        InvalidValue
+            If the condition cannot be had in a room.
+        """
+        if condition.live:
+            raise InvalidValue("the live web cannot be put in a room")
+        return cls(
+            command=command,
+            peer=peer or Web(condition.web, condition.seed, condition.against),
+            deadline_s=condition.deadline_s,
+            timeout_s=condition.workload.timeout_s,
+            feed=Feed(condition.rate_per_s, condition.grace_s, condition.batch),
+            link=condition.link,
+            link_seed=condition.link_seed,
+            pinning=pinning,
+            memory_bytes=condition.memory_bytes,
+            receive_steering=condition.receive_steering,
+        )
+
+    def argv(self, engine: Path, files: RoomFiles) -> list[str]:
+        """Return the argv of ``httpdyno-engine room`` that makes it, with the files that it is to fill."""
+        argv = [str(engine), "room", *self._peer(files)]
+        argv += [] if isinstance(self.peer, Driver) else _given("--timeout", self.timeout_s)
+        argv += ["--deadline", f"{format_exact(self.deadline_s)}s"]
+        if not self.link.direct:
+            argv += ["--link", str(self.link), "--link-seed", str(self.link_seed)]
+        argv += _given("--subject-cpus", self.pinning.subject_cpus)
+        argv += _given("--engine-cpus", self.pinning.engine_cpus)
+        argv += _given("--memory", self.memory_bytes)
+        if not isinstance(self.peer, Driver):
+            argv += self.feed.argv()
+            argv += ["--receive-steering", "on"] if self.receive_steering else []
+            argv += ["--stdin", str(files.stdin), "--arrivals", str(files.arrivals)]
+        argv += ["--stdout", str(files.stdout), "--stderr", str(files.stderr), "--report", str(files.report)]
+        argv += ["--progress", str(files.progress_descriptor), "--clean-environment"]
+        argv += _environment("--env", self.command)
+        argv += _repeated("--trust-file", [str(path) for path in self.command.trust_files])
+        return [*argv, "--directory", str(self.command.folder), "--", *self.command.argv]
+
+    def _peer(self, files: RoomFiles) -> list[str]:
+        if isinstance(self.peer, Web):
+            return self.peer.argv()
+        if isinstance(self.peer, Driver):
+            output = ["--driver-output", str(files.driver_output), "--ready-timeout", f"{_READY_S}s"]
+            return ["--driver", shlex.join(self.peer.argv), *output]
+        argv = ["--peer", shlex.join(self.peer.argv), "--peer-port", str(PEER_PORT)]
+        argv += ["--peer-directory", str(self.peer.folder), "--peer-output", str(files.peer_output)]
+        return argv + _environment("--peer-env", self.peer)
 
 
 def _given(flag: str, value: str | float | None) -> list[str]:
     if value is None:
         return []
     return [flag, format_exact(value) if isinstance(value, float) else str(value)]
+
+
+def _environment(flag: str, command: Command) -> list[str]:
+    return _repeated(flag, [f"{name}={value}" for name, value in sorted(command.environment.items())])
 
 
 def _repeated(flag: str, values: Sequence[str]) -> list[str]:

@@ -8,9 +8,9 @@ import polars as pl
 
 from httpdyno.judge import JudgedTrial, read_arrivals
 from httpdyno.judge.tool import ToolArtifacts
-from httpdyno.lab.room import Command
+from httpdyno.lab.lab import Lab
+from httpdyno.lab.room import Command, RoomSpec
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.lab.trial import Lab, run_trial
 from httpdyno.model import Subject, Trial, TrialPlan, UrlSeries
 from httpdyno.subjects.build import Build, filled
 from httpdyno.subjects.environment import program_path
@@ -53,14 +53,10 @@ def run_tool_trial(
         Makes the record.
     """
     command = tool_command(plan, build, fill, rate_per_s)
-    with (
-        ScratchFile() as nothing,
-        run_trial(
-            *(lab.engine.path, plan.condition, lab.pinning, command, nothing, lab.interruption, lab.observer), peer=peer
-        ) as evidence,
-    ):
-        text, stderr = evidence.stdout.read_text(), evidence.stderr.last_words()
-        artifacts = ToolArtifacts(evidence.report, text, stderr, read_arrivals(evidence.arrivals.path))
+    spec = RoomSpec.of(plan.condition, command, lab.pinning, peer)
+    with ScratchFile() as nothing, lab.room(spec, nothing) as left:
+        text, stderr = left.stdout.read_text(), left.stderr.last_words()
+        artifacts = ToolArtifacts(left.report, text, stderr, read_arrivals(left.arrivals.path))
         return JudgedTrial(judge(plan, artifacts, version=build.version), pl.DataFrame())
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 from httpdyno.errors import EngineFailed
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.room import Command, Pinning
+from httpdyno.lab.room import Command, Pinning, RoomSpec, Web
+from httpdyno.lab.run_room import run_room
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.lab.trial import run_trial
 from httpdyno.model import Condition
 
 __all__ = ["Wire"]
@@ -64,17 +64,24 @@ class Wire:
 
     def _measured(self, condition: Condition) -> int | None:
         # The network is the same whoever plays the peer; our origin is there at once. One elsewhere plays its own web.
-        web = "plain" if condition.against is None else condition.web
-        plain = replace(condition, web=web, peer=None, batch=None, deadline_s=_DEADLINE_S)
+        web = Web("plain" if condition.against is None else condition.web, condition.seed, condition.against)
         path = os.environ.get("PATH", os.defpath)
         there = urlsplit(condition.against or _HERE)
         argv = (sys.executable, "-I", "-c", _PROBE, there.hostname or "", str(there.port or _HTTP_PORT))
-        command = Command(argv, Path("/"), {"PATH": path})
+        spec = RoomSpec(
+            Command(argv, Path("/"), {"PATH": path}),
+            web,
+            deadline_s=_DEADLINE_S,
+            link=condition.link,
+            link_seed=condition.link_seed,
+            pinning=self.pinning,
+            receive_steering=condition.receive_steering,
+        )
         try:
             with (
                 ScratchFile() as nothing,
-                run_trial(self.engine.path, plain, self.pinning, command, nothing, self.interruption) as evidence,
+                run_room(self.engine.path, spec, nothing, self.interruption) as left,
             ):
-                return int(json.loads(evidence.stdout.read_text()))
+                return int(json.loads(left.stdout.read_text()))
         except (EngineFailed, ValueError):
             return None

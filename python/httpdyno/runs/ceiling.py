@@ -1,15 +1,14 @@
-"""Asks once a run what its web can give at all: the fetcher gets the same URLs, before any subject does."""
+"""The trial that asks once a run what its web can give at all: the fetcher gets the URLs before any subject does."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Final
 
 from httpdyno.judge import Ceiling, JudgedTrial, ceiling_of, under_ceiling
-from httpdyno.lab.executor import Executor
-from httpdyno.model import CEILING_TRIAL, Condition, Purpose, Subject, Trial, TrialPlan
+from httpdyno.lab.lab import Lab, RunTrial
+from httpdyno.model import CEILING_TRIAL, Condition, Purpose, Subject, SubjectKind, Trial, TrialPlan
 
-__all__ = ["FETCHER", "CeilingExecutor", "after_ceiling", "ceiling_plan"]
+__all__ = ["FETCHER", "UnderCeiling", "ceiling_plan"]
 
 FETCHER: Final = "native"
 """The subject that is our own fetcher: a client which is as good as is known."""
@@ -45,39 +44,26 @@ def ceiling_plan(fetcher: Subject, condition: Condition, subjects: Iterable[Subj
     return TrialPlan(CEILING_TRIAL, CEILING_TRIAL, 0, fetcher, asked, purpose=Purpose.CEILING)
 
 
-def after_ceiling(first: TrialPlan | None, plans: Iterator[TrialPlan]) -> Iterator[TrialPlan]:
-    """Put the trial of the ceiling before those of subjects; None: it was made before, or is not made."""
-    return plans if first is None else chain((first,), plans)
-
-
 @dataclass(slots=True)
-class CeilingExecutor:
+class UnderCeiling:
     """Runs trials, and records in those of subjects what the fetcher got out of their web."""
 
-    inner: Executor
-    planned_per_s: Callable[[Condition], float | None]
-    """URLs a second that the delays of the web allow at the concurrency of a condition."""
+    lab: Lab
+    runs: Mapping[SubjectKind, RunTrial]
+    """Who runs the trials of each kind of subject."""
     ceiling: Ceiling | None = None
 
-    def run(self, plan: TrialPlan) -> JudgedTrial:
-        """Run one trial and judge it, beside the ceiling where there is one.
-
-        Raises
-        ------
-        Interrupted
-            If it was stopped half-way.
-        EngineFailed
-            If the engine refuses or fails.
-        StorageFailed
-            If there is no room for the files of the trial.
-        """
-        judged = self.inner.run(plan)
-        if plan.purpose is Purpose.CEILING:
-            self.learn(judged.trial, plan.condition)
+    def run(self, planned: TrialPlan) -> JudgedTrial:
+        """Run one trial and judge it, beside the ceiling where there is one."""
+        judged = self.lab.run(planned, self.runs[planned.subject.kind])
+        if planned.purpose is Purpose.CEILING:
+            self.learn(judged.trial, planned.condition)
             # A million samples of the fetcher would be kept for nobody: its record says all that is asked of it.
             return replace(judged, samples=judged.samples.clear())
         return replace(judged, trial=under_ceiling(judged.trial, self.ceiling))
 
     def learn(self, trial: Trial, condition: Condition) -> None:
         """Learn the ceiling from the trial that asked for it."""
-        self.ceiling = ceiling_of(trial, planned_per_s=self.planned_per_s(condition))
+        planned = self.lab.planned_time(condition)
+        per_s = planned and condition.concurrency and planned.per_s(condition.concurrency)
+        self.ceiling = ceiling_of(trial, planned_per_s=per_s or None)

@@ -8,7 +8,7 @@ from httpdyno.lab.planned_time import PlannedTime
 from httpdyno.model import SubjectKind, TrialPlan
 from httpdyno.stats import median
 
-__all__ = ["OVERHEAD_S", "START_S", "Forecast", "Key", "guess_s", "key_of", "request_s", "time_left_s"]
+__all__ = ["OVERHEAD_S", "START_S", "Forecast", "Key", "guess_s", "key_of", "time_left_s"]
 
 OVERHEAD_S: Final = 1.0
 """What a trial takes beside its subject's own time: a room is made, answers are judged, the machine cools down."""
@@ -31,18 +31,7 @@ def key_of(plan: TrialPlan) -> Key:
     return plan.subject.id, plan.condition.name, plan.concurrency
 
 
-def request_s(plan: TrialPlan) -> float:
-    """Guess what a request takes a subject itself, beside waiting: what it says of itself, else what such ones take."""
-    if plan.subject.request_ms is not None:
-        return plan.subject.request_ms / 1000
-    if plan.subject.kind is SubjectKind.TOOL:
-        return _TOOL_S
-    return _CHECKED_S if plan.condition.workload.check else _REQUEST_S
-
-
-def guess_s(
-    planned: PlannedTime, concurrency: int, *, deadline_s: float, request_s: float = 0.0, round_trip_s: float = 0.0
-) -> float:
+def guess_s(plan: TrialPlan, planned: PlannedTime) -> float:
     """Guess how long a trial takes from what its web has planned and from what a program needs for itself.
 
     The last exchange can begin when the others are done, so the longest one is added to the share of each slot: that
@@ -51,25 +40,28 @@ def guess_s(
 
     Parameters
     ----------
+    plan : TrialPlan
+        Of the trial.
     planned : PlannedTime
         Of the web, for the list.
-    concurrency : int
-        Exchanges at once.
-    deadline_s : float
-        When the trial is ended, whatever is left.
-    request_s : float
-        What a request takes the subject itself.
-    round_trip_s : float
-        Of the link.
 
     References
     ----------
     Graham, Bounds for certain multiprocessing anomalies (1966), Bell System Technical Journal 45(9): list scheduling.
     """
-    waited_s = planned.total_s + planned.urls * round_trip_s
-    own_s = planned.urls * request_s
-    list_s = max((waited_s + own_s) / concurrency, own_s) + planned.longest_s
-    return min(START_S + list_s, deadline_s) + OVERHEAD_S
+    waited_s = planned.total_s + planned.urls * plan.condition.link.round_trip_ns / 1e9
+    own_s = planned.urls * _request_s(plan)
+    list_s = max((waited_s + own_s) / plan.concurrency, own_s) + planned.longest_s
+    return min(START_S + list_s, plan.condition.deadline_s) + OVERHEAD_S
+
+
+def _request_s(plan: TrialPlan) -> float:
+    """Guess what a request takes the subject itself: what it says of itself, else what such ones take."""
+    if plan.subject.request_ms is not None:
+        return plan.subject.request_ms / 1000
+    if plan.subject.kind is SubjectKind.TOOL:
+        return _TOOL_S
+    return _CHECKED_S if plan.condition.workload.check else _REQUEST_S
 
 
 def time_left_s(

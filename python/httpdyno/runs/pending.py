@@ -18,6 +18,7 @@ from httpdyno.model import Purpose, Subject, Trial
 from httpdyno.runs.changes import changed_subject
 from httpdyno.store import (
     Manifest,
+    Run,
     RunWriter,
     SubjectVersion,
     describe_git,
@@ -41,21 +42,24 @@ class PendingRun:
         What is asked.
     subjects : tuple of Subject
         Who is asked.
+    plan : Plan
+        All trials, those that are finished included.
     urls : ScratchFile | None
         What every subject is given; None: each condition has a list of its own.
     place : Place
         Where it is made.
     writer : RunWriter | None
         Keeps the run; None: it is not kept.
-    finished : tuple of Trial
-        What was measured before.
+    trials : list of Trial
+        Those that are there: what was measured before, and what is added as it is measured.
     ceiling : Trial | None
-        What asked before what the web can give at all; None: not asked yet.
+        What asked what the web can give at all; None: not asked yet.
     """
 
     def __init__(
         self,
         experiment: Experiment,
+        plan: Plan,
         subjects: Sequence[Subject],
         urls: ScratchFile | None,
         place: Place,
@@ -71,12 +75,12 @@ class PendingRun:
         """
         self.experiment = experiment
         self.subjects = tuple(subjects)
+        self.plan = plan
         self.urls = urls
         self.place = place
         self.writer = writer
-        self.finished = tuple(finished)
+        self.trials = list(finished)
         self.ceiling = ceiling
-        self._kept = 0
         self._open = writer is not None
         self._announced = announced
 
@@ -100,49 +104,45 @@ class PendingRun:
         """Whether it is known, and written down, which trials the run consists of."""
         return self.manifest is None or all(subject.fingerprint for subject in self.manifest.subjects)
 
-    def settle(self, builds: Mapping[str, BuildOutcome]) -> Plan:
-        """Fix which trials the run consists of, now that it is known which subjects are available.
+    def settle(self, builds: Mapping[str, BuildOutcome]) -> None:
+        """Write down whom the run has measured, now that it is known what became of their builds.
 
         Parameters
         ----------
         builds : mapping
             What became of the builds, by the id of the subject.
 
-        Returns
-        -------
-        Plan
-            All trials, those that are finished included.
-
         Raises
         ------
         NotResumable
             If a subject is not what it was, or a finished trial is not in the plan.
-        InvalidValue
-            If the experiment cannot be planned for these subjects.
         """
-        available = sum(outcome.build is not None for outcome in builds.values())
-        plan = self.experiment.plan(self.subjects, available=available)
-        if self.writer:
-            cache = self.place.cache
-            versions = tuple(describe_subject(outcome.subject, cache, outcome) for outcome in builds.values())
-            self._check_unchanged(self.writer, versions, plan)
-            settings = {**self.writer.manifest.settings, **plan.settings}
-            self.writer.describe(
-                replace(self.writer.manifest, subjects=versions, trials_planned=plan.most, settings=settings)
-            )
-        return plan
+        if self.writer is None:
+            return
+        cache = self.place.cache
+        versions = tuple(describe_subject(outcome.subject, cache, outcome) for outcome in builds.values())
+        self._check_unchanged(self.writer, versions)
+        self.writer.describe(replace(self.writer.manifest, subjects=versions))
 
     def keep(self, judged: JudgedTrial) -> None:
-        """Keep a finished trial.
+        """Keep a finished trial, which was or will be added to ``trials``, or is the ceiling.
 
         Raises
         ------
         StorageFailed
             If it cannot be written; the trials before it are kept.
         """
+        if judged.trial.purpose is Purpose.CEILING:
+            self.ceiling = judged.trial
         if self.writer:
             self.writer.add(judged.trial, judged.samples if judged.samples.width else None)
-            self._kept += judged.trial.purpose is Purpose.SUBJECT
+
+    def made(self) -> Run | None:
+        """Return the run as far as it was made; None when it is not kept."""
+        if self.writer is None:
+            return None
+        trials = sorted(self.trials, key=lambda trial: trial.trial)
+        return Run.of(self.writer.folder, self.writer.manifest, [*trials, *([self.ceiling] if self.ceiling else ())])
 
     def close(self, *, whole: bool) -> None:
         """End the writing.
@@ -161,8 +161,7 @@ class PendingRun:
             self._open = False
             if whole:
                 # A search may have come to its end before it had used up its trials.
-                trials = len(self.finished) + self._kept
-                self.writer.manifest = replace(self.writer.manifest, trials_planned=trials)
+                self.writer.manifest = replace(self.writer.manifest, trials_planned=len(self.trials))
             self.writer.close(complete=whole, ended_at=datetime.now(UTC))
 
     def hand_over(self, process: int) -> None:
@@ -184,12 +183,12 @@ class PendingRun:
             self.writer.discard()
         self.close(whole=False)
 
-    def _check_unchanged(self, writer: RunWriter, versions: Sequence[SubjectVersion], plan: Plan) -> None:
+    def _check_unchanged(self, writer: RunWriter, versions: Sequence[SubjectVersion]) -> None:
         then = {subject.id: subject for subject in writer.manifest.subjects}
         for now in versions:
             if self.settled and (change := changed_subject(then[now.id], now, built=True)):
                 raise NotResumable(f"{writer.folder}: {now.id}: {change}; begin a new run")
-        if trial := plan.unplanned(self.finished):
+        if trial := self.plan.unplanned(self.trials):
             number = trial.trial + 1
             raise NotResumable(f"{writer.folder}: trial {number} is not what its settings plan; begin a new run")
 
@@ -208,31 +207,35 @@ def begin_run(experiment: Experiment, subjects: Sequence[Subject], urls: UrlFile
 
     Raises
     ------
+    InvalidValue
+        If the experiment cannot be planned for these subjects.
     StorageFailed
         If the folder of runs cannot be written: that is found out before minutes of building.
     """
     file = urls.file if urls else None
+    plan = experiment.plan(subjects)
     if place.runs is None:
-        return PendingRun(experiment, subjects, file, place, None)
+        return PendingRun(experiment, plan, subjects, file, place, None)
     manifest = Manifest(
         experiment=experiment.name,
         command=place.command,
         version=httpdyno.__version__,
         started_at=datetime.now(UTC),
         machine=describe_machine(),
-        trials_planned=experiment.plan(subjects, available=len(subjects)).most,
+        trials_planned=plan.most,
         git=describe_git(Path(httpdyno.__file__).parent),
         webs=tuple(experiment.webs()),
         subjects=tuple(describe_subject(subject) for subject in subjects),
         settings={
             **experiment.settings(),
+            **plan.settings,
             "subject_cpus": place.pinning.subject_cpus,
             "engine_cpus": place.pinning.engine_cpus,
         },
         engine=place.engine.identity(),
         urls=urls.identity() if urls else None,
     )
-    run = PendingRun(experiment, subjects, file, place, RunWriter.create(place.runs, manifest))
+    run = PendingRun(experiment, plan, subjects, file, place, RunWriter.create(place.runs, manifest))
     if urls and urls.source is not None and run.folder:
         try:
             keep_list(run.folder, urls.file.path)

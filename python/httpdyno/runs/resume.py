@@ -76,7 +76,8 @@ def _reopened(writer: RunWriter, place: Place) -> Resumed:
         pinning = Pinning(_text(settings.get("subject_cpus")), _text(settings.get("engine_cpus")))
         place = replace(place, pinning=pinning, runs=writer.folder.parent, command=manifest.command)
         finished, ceiling = there.records(), there.ceiling()
-        run = PendingRun(experiment, subjects, file, place, writer, finished, ceiling=ceiling, announced=True)
+        plan = experiment.plan(subjects)
+        run = PendingRun(experiment, plan, subjects, file, place, writer, finished, ceiling=ceiling, announced=True)
         if run.settled and not writer.lock.inherited:
             # Else it was begun, or reopened, by the process that has handed it over to this one.
             resumed_at = (*manifest.resumed_at, datetime.now(UTC))

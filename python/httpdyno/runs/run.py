@@ -1,96 +1,258 @@
-"""Carries out a plan: trial after trial, each kept as soon as it is there, until the end or an interruption."""
+"""A run from its subjects to its end: builds, then trial after trial, each judged and kept before the next."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from typing import Protocol
+import os
+import time
+from collections.abc import Callable, Mapping, MutableSequence, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
 
 from httpdyno.errors import Interrupted
+from httpdyno.experiments.plan import ListedPlan, Plan
+from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import JudgedTrial
-from httpdyno.lab.cool_down import Pause
-from httpdyno.lab.executor import Executor
-from httpdyno.model import Outcome, Trial, TrialPlan
+from httpdyno.lab.cool_down import LONGEST_S, CoolDown, Pause
+from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.lab import Lab
+from httpdyno.lab.machine_use import take_snapshot
+from httpdyno.lab.observer import Observer
+from httpdyno.lab.proof import prove_all
+from httpdyno.lab.room import Pinning
+from httpdyno.model import Outcome, Subject, Trial, TrialPlan
+from httpdyno.runs.ceiling import UnderCeiling, ceiling_plan
+from httpdyno.runs.companion import restored_companions
+from httpdyno.runs.earlier import earlier_durations
+from httpdyno.runs.estimate import OVERHEAD_S, Forecast, Key, guess_s
+from httpdyno.runs.pending import PendingRun
+from httpdyno.runs.spoken_version import not_speaking
+from httpdyno.stats import median
+from httpdyno.store import Run
+from httpdyno.subjects.builder import BuildEvent, BuildOutcome, build_subjects
 
-__all__ = ["CoolDownPolicy", "carry_out"]
+__all__ = ["Measured", "RunObserver", "carry_out", "measure"]
+
+_COOLED_BY: Final = 4
+"""A trial that is known to be short leaves less behind than takes a quarter of it to end."""
 
 
-class CoolDownPolicy(Protocol):
-    """Whoever waits between trials for the machine to be quiet: a ``CoolDown``, or a test double."""
+class RunObserver(Observer, Protocol):
+    """Whoever is shown what a run is doing."""
 
-    def learn(self) -> None:
-        """Look at the machine before the first trial."""
+    def build(self, event: BuildEvent) -> None:
+        """Handle news of a build."""
 
-    def wait(self) -> Pause:
-        """Wait for what a trial has left behind to be gone."""
+    def built(self, outcomes: Mapping[str, BuildOutcome]) -> None:
+        """Handle what became of all builds."""
+
+    def probing(self, subject: Subject) -> None:
+        """Handle a subject whose claims are put to the test, before it is measured for the first time."""
+
+    def planned(self, trials: int, *, finished: int, left_s: float | None, at_most: bool = False) -> None:
+        """Handle of how many trials the run consists, how many are there, and how long the others will take.
+
+        ``at_most`` means that a search may need fewer.
+        """
+
+    def cooling_down(self, reason: str) -> None:
+        """Handle what is waited for between two trials."""
+
+    def trial_begins(self, plan: TrialPlan) -> None:
+        """Handle the trial that begins."""
+
+    def trial_ends(self, trial: Trial, *, left_s: float | None) -> None:
+        """Handle what became of a trial, and how long the others will take; None when nobody can tell."""
 
 
-def carry_out(
-    plans: Iterable[TrialPlan],
-    executor: Executor,
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What came out of a run."""
+
+    experiment: str
+    """Its name, which is its verb."""
+    trials: tuple[Trial, ...]
+    whole: bool
+    """Whether every planned trial was run."""
+    run: Run | None
+    """None when it was not kept."""
+
+    @property
+    def anything(self) -> bool:
+        """Whether there is at least one trial with a line that can be read."""
+        return any(map(definition_of(self.experiment).found, self.trials))
+
+
+def measure(
+    run: PendingRun,
+    observer: RunObserver,
+    stop: Interruption,
     *,
-    begins: Callable[[TrialPlan], None],
-    ends: Callable[[JudgedTrial], None],
-    stop: Callable[[], bool],
-    cool_down: CoolDownPolicy | None = None,
-) -> tuple[list[Trial], bool]:
-    """Run the trials of a plan in its order.
+    fetcher: Subject | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Measured:
+    """Build the subjects, prove their claims, run the trials that are not there yet, keep each as soon as it has ended.
+
+    Must be called in the main thread. The run is closed at the end; when an error ends it, by its own context.
 
     Parameters
     ----------
-    plans : iterable of TrialPlan
-        What is run; the next one is asked for when the one before it has ended.
-    executor : Executor
-        Who runs it.
-    begins, ends : callable
-        Told about each trial; ``ends`` keeps it.
+    run : PendingRun
+        What is measured.
+    observer : RunObserver
+        Is told what happens.
+    stop : Interruption
+        Looked at between all steps.
+    fetcher : Subject, optional
+        Asks before all trials what the web can give at all, once in a run; None: nobody does.
+    clock : callable
+        Gives seconds, for the estimate of the time that is left.
+
+    Raises
+    ------
+    Interrupted
+        If it was stopped before the first trial began.
+    NotResumable
+        If it goes on with a run of other subjects than there are now.
+    EngineFailed
+        If the engine refuses or fails; finished trials are on disk, in a run marked ``partial``.
+    StorageFailed
+        If the cache or the folder of runs cannot be written.
+    """
+    place = run.place
+    builds = _proven_builds(run, observer, stop)
+    observer.built(builds)
+    run.settle(builds)
+    asking = {} if run.live or fetcher is None else build_subjects([fetcher], place.cache)
+    companions = restored_companions(run.experiment.settings())
+    beside = build_subjects(companions, place.cache, tell=observer.build, stop=lambda: stop.requested)
+    lab = Lab(place.engine, place.pinning, stop, observer, {**asking, **builds}, beside, run.urls)
+    under = UnderCeiling(lab, definition_of(run.experiment.name).runs)
+    first = _asks_ceiling(run, asking, under)
+    coming = [*first, *run.plan.left(run.trials)]
+    forecast = Forecast(coming, _earlier(run), lambda one: _foresee_s(one, lab, search=run.plan.open), clock)
+    observer.planned(run.plan.most, finished=len(run.trials), left_s=forecast.left_s(), at_most=run.plan.open)
+    cool_down = _cool_down(place.pinning, observer, stop, _patience_s(coming)) if len(coming) > 1 else None
+
+    def keep(judged: JudgedTrial) -> None:
+        run.keep(judged)
+        forecast.ended()
+        observer.trial_ends(judged.trial, left_s=forecast.left_s())
+
+    # What the web can give at all is asked first, and is no trial of the plan.
+    whole = all(
+        carry_out(
+            *(plan, there, under.run, observer.trial_begins, keep), stop=lambda: stop.requested, cool_down=cool_down
+        )
+        for plan, there in ((ListedPlan(first), []), (run.plan, run.trials))
+    )
+    run.close(whole=whole)
+    trials = tuple(sorted(run.trials, key=lambda trial: trial.trial))
+    return Measured(run.experiment.name, trials, whole, run.made())
+
+
+def carry_out(
+    plan: Plan,
+    trials: MutableSequence[Trial],
+    run_trial: Callable[[TrialPlan], JudgedTrial],
+    begins: Callable[[TrialPlan], None],
+    keep: Callable[[JudgedTrial], None],
+    *,
+    stop: Callable[[], bool],
+    cool_down: CoolDown | None = None,
+) -> bool:
+    """Run the trials of a plan that are not there yet, one after the other.
+
+    Parameters
+    ----------
+    plan : Plan
+        Says which trial comes next.
+    trials : mutable sequence of Trial
+        Those that are there; each that ends is added.
+    run_trial : callable
+        Runs and judges one.
+    begins, keep : callable
+        Told about each trial; ``keep`` keeps it.
     stop : callable
         Asked before each trial.
-    cool_down : CoolDownPolicy, optional
+    cool_down : CoolDown, optional
         Waits between a trial that ran and the next one.
 
     Returns
     -------
-    tuple of (trials, whole)
-        The finished trials, and whether they are all.
+    bool
+        Whether they are all there; False when somebody has stopped it.
     """
-    trials: list[Trial] = []
-    pauses = _Pauses(cool_down)
-    for plan in plans:
-        pause = None if stop() else pauses.before_next()
+    while (planned := plan.next(trials)) is not None:
+        pause = None if cool_down is None or stop() else cool_down.before_trial()
         if stop():
-            return trials, False
-        begins(plan)
+            return False
+        begins(planned)
         try:
-            judged = executor.run(plan)
+            judged = run_trial(planned)
         except Interrupted:
-            return trials, False
-        judged = _with_pause(judged, pause)
-        pauses.note(judged.trial)
-        ends(judged)
+            return False
+        if cool_down is not None:
+            cool_down.after_trial(ran=judged.trial.outcome is not Outcome.UNAVAILABLE)
+        keep(_with_pause(judged, pause))
         trials.append(judged.trial)
-    return trials, True
-
-
-class _Pauses:
-    """When there is something to wait for: after a trial that ran, not after one that could not."""
-
-    def __init__(self, cool_down: CoolDownPolicy | None) -> None:
-        self._cool_down = cool_down
-        self._knows = False
-        self._left = False
-
-    def before_next(self) -> Pause | None:
-        if self._cool_down is None:
-            return None
-        if not self._knows:
-            self._knows = True
-            self._cool_down.learn()
-        return self._cool_down.wait() if self._left else None
-
-    def note(self, trial: Trial) -> None:
-        self._left = trial.outcome is not Outcome.UNAVAILABLE
+    return True
 
 
 def _with_pause(judged: JudgedTrial, pause: Pause | None) -> JudgedTrial:
     if pause is None:
         return judged
     return replace(judged, trial=replace(judged.trial, cool_down_ns=pause.waited_ns, cool_down_reason=pause.reason))
+
+
+def _proven_builds(run: PendingRun, observer: RunObserver, stop: Interruption) -> dict[str, BuildOutcome]:
+    """Build who can do what is asked, and put their claims to the test; of the others say why there is no build."""
+    place = run.place
+    refused = not_speaking(run.subjects, run.experiment.conditions())
+    asked = [subject for subject in run.subjects if subject.id not in refused]
+    built = build_subjects(asked, place.cache, tell=observer.build, stop=lambda: stop.requested)
+    proven = prove_all(built, place.engine, place.pinning, stop, tell=observer.probing)
+    return {subject.id: refused.get(subject.id) or proven[subject.id] for subject in run.subjects}
+
+
+def _asks_ceiling(run: PendingRun, asking: Mapping[str, BuildOutcome], under: UnderCeiling) -> tuple[TrialPlan, ...]:
+    """Plan the trial that asks what the web can give at all; none where it was asked before, or nobody can ask."""
+    fetchers = [outcome.subject for outcome in asking.values() if outcome.build]
+    if not fetchers:
+        return ()
+    condition = run.experiment.conditions()[0]
+    planned = under.lab.planned_time(condition)
+    plan = ceiling_plan(fetchers[0], condition, run.subjects, urls=planned.urls if planned else 0)
+    if run.ceiling is None:
+        # Trials that were made without it are not compared with those that are made now.
+        return () if run.trials else (plan,)
+    under.learn(run.ceiling, plan.condition)
+    return ()
+
+
+def _earlier(run: PendingRun) -> dict[Key, float]:
+    return earlier_durations(run.folder.parent, run.manifest) if run.folder and run.manifest else {}
+
+
+def _foresee_s(planned: TrialPlan, lab: Lab, *, search: bool) -> float | None:
+    """Return how long a trial takes of which nothing is known yet; None when nobody can say."""
+    condition = planned.condition
+    if lab.builds[planned.subject.id].build is None:
+        return 0.0
+    if condition.foreseen_s is not None:
+        return condition.foreseen_s + OVERHEAD_S
+    if search:
+        # Its list is longer than any of its trials.
+        return condition.deadline_s + OVERHEAD_S
+    return None if (time_in_web := lab.planned_time(condition)) is None else guess_s(planned, time_in_web)
+
+
+def _cool_down(pinning: Pinning, observer: RunObserver, stop: Interruption, longest_s: float) -> CoolDown:
+    cpus = pinning.cpus(os.sched_getaffinity(0))
+    return CoolDown(
+        lambda: take_snapshot(cpus), longest_s=longest_s, stop=lambda: stop.requested, tell=observer.cooling_down
+    )
+
+
+def _patience_s(coming: Sequence[TrialPlan]) -> float:
+    """Return how long to wait at most for a machine to cool down: a quarter of what trials take, if known."""
+    foreseen = [plan.condition.foreseen_s for plan in coming]
+    usual = median([seconds for seconds in foreseen if seconds is not None])
+    return LONGEST_S if usual is None or None in foreseen else min(LONGEST_S, usual / _COOLED_BY)

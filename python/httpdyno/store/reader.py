@@ -1,15 +1,16 @@
 """Reads a run back, also one that was killed, and refuses with one clear line what is none."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import polars as pl
 
 from httpdyno.errors import UnreadableRun
-from httpdyno.model import Purpose, Sample, Trial, restore, schema
+from httpdyno.model import Purpose, Sample, Trial, flatten, restore, schema
 from httpdyno.store.columns import polars_schema
-from httpdyno.store.figures import FIGURES_SCHEMA, with_figures
+from httpdyno.store.figures import FIGURES_SCHEMA, figure_rows, with_figures
 from httpdyno.store.layout import FIGURES, MANIFEST, PARTS, SAMPLES, TRIALS, figure_part, sample_part, trial_part
 from httpdyno.store.manifest import Manifest, manifest_from_json
 
@@ -22,7 +23,7 @@ _FIGURES_APART: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run on disk.
+    """A run: as it was read from its folder, or as it was just made.
 
     Attributes
     ----------
@@ -40,6 +41,14 @@ class Run:
     manifest: Manifest
     trials: pl.DataFrame
     ceilings: pl.DataFrame
+
+    @classmethod
+    def of(cls, folder: Path, manifest: Manifest, trials: Iterable[Trial]) -> Self:
+        """Return a run whose trials are at hand, as reading its folder would give it."""
+        records = list(trials)
+        frame = pl.DataFrame([flatten(trial) for trial in records], schema=polars_schema(Trial), orient="row")
+        figures = [figure_rows(trial.trial, trial.figures) for trial in records]
+        return cls(folder, manifest, *_apart(with_figures(frame, pl.concat(figures)) if figures else frame))
 
     def records(self) -> tuple[Trial, ...]:
         """Return the trials as records, in the order of their numbers.
@@ -122,14 +131,19 @@ def open_run(folder: Path) -> Run:
         trials = with_figures(
             trials, _figures(folder, manifest.record_version, gathered=gathered, trials=trials["trial"].to_list())
         )
-        # Runs that are older than the column have trials of subjects only.
-        ceiling = (pl.col("purpose") == Purpose.CEILING.value).fill_null(False)
-        return Run(folder, manifest, trials.filter(~ceiling), trials.filter(ceiling))
+        return Run(folder, manifest, *_apart(trials))
     except (OSError, pl.exceptions.PolarsError, UnreadableRun) as error:
         if not gathered and merged.exists():
             # It was completed in this moment, and its parts were cleared away.
             return open_run(folder)
         raise error if isinstance(error, UnreadableRun) else _damaged(folder, error) from error
+
+
+def _apart(trials: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the trials of subjects, and those that asked for a ceiling."""
+    # Runs that are older than the column have trials of subjects only.
+    ceiling = (pl.col("purpose") == Purpose.CEILING.value).fill_null(False)
+    return trials.filter(~ceiling), trials.filter(ceiling)
 
 
 def _parts(folder: Path, trials: list[int]) -> list[Path]:

@@ -60,7 +60,7 @@ def test_without_a_preset_csv_is_that_of_any_run(tmp_path: Path, capsys: pytest.
     folder = run_of(tmp_path, trials_of(), None)
     print_run(open_run(folder), "csv")
     assert capsys.readouterr().out.startswith("subject,")
-    write_published_form(folder)
+    write_published_form(open_run(folder))
     assert not list(folder.glob("*.csv"))
 
 
@@ -68,11 +68,11 @@ def test_the_published_form_is_kept_beside_the_run_a_file_for_each_subject(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     alone = run_of(tmp_path / "alone", trials_of())
-    write_published_form(alone)
+    write_published_form(open_run(alone))
     assert [file.name for file in alone.glob("*.csv")] == ["published-batch-4.csv"]
     assert "in the published form: " in capsys.readouterr().err
     both = run_of(tmp_path / "both", [*trials_of(), *trials_of("hey")])
-    write_published_form(both)
+    write_published_form(open_run(both))
     names = sorted(file.name for file in both.glob("*.csv"))
     assert names == ["published-batch-4-go-net-http.csv", "published-batch-4-hey.csv"]
     header = (both / names[1]).read_text().splitlines()[0]

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doubles.plans import following
 from doubles.trials import trial
 from httpdyno.errors import InvalidValue
-from httpdyno.experiments.plan import ListedPlan, NextTrial, SearchPlan, following
+from httpdyno.experiments.plan import ListedPlan, NextTrial, SearchPlan
 from httpdyno.experiments.schedule import schedule
 from httpdyno.experiments.tune.tune import Tune, restore_tune
 from httpdyno.model import Condition, Outcome, Subject, SubjectKind, Trial, TrialPlan, Workload
@@ -111,7 +112,7 @@ TUNE = Tune(Workload(Path("/urls")), start=16, web="plain", web_digest="d")
 
 
 def test_a_search_for_a_concurrency_goes_on_as_if_it_had_not_been_stopped() -> None:
-    plan = TUNE.plan(SUBJECTS[:1], available=1)
+    plan = TUNE.plan(SUBJECTS[:1])
     whole = carry_out(plan, [])
 
     assert plan.most == 12
@@ -122,7 +123,7 @@ def test_a_search_for_a_concurrency_goes_on_as_if_it_had_not_been_stopped() -> N
 
 
 def test_all_trials_of_a_search_have_the_same_web_and_list() -> None:
-    plan = TUNE.plan(SUBJECTS[:1], available=1)
+    plan = TUNE.plan(SUBJECTS[:1])
     planned: list[TrialPlan] = []
     seen: list[Trial] = []
     for next_trial in following(plan, seen):
@@ -134,17 +135,15 @@ def test_all_trials_of_a_search_have_the_same_web_and_list() -> None:
 
 
 def test_a_subject_that_is_not_available_is_tried_once() -> None:
-    plan = TUNE.plan(SUBJECTS[:1], available=0)
-    first = plan.next([])
-    assert first is not None
+    plan = TUNE.plan(SUBJECTS[:1])
 
-    assert plan.most == 1
-    assert TUNE.plan(SUBJECTS[:1], available=1).next([trial("one", 0, outcome=Outcome.UNAVAILABLE)]) is None
+    assert plan.next([]) is not None
+    assert plan.next([trial("one", 0, outcome=Outcome.UNAVAILABLE)]) is None
 
 
 def test_each_subject_has_a_search_of_its_own() -> None:
     with pytest.raises(InvalidValue, match="one subject at a time, not for 2"):
-        TUNE.plan(SUBJECTS, available=2)
+        TUNE.plan(SUBJECTS)
 
 
 def test_a_search_is_made_again_from_what_its_manifest_says() -> None:

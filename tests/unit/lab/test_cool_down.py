@@ -83,57 +83,67 @@ class Machine:
 def test_a_machine_that_is_quiet_costs_one_look() -> None:
     machine = Machine([0.0])
     cool_down = machine.cool_down()
-    cool_down.learn()
-    assert cool_down.wait() == Pause(WINDOW_NS, None)
+    assert cool_down.before_trial() is None
+    cool_down.after_trial(ran=True)
+    assert cool_down.before_trial() == Pause(WINDOW_NS, None)
     assert machine.told == []
 
 
 def test_load_is_waited_for_as_long_as_it_lasts() -> None:
     machine = Machine([0.0, 0.8, 0.5, 0.15])
     cool_down = machine.cool_down()
-    cool_down.learn()
-    assert cool_down.wait() == Pause(3 * WINDOW_NS, "CPU 0 was 50% busy")
+    assert cool_down.before_trial() is None
+    cool_down.after_trial(ran=True)
+    assert cool_down.before_trial() == Pause(3 * WINDOW_NS, "CPU 0 was 50% busy")
     assert machine.told == ["CPU 0 was 80% busy", "CPU 0 was 50% busy"]
 
 
 def test_between_short_trials_it_looks_for_a_shorter_time_and_gives_up_sooner() -> None:
     machine = Machine([0.0, 0.0, 0.8])
     cool_down = machine.cool_down(1.2)
-    cool_down.learn()
-    assert cool_down.wait() == Pause(120_000_000, None)
-    assert cool_down.wait() == Pause(1_200_000_000, "CPU 0 was 80% busy, still")
+    assert cool_down.before_trial() is None
+    cool_down.after_trial(ran=True)
+    assert cool_down.before_trial() == Pause(120_000_000, None)
+    assert cool_down.before_trial() == Pause(1_200_000_000, "CPU 0 was 80% busy, still")
 
 
 def test_what_others_do_all_the_time_is_not_waited_for() -> None:
     machine = Machine([0.6])
     cool_down = machine.cool_down()
-    cool_down.learn()
-    assert cool_down.wait() == Pause(WINDOW_NS, None)
+    assert cool_down.before_trial() is None
+    cool_down.after_trial(ran=True)
+    assert cool_down.before_trial() == Pause(WINDOW_NS, None)
 
 
 def test_others_that_leave_are_no_excuse_any_more() -> None:
     machine = Machine([0.6, 0.0, 0.6, 0.0])
     cool_down = machine.cool_down()
-    cool_down.learn()
-    assert cool_down.wait().reason is None
-    assert cool_down.wait() == Pause(2 * WINDOW_NS, "CPU 0 was 60% busy")
+    assert cool_down.before_trial() is None
+    cool_down.after_trial(ran=True)
+    assert cool_down.before_trial().reason is None
+    assert cool_down.before_trial() == Pause(2 * WINDOW_NS, "CPU 0 was 60% busy")
 
 
 def test_the_wait_is_bounded_and_not_repeated_for_what_stays() -> None:
     machine = Machine([0.0, 0.9])
     cool_down = machine.cool_down()
-    cool_down.learn()
-    assert cool_down.wait() == Pause(int(LONGEST_S * 1e9), "CPU 0 was 90% busy, still")
-    assert cool_down.wait() == Pause(WINDOW_NS, None)
+    assert cool_down.before_trial() is None
+    cool_down.after_trial(ran=True)
+    assert cool_down.before_trial() == Pause(int(LONGEST_S * 1e9), "CPU 0 was 90% busy, still")
+    assert cool_down.before_trial() == Pause(WINDOW_NS, None)
 
 
 def test_a_wish_to_stop_ends_the_wait() -> None:
     machine = Machine([0.0, 0.9])
     cool_down = machine.cool_down()
-    cool_down.learn()
+    assert cool_down.before_trial() is None
+    cool_down.after_trial(ran=True)
     machine.stopped = True
-    assert cool_down.wait() == Pause(0, None)
+    assert cool_down.before_trial() == Pause(0, None)
 
 
-def test_without_a_look_before_the_first_moment_counts_as_usual() -> None:
-    assert Machine([0.9]).cool_down().wait() == Pause(WINDOW_NS, None)
+def test_a_trial_that_did_not_run_is_not_waited_for() -> None:
+    cool_down = Machine([0.0, 0.8]).cool_down()
+    assert cool_down.before_trial() is None
+    cool_down.after_trial(ran=False)
+    assert cool_down.before_trial() is None

@@ -6,20 +6,21 @@ import pytest
 
 from httpdyno.errors import InvalidValue
 from httpdyno.lab.peer import PEER_URL, peer_expectations
-from httpdyno.lab.room import Command, Pinning, RoomFiles, room_argv
+from httpdyno.lab.room import Command, Pinning, RoomFiles, RoomSpec
 from httpdyno.model import Condition, UrlSeries, Workload
 
-FILES = RoomFiles(Path("/in"), Path("/out"), Path("/err"), Path("/report"), Path("/arrivals"), 9)
+FILES = RoomFiles(*map(Path, ("/in", "/out", "/err", "/report", "/arrivals")), 9, Path("/driver"), Path("/out"))
 CONDITION = Condition("latency", "plain", Workload(UrlSeries(f"{PEER_URL}/plain?n=", 3)), peer="flask-dev")
 
 
 def test_the_room_starts_the_server_in_place_of_a_web() -> None:
     peer = Command(("python", "-m", "serve it"), Path("/peer"), {"B": "2", "A": "1 2"})
-    argv = room_argv(Path("/engine"), CONDITION, Pinning(), FILES, Command(("./client",), Path("/build")), peer)
+    argv = RoomSpec.of(CONDITION, Command(("./client",), Path("/build")), Pinning(), peer).argv(Path("/engine"), FILES)
     assert "--web" not in argv
     assert "--seed" not in argv
-    assert " ".join(argv[2:12]) == (
-        "--peer python -m 'serve it' --peer-port 8080 --peer-directory /peer --peer-env A=1 2 --peer-env B=2"
+    assert " ".join(argv[2:14]) == (
+        "--peer python -m 'serve it' --peer-port 8080 --peer-directory /peer --peer-output /out "
+        "--peer-env A=1 2 --peer-env B=2"
     )
 
 

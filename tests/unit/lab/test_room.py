@@ -6,12 +6,16 @@ from typing import Any
 import pytest
 
 from httpdyno.errors import InvalidValue
-from httpdyno.lab.room import Command, Pinning, RoomFiles, room_argv
+from httpdyno.lab.room import Command, Driver, Pinning, RoomFiles, RoomSpec
 from httpdyno.model import Condition, Link, Workload
 
-FILES = RoomFiles(Path("/in"), Path("/out"), Path("/err"), Path("/report"), Path("/arrivals"), 9)
+FILES = RoomFiles(*map(Path, ("/in", "/out", "/err", "/report", "/arrivals")), 9, Path("/driver"), Path("/peer"))
 COMMAND = Command(("./client", "-v"), Path("/build"), {"B": "2", "A": "1=1"}, (Path("/a/cacert.pem"), Path("/b")))
 CONDITION = Condition("crawl", "top-sites", Workload(("https://a.example/",), timeout_s=2.5), seed=7)
+
+
+def argv_of(condition: Condition, pinning: Pinning = Pinning(), peer: Command | Driver | None = None) -> list[str]:  # noqa: B008
+    return RoomSpec.of(condition, COMMAND, pinning, peer).argv(Path("/engine"), FILES)
 
 
 def test_everything_that_a_trial_needs_is_said() -> None:
@@ -27,18 +31,18 @@ def test_everything_that_a_trial_needs_is_said() -> None:
         rate_per_s=12.5,
         grace_s=1.5,
     )
-    argv = room_argv(Path("/engine"), condition, Pinning("1-2", "0"), FILES, COMMAND)
+    argv = argv_of(condition, Pinning("1-2", "0"))
     assert " ".join(argv) == (
         "/engine room --web web.toml --seed 3 --timeout 1 --deadline 90.5s "
         "--link rtt=40ms,rate=1gbit,queue=100ms --link-seed 5 --subject-cpus 1-2 --engine-cpus 0 "
-        "--memory 2147483648 --rate 12.5 --grace 1.5s --stdin /in --stdout /out --stderr /err --report /report "
-        "--arrivals /arrivals --progress 9 --clean-environment --env A=1=1 --env B=2 "
+        "--memory 2147483648 --rate 12.5 --grace 1.5s --stdin /in --arrivals /arrivals "
+        "--stdout /out --stderr /err --report /report --progress 9 --clean-environment --env A=1=1 --env B=2 "
         "--trust-file /a/cacert.pem --trust-file /b --directory /build -- ./client -v"
     )
 
 
 def test_what_was_not_asked_for_is_left_to_the_engine() -> None:
-    argv = room_argv(Path("/engine"), CONDITION, Pinning(), FILES, COMMAND)
+    argv = argv_of(CONDITION)
     for flag in ("--subject-cpus", "--engine-cpus", "--memory", "--rate", "--grace", "--link", "--link-seed"):
         assert flag not in argv
     assert argv[argv.index("--timeout") + 1] == "2.5"
@@ -47,7 +51,7 @@ def test_what_was_not_asked_for_is_left_to_the_engine() -> None:
 
 def test_another_machine_takes_the_place_of_a_link() -> None:
     there = Condition("bench", "plain", Workload(Path("urls")), against="http://other:8080")
-    argv = room_argv(Path("engine"), there, Pinning(), FILES, COMMAND)
+    argv = argv_of(there)
     assert argv[argv.index("--against") + 1] == "http://other:8080"
     assert "--link" not in argv
 
@@ -55,7 +59,7 @@ def test_another_machine_takes_the_place_of_a_link() -> None:
 def test_long_and_short_times_are_said_exactly() -> None:
     workload = Workload((), timeout_s=1234567.125)
     condition = Condition("crawl", "plain", workload, deadline_s=1234567.0, rate_per_s=0.00000125)
-    said = " ".join(room_argv(Path("/engine"), condition, Pinning(), FILES, COMMAND))
+    said = " ".join(argv_of(condition))
     assert "--timeout 1234567.125 --deadline 1234567s --rate 0.00000125 " in said
     assert workload.environment(1)["REQUEST_TIMEOUT"] == "1234567.125"
 
@@ -63,7 +67,7 @@ def test_long_and_short_times_are_said_exactly() -> None:
 def test_what_no_room_can_be_is_refused() -> None:
     live = Condition("crawl", "live", Workload(()))
     with pytest.raises(InvalidValue, match="live web"):
-        room_argv(Path("/engine"), live, Pinning(), FILES, COMMAND)
+        argv_of(live)
 
 
 def test_the_cpus_of_a_trial_are_those_that_were_named() -> None:
@@ -74,10 +78,10 @@ def test_the_cpus_of_a_trial_are_those_that_were_named() -> None:
 
 def test_batches_and_receive_work_are_asked_for() -> None:
     condition = Condition("latency", "plain", Workload(()), batch=20, receive_steering=True)
-    argv = room_argv(Path("/engine"), condition, Pinning(), FILES, COMMAND)
+    argv = argv_of(condition)
     assert argv[argv.index("--batch") + 1] == "20"
     assert argv[argv.index("--receive-steering") + 1] == "on"
-    assert not {"--batch", "--receive-steering"} & set(room_argv(Path("/engine"), CONDITION, Pinning(), FILES, COMMAND))
+    assert not {"--batch", "--receive-steering"} & set(argv_of(CONDITION))
 
 
 @pytest.mark.parametrize("both", [{"batch": 0}, {"batch": 2, "rate_per_s": 1.0}, {"peer": "a", "against": "http://b"}])

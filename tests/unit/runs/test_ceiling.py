@@ -2,12 +2,16 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from doubles.trials import trial
 from httpdyno.judge import JudgedTrial
+from httpdyno.lab.client_trial import run_client_trial
+from httpdyno.lab.lab import RunTrial
+from httpdyno.lab.planned_time import PlannedTime
 from httpdyno.model import (
     CEILING_TRIAL,
     CeilingLimit,
@@ -21,7 +25,7 @@ from httpdyno.model import (
     TrialPlan,
     Workload,
 )
-from httpdyno.runs.ceiling import CeilingExecutor, after_ceiling, ceiling_plan
+from httpdyno.runs.ceiling import UnderCeiling, ceiling_plan
 
 S = 10**9
 FETCHER = Subject("native", SubjectKind.CLIENT, "C", "m", Path("/nowhere"), ("x",))
@@ -53,7 +57,10 @@ def test_it_takes_no_longer_than_is_asked_for_and_never_long() -> None:
 class Pretender:
     """Answers as fast as it is told to."""
 
-    def run(self, plan: TrialPlan) -> JudgedTrial:
+    def planned_time(self, _: Condition) -> PlannedTime:
+        return PlannedTime(total_s=1.0, longest_s=1.0, urls=20)
+
+    def run(self, plan: TrialPlan, _: RunTrial) -> JudgedTrial:
         rate = 1000.0 if plan.purpose is Purpose.CEILING else 400.0
         made = trial(
             plan.subject.id,
@@ -65,11 +72,15 @@ class Pretender:
         return JudgedTrial(made, pl.DataFrame({"url": ["a"]}))
 
 
+def under_ceiling() -> UnderCeiling:
+    pretender: Any = Pretender()
+    return UnderCeiling(pretender, {SubjectKind.CLIENT: run_client_trial})
+
+
 def test_trials_know_the_ceiling_that_was_found_before_them() -> None:
     first = ceiling_plan(FETCHER, CONDITION, [OTHER], urls=1000)
-    plans = after_ceiling(first, iter([TrialPlan(0, 0, 0, OTHER, CONDITION)]))
-    executor = CeilingExecutor(Pretender(), lambda _: 5000.0)
-    ceiling, of_subject = (executor.run(plan) for plan in plans)
+    under = under_ceiling()
+    ceiling, of_subject = (under.run(plan) for plan in (first, TrialPlan(0, 0, 0, OTHER, CONDITION)))
     assert ceiling.trial.purpose is Purpose.CEILING
     assert ceiling.samples.is_empty()
     assert ceiling.trial.ceiling_per_s is None
@@ -78,6 +89,5 @@ def test_trials_know_the_ceiling_that_was_found_before_them() -> None:
 
 
 def test_without_it_trials_are_as_they_were() -> None:
-    plans = after_ceiling(None, iter([TrialPlan(0, 0, 0, OTHER, CONDITION)]))
-    (judged,) = map(CeilingExecutor(Pretender(), lambda _: None).run, plans)
+    judged = under_ceiling().run(TrialPlan(0, 0, 0, OTHER, CONDITION))
     assert judged.trial.ceiling_per_s is None

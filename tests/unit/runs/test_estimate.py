@@ -11,9 +11,9 @@ from doubles.cost import SECOND, cost_trial
 from doubles.runs import make_run
 from httpdyno.experiments.schedule import schedule
 from httpdyno.lab.planned_time import PlannedTime
-from httpdyno.model import Condition, Counters, Subject, SubjectKind, TrialPlan, Workload
+from httpdyno.model import Condition, Counters, Link, Subject, SubjectKind, TrialPlan, Workload
 from httpdyno.runs.earlier import earlier_durations
-from httpdyno.runs.estimate import OVERHEAD_S, START_S, Forecast, guess_s, key_of, request_s, time_left_s
+from httpdyno.runs.estimate import OVERHEAD_S, START_S, Forecast, guess_s, key_of, time_left_s
 from httpdyno.store import read_manifest
 
 SUBJECTS = [
@@ -24,11 +24,16 @@ PLANS = schedule(SUBJECTS, [Condition("bench", "plain", Workload(()))], repeat=2
 ONE, TWO = (next(key_of(plan) for plan in PLANS if plan.subject.id == name) for name in ("one", "two"))
 
 
+def guessed_s(planned: PlannedTime, concurrency: int, *, deadline_s: float = 600) -> float:
+    condition = Condition("bench", "plain", Workload(()), concurrency=concurrency, deadline_s=deadline_s)
+    return guess_s(TrialPlan(0, 0, 0, SUBJECTS[0], condition), planned)
+
+
 def test_a_list_takes_its_share_of_each_slot_and_its_longest_exchange() -> None:
     planned = PlannedTime(total_s=1289.0, longest_s=5.0)
-    assert guess_s(planned, 75, deadline_s=600) == pytest.approx(START_S + 1289 / 75 + 5 + OVERHEAD_S)
-    assert guess_s(planned, 1, deadline_s=600) == 600 + OVERHEAD_S
-    assert guess_s(PlannedTime(0, 0), 10, deadline_s=600) == START_S + OVERHEAD_S
+    assert guessed_s(planned, 75) == pytest.approx(START_S + 1289 / 75 + 5 + OVERHEAD_S)
+    assert guessed_s(planned, 1) == 600 + OVERHEAD_S
+    assert guessed_s(PlannedTime(0, 0), 10) == START_S + OVERHEAD_S
 
 
 @pytest.mark.parametrize(
@@ -47,22 +52,25 @@ def test_what_requests_take_a_client_itself_is_done_while_others_wait(
     concurrency: int, round_trip_s: float, expected_s: float
 ) -> None:
     planned = PlannedTime(total_s=10.0, longest_s=0.0, urls=1000)
-    guessed = guess_s(planned, concurrency, deadline_s=600, request_s=0.002, round_trip_s=round_trip_s)
-    assert guessed == pytest.approx(START_S + expected_s + OVERHEAD_S)
+    link = Link.symmetric(round_trip_ns=round(round_trip_s * 1e9))
+    condition = Condition("bench", "plain", Workload(()), concurrency=concurrency, link=link)
+    plan = TrialPlan(0, 0, 0, replace(SUBJECTS[0], request_ms=2), condition)
+    assert guess_s(plan, planned) == pytest.approx(START_S + expected_s + OVERHEAD_S)
 
 
 def test_who_says_what_a_request_takes_is_believed_and_others_are_taken_for_slow_ones() -> None:
-    def of(subject: Subject, check: str = "json") -> float:
-        condition = Condition("cost", "plain", Workload((), check=check))
-        return request_s(TrialPlan(0, 0, 0, subject, condition))
+    def of(subject: Subject, check: str = "json", urls: int = 1) -> float:
+        condition = Condition("cost", "plain", Workload((), check=check), concurrency=1)
+        guessed = guess_s(TrialPlan(0, 0, 0, subject, condition), PlannedTime(0, 0, urls))
+        return guessed - START_S - OVERHEAD_S
 
     client = SUBJECTS[0]
     tool = replace(client, kind=SubjectKind.TOOL, report_parser="ab")
     process = replace(client, request_ms=15)
-    assert of(process) == of(process, check="") == 0.015
+    assert of(process) == of(process, check="") == pytest.approx(0.015)
     assert of(tool) < of(client, check="") < of(client) < of(process)
     # As a first estimate 10,000 documents are not to be said to take a second.
-    assert guess_s(PlannedTime(0, 0, 10_000), 1, deadline_s=600, request_s=of(client)) > 20
+    assert of(client, urls=10_000) > 20
 
 
 @given(st.lists(st.floats(0, 5), min_size=1, max_size=50), st.integers(1, 20))
@@ -74,7 +82,7 @@ def test_no_list_takes_longer_than_guessed_for_a_client_that_costs_nothing(
         first_free = slots.index(min(slots))
         slots[first_free] += exchange_s
     planned = PlannedTime(sum(exchanges_s), max(exchanges_s))
-    assert max(slots) <= guess_s(planned, concurrency, deadline_s=1e9) - OVERHEAD_S + 1e-6
+    assert max(slots) <= guessed_s(planned, concurrency, deadline_s=1e9) - OVERHEAD_S + 1e-6
 
 
 def test_what_was_measured_counts_more_than_what_was_before_and_that_more_than_a_guess() -> None:

@@ -1,6 +1,8 @@
-"""Carrying out a plan, with an executor that makes results up."""
+"""Carrying out a plan, with somebody who makes results up."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import EngineFailed, Interrupted
+from httpdyno.experiments.plan import ListedPlan
 from httpdyno.experiments.schedule import schedule
 from httpdyno.judge import JudgedTrial, trial_not_run
 from httpdyno.lab.cool_down import Pause
@@ -19,6 +22,7 @@ SUBJECTS = [
     for name in ("one", "two")
 ]
 PLANS = schedule(SUBJECTS, [Condition("crawl", "plain", Workload(()))], repeat=3, seed=1)
+PLAN = ListedPlan(PLANS)
 
 
 class Pretender:
@@ -38,11 +42,13 @@ class Pretender:
 
 def test_trials_run_in_the_order_of_the_plan_and_are_kept_at_once() -> None:
     story: list[str] = []
-    trials, whole = carry_out(
-        PLANS,
-        Pretender(),
+    trials: list[Trial] = []
+    whole = carry_out(
+        PLAN,
+        trials,
+        Pretender().run,
         begins=lambda plan: story.append(f"begin {plan.number}"),
-        ends=lambda judged: story.append(f"keep {judged.trial.trial}"),
+        keep=lambda judged: story.append(f"keep {judged.trial.trial}"),
         stop=lambda: False,
     )
     assert whole
@@ -52,11 +58,13 @@ def test_trials_run_in_the_order_of_the_plan_and_are_kept_at_once() -> None:
 
 def test_an_interruption_keeps_what_is_finished() -> None:
     kept: list[int] = []
-    trials, whole = carry_out(
-        PLANS,
-        Pretender(error_at=4),
+    trials: list[Trial] = []
+    whole = carry_out(
+        PLAN,
+        trials,
+        Pretender(error_at=4).run,
         begins=lambda _: None,
-        ends=lambda judged: kept.append(judged.trial.trial),
+        keep=lambda judged: kept.append(judged.trial.trial),
         stop=lambda: False,
     )
     assert not whole
@@ -65,11 +73,13 @@ def test_an_interruption_keeps_what_is_finished() -> None:
 
 def test_a_wish_to_stop_between_trials_begins_no_further_one() -> None:
     begun: list[int] = []
-    trials, whole = carry_out(
-        PLANS,
-        Pretender(),
+    trials: list[Trial] = []
+    whole = carry_out(
+        PLAN,
+        trials,
+        Pretender().run,
         begins=lambda plan: begun.append(plan.number),
-        ends=lambda _: None,
+        keep=lambda _: None,
         stop=lambda: len(begun) == 2,
     )
     assert (len(trials), whole, begun) == (2, False, [0, 1])
@@ -79,18 +89,20 @@ def test_a_wish_to_stop_between_trials_begins_no_further_one() -> None:
 def test_however_often_a_run_is_interrupted_each_trial_is_measured_once_and_in_the_same_order(cuts: list[int]) -> None:
     measured: list[Trial] = []
     for begun_before_the_cut in [*cuts, None]:
-        pending = [plan for plan in PLANS if plan.number not in {trial.trial for trial in measured}]
+        pending = PLAN.left(measured)
         error_at = None
         if begun_before_the_cut is not None and begun_before_the_cut < len(pending):
             error_at = pending[begun_before_the_cut].number
         carry_out(
-            pending,
-            Pretender(error_at=error_at),
+            PLAN,
+            measured,
+            Pretender(error_at=error_at).run,
             begins=lambda _: None,
-            ends=lambda judged: measured.append(judged.trial),
+            keep=lambda _: None,
             stop=lambda: False,
         )
-    uninterrupted, _ = carry_out(PLANS, Pretender(), begins=lambda _: None, ends=lambda _: None, stop=lambda: False)
+    uninterrupted: list[Trial] = []
+    carry_out(PLAN, uninterrupted, Pretender().run, begins=lambda _: None, keep=lambda _: None, stop=lambda: False)
     assert measured == uninterrupted
 
 
@@ -98,66 +110,62 @@ def test_an_engine_that_fails_is_not_swallowed() -> None:
     kept: list[int] = []
     with pytest.raises(EngineFailed):
         carry_out(
-            PLANS,
-            Pretender(error_at=1, error=EngineFailed),
+            PLAN,
+            [],
+            Pretender(error_at=1, error=EngineFailed).run,
             begins=lambda _: None,
-            ends=lambda judged: kept.append(judged.trial.trial),
+            keep=lambda judged: kept.append(judged.trial.trial),
             stop=lambda: False,
         )
     assert kept == [0]
 
 
 class Watchman:
+    """Notes what it is told, and always waits."""
+
     def __init__(self) -> None:
         self.story: list[str] = []
+        self.left = False
 
-    def learn(self) -> None:
-        self.story.append("learn")
+    def before_trial(self) -> Pause | None:
+        self.story.append("wait" if self.left else "look")
+        return Pause(len(self.story), "CPU 0 was 50% busy") if self.left else None
 
-    def wait(self) -> Pause:
-        self.story.append("wait")
-        return Pause(len(self.story), "CPU 0 was 50% busy")
+    def after_trial(self, *, ran: bool) -> None:
+        self.left = ran
+
+
+def carried_out(watchman: Any, pretender: Pretender, stop: Callable[[], bool] = lambda: False) -> list[JudgedTrial]:
+    kept: list[JudgedTrial] = []
+    carry_out(
+        PLAN,
+        [],
+        pretender.run,
+        begins=lambda plan: watchman.story.append(f"begin {plan.number}"),
+        keep=kept.append,
+        stop=stop,
+        cool_down=watchman,
+    )
+    return kept
 
 
 def test_the_machine_is_looked_at_first_and_left_to_cool_down_after_each_trial() -> None:
-    cool_down = Watchman()
-    trials, _ = carry_out(
-        PLANS,
-        Pretender(),
-        begins=lambda plan: cool_down.story.append(f"begin {plan.number}"),
-        ends=lambda _: None,
-        stop=lambda: False,
-        cool_down=cool_down,
-    )
-    assert cool_down.story == ["learn", "begin 0", *[word for n in range(1, 6) for word in ("wait", f"begin {n}")]]
-    assert (trials[0].cool_down_ns, trials[0].cool_down_reason) == (None, None)
-    assert (trials[1].cool_down_ns, trials[1].cool_down_reason) == (3, "CPU 0 was 50% busy")
+    watchman = Watchman()
+    first, second, *_ = carried_out(watchman, Pretender())
+    assert watchman.story == ["look", "begin 0", *[word for n in range(1, 6) for word in ("wait", f"begin {n}")]]
+    assert (first.trial.cool_down_ns, first.trial.cool_down_reason) == (None, None)
+    assert (second.trial.cool_down_ns, second.trial.cool_down_reason) == (3, "CPU 0 was 50% busy")
 
 
 def test_a_trial_that_could_not_run_leaves_nothing_behind() -> None:
-    cool_down = Watchman()
-    trials, _ = carry_out(
-        PLANS,
-        Pretender(unavailable="one"),
-        begins=lambda _: None,
-        ends=lambda _: None,
-        stop=lambda: False,
-        cool_down=cool_down,
-    )
+    watchman = Watchman()
+    trials = [judged.trial for judged in carried_out(watchman, Pretender(unavailable="one"))]
     after_ran = [former.outcome is Outcome.OK for former in trials[:-1]]
     assert [trial.cool_down_ns is not None for trial in trials] == [False, *after_ran]
-    assert cool_down.story.count("wait") == sum(after_ran)
 
 
 def test_a_wish_to_stop_during_the_cool_down_begins_no_further_trial() -> None:
-    cool_down = Watchman()
-    begun: list[int] = []
-    trials, whole = carry_out(
-        PLANS,
-        Pretender(),
-        begins=lambda plan: begun.append(plan.number),
-        ends=lambda _: None,
-        stop=lambda: "wait" in cool_down.story,
-        cool_down=cool_down,
-    )
-    assert (begun, whole, len(trials)) == ([0], False, 1)
+    watchman = Watchman()
+    kept = carried_out(watchman, Pretender(), stop=lambda: "wait" in watchman.story)
+    assert len(kept) == 1
+    assert watchman.story == ["look", "begin 0", "wait"]

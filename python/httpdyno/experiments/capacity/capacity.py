@@ -137,7 +137,7 @@ class Capacity:
         """Return the points of the grid, as conditions."""
         return [self.condition(point) for point in self.axes.points()]
 
-    def plan(self, subjects: Sequence[Subject], *, available: int) -> Plan:
+    def plan(self, subjects: Sequence[Subject]) -> Plan:
         """Interleave the trials of all subjects: a block for each point, or a round of the search."""
         if self.frontier:
             return frontier_plan(
@@ -145,7 +145,6 @@ class Capacity:
                 self.axes,
                 self.condition,
                 objective=self.objective,
-                available=available,
                 repeat=self.repeat,
                 seed=self.seed,
             )

@@ -1,5 +1,6 @@
 """How the results of the capacity question are judged and shown."""
 
+from functools import partial
 from typing import Final
 
 from httpdyno.experiments.capacity.capacity import NAME, restore_capacity
@@ -13,7 +14,8 @@ from httpdyno.experiments.capacity.rules import CAPACITY_RULES
 from httpdyno.experiments.capacity.tool_trial import run_capacity_tool
 from httpdyno.experiments.capacity.views import capacity_views
 from httpdyno.experiments.definition import Definition, has_lines
-from httpdyno.model import Column, LinesSummary, Trial, format_time
+from httpdyno.lab.client_trial import run_client_trial
+from httpdyno.model import Column, LinesSummary, SubjectKind, Trial, format_time
 
 __all__ = ["DEFINITION"]
 
@@ -42,9 +44,8 @@ DEFINITION: Final = Definition(
     ),
     tabulate=point_table,
     views=capacity_views,
-    judge=judge_capacity,
+    runs={SubjectKind.CLIENT: partial(run_client_trial, judge=judge_capacity), SubjectKind.TOOL: run_capacity_tool},
     told=_told,
-    run=run_capacity_tool,
     restore=restore_capacity,
     report=capacity_report,
     beside=grid_beside,

@@ -18,7 +18,6 @@ def frontier_plan(
     condition: Callable[[CapacityPoint], Condition],
     *,
     objective: str,
-    available: int,
     repeat: int = 1,
     seed: int = 1,
 ) -> SearchPlan:
@@ -34,8 +33,6 @@ def frontier_plan(
         Gives the condition of a point.
     objective : str
         What has to hold at a point.
-    available : int
-        How many of the subjects can be measured here.
     repeat : int
         How many times as many trials as usual may be made, to resolve doubt.
     seed : int
@@ -48,7 +45,7 @@ def frontier_plan(
     """
     required = parse_objective(objective)
     grid = slices(refined(axes), repeat=repeat)
-    most = sum(one.search.budget for one in grid) * available + len(subjects) - available
+    most = sum(one.search.budget for one in grid) * len(subjects)
 
     def choose(_subject: Subject, seen: Sequence[Trial]) -> NextTrial | None:
         if any(trial.outcome is Outcome.UNAVAILABLE for trial in seen):

@@ -3,9 +3,9 @@
 from httpdyno.experiments.capacity.figures import CapacityPoint
 from httpdyno.experiments.capacity.judge.tool import judge_capacity_tool
 from httpdyno.judge import JudgedTrial
+from httpdyno.lab.lab import Lab
 from httpdyno.lab.room import Command
 from httpdyno.lab.tool_trial import run_tool_trial
-from httpdyno.lab.trial import Lab
 from httpdyno.model import Loop, TrialPlan
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.template import fill_template

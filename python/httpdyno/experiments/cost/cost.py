@@ -130,7 +130,7 @@ class Cost:
             point=CostPoint(self.documents, coding),
         )
 
-    def plan(self, subjects: Sequence[Subject], *, available: int) -> ListedPlan:
+    def plan(self, subjects: Sequence[Subject]) -> ListedPlan:
         """Interleave the trials of all subjects in blocks; a subject is left out where it cannot do what is asked.
 
         Raises
@@ -138,7 +138,7 @@ class Cost:
         InvalidValue
             If the repeat is below 1, or nobody can do any of it.
         """
-        repeat = usual_repeat(available, quick=self.quick) if self.repeat is None else self.repeat
+        repeat = usual_repeat(len(subjects), quick=self.quick) if self.repeat is None else self.repeat
         planned = schedule(subjects, self.conditions(), repeat=repeat, seed=self.seed)
         able = [plan for plan in planned if able_to(plan.subject, plan.condition)]
         if not able:

@@ -1,5 +1,6 @@
 """How the results of the cost question are judged and shown."""
 
+from functools import partial
 from typing import Final
 
 from httpdyno.experiments.cost.charts import cost_charts
@@ -12,7 +13,8 @@ from httpdyno.experiments.cost.table import IDENTITY, RANKED_BY, cost_table, cos
 from httpdyno.experiments.cost.tool_trial import run_cost_tool
 from httpdyno.experiments.definition import Definition, has_lines
 from httpdyno.experiments.usual_report import usual_report
-from httpdyno.model import LinesSummary, Trial, format_time
+from httpdyno.lab.client_trial import run_client_trial
+from httpdyno.model import LinesSummary, SubjectKind, Trial, format_time
 
 __all__ = ["DEFINITION"]
 
@@ -38,9 +40,8 @@ DEFINITION: Final = Definition(
     tabulate=cost_table,
     compared_by=(RANKED_BY, "real", "peakMemory"),
     views=cost_views,
-    judge=judge_cost,
+    runs={SubjectKind.CLIENT: partial(run_client_trial, judge=judge_cost), SubjectKind.TOOL: run_cost_tool},
     told=_told,
-    run=run_cost_tool,
     restore=restore_cost,
     report=lambda run, definition: usual_report(run, definition, cost_charts),
     preset_views=lambda run: (run.views[0], run.in_form, run.beside),

@@ -2,9 +2,9 @@
 
 from httpdyno.experiments.cost.judge.tool import judge_cost_tool
 from httpdyno.judge import JudgedTrial
+from httpdyno.lab.lab import Lab
 from httpdyno.lab.room import Command
 from httpdyno.lab.tool_trial import run_tool_trial
-from httpdyno.lab.trial import Lab
 from httpdyno.model import TrialPlan
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.template import fill_sequence

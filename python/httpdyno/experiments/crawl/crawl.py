@@ -95,7 +95,7 @@ class Crawl:
         """Return the grid: a single point."""
         return (self.condition,)
 
-    def plan(self, subjects: Sequence[Subject], *, available: int) -> ListedPlan:
+    def plan(self, subjects: Sequence[Subject]) -> ListedPlan:
         """Interleave the trials of all subjects in blocks, as often as is asked for, else as is usual.
 
         Raises
@@ -103,7 +103,7 @@ class Crawl:
         InvalidValue
             If the repeat is below 1.
         """
-        repeat = usual_repeat(available, quick=self.quick) if self.repeat is None else self.repeat
+        repeat = usual_repeat(len(subjects), quick=self.quick) if self.repeat is None else self.repeat
         plans = schedule(subjects, self.conditions(), repeat=repeat, seed=self.seed)
         return ListedPlan(plans, {"repeat": repeat})
 

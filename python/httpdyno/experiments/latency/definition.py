@@ -1,5 +1,6 @@
 """How the results of the latency question are judged and shown."""
 
+from functools import partial
 from typing import Final
 
 from httpdyno.experiments.definition import Definition
@@ -11,7 +12,8 @@ from httpdyno.experiments.latency.published_blocks import published_blocks
 from httpdyno.experiments.latency.report import latency_report
 from httpdyno.experiments.latency.rules import LATENCY_RULES
 from httpdyno.experiments.latency.table import IDENTITY, RANKED_BY, latency_table, latency_views
-from httpdyno.model import LinesSummary, Trial, format_time
+from httpdyno.lab.client_trial import run_client_trial
+from httpdyno.model import LinesSummary, SubjectKind, Trial, format_time
 
 __all__ = ["DEFINITION"]
 
@@ -30,7 +32,7 @@ DEFINITION: Final = Definition(
     tabulate=latency_table,
     compared_by=(RANKED_BY, "p99", "cpuPerCall"),
     views=latency_views,
-    judge=judge_latency,
+    runs={SubjectKind.CLIENT: partial(run_client_trial, judge=judge_latency)},
     told=_told,
     restore=restore_latency,
     report=latency_report,

@@ -12,7 +12,7 @@ from httpdyno.experiments.service.server_trial import run_server_trial
 from httpdyno.experiments.service.service import NAME, restore_service
 from httpdyno.experiments.service.table import IDENTITY, service_table
 from httpdyno.experiments.service.views import service_views
-from httpdyno.model import Trial, format_time
+from httpdyno.model import SubjectKind, Trial, format_time
 
 __all__ = ["DEFINITION"]
 
@@ -34,7 +34,7 @@ DEFINITION: Final = Definition(
     tabulate=service_table,
     views=service_views,
     told=_told,
-    run=run_server_trial,
+    runs={SubjectKind.SERVER: run_server_trial},
     restore=restore_service,
     asks_web=False,
     report=service_report,

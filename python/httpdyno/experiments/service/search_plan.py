@@ -61,7 +61,6 @@ def search_plan(
     condition: Callable[[Subject, ServicePoint], Condition],
     bounds: Bounds,
     *,
-    available: int,
     seed: int = 1,
 ) -> SearchPlan:
     """Plan the search for where servers break.
@@ -76,15 +75,13 @@ def search_plan(
         Gives the condition of a point for a server.
     bounds : Bounds
         Between which numbers.
-    available : int
-        How many of the servers can be measured here.
     seed : int
         Decides the order of servers within a round.
     """
     variants = axes.variants()
     search = bounds.search
     # Each trial that says nothing may be made again.
-    most = _TRIES * search.most * len(variants) * available + len(subjects) - available
+    most = _TRIES * search.most * len(variants) * len(subjects)
 
     def choose(subject: Subject, seen: Sequence[Trial]) -> NextTrial | None:
         if _is_given_up(seen):

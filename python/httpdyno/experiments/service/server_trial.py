@@ -14,9 +14,9 @@ from httpdyno.experiments.service.judge.summary import connections_of
 from httpdyno.experiments.service.judge.trial import judge_service
 from httpdyno.judge import JudgedTrial, trial_not_run
 from httpdyno.judge.generator.samples import SAMPLE_COLUMNS
-from httpdyno.lab.room import Command, RoomFiles, server_room_argv
+from httpdyno.lab.lab import Lab
+from httpdyno.lab.room import Command, Driver, RoomSpec
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.lab.trial import Lab, run_room
 from httpdyno.lab.trial_folder import TrialFolder
 from httpdyno.model import Condition, Loop, Outcome, Subject, TrialPlan, format_exact
 from httpdyno.subjects.build import Build, filled
@@ -56,7 +56,7 @@ def run_server_trial(lab: Lab, plan: TrialPlan, build: Build, peer: Command | No
         reason = outcome.error.line if outcome.error else f"{point.generator} was not built"
         return JudgedTrial(trial_not_run(plan, Outcome.UNAVAILABLE, f"its generator: {reason}"), pl.DataFrame())
     tool = outcome.build if outcome is not None else None
-    own = lab.pinning.with_subject_on(point.cpus, os.sched_getaffinity(0))
+    pinning = lab.pinning.with_subject_on(point.cpus, os.sched_getaffinity(0))
     # The driver is started in the room, where no descriptor of ours is, so that its files have names.
     with TrialFolder() as folder, ScratchFile() as nothing:
         drive, load, samples = (folder.path / name for name in ("drive.json", "load.json", "samples.csv"))
@@ -65,21 +65,17 @@ def run_server_trial(lab: Lab, plan: TrialPlan, build: Build, peer: Command | No
             if tool is None
             else _tool(tool, plan.condition, point)
         )
-        driver = [*drive_argv(lab.engine.path, plan.subject, point, report=drive), "--", *generator]
+        driver = Driver((*drive_argv(lab.engine.path, plan.subject, point, report=drive), "--", *generator))
         command = server_command(plan.subject, build, point)
-
-        def argv(files: RoomFiles) -> list[str]:
-            return server_room_argv(lab.engine.path, plan.condition, own, files, command, driver)
-
-        with run_room(argv, plan.condition, nothing, lab.interruption, lab.observer) as evidence:
+        with lab.room(RoomSpec.of(plan.condition, command, pinning, driver), nothing) as left:
             artifacts = ServerArtifacts(
-                report=evidence.report,
+                report=left.report,
                 drive=_json(drive),
                 load=_json(load),
                 samples=_samples(samples) if tool is None else None,
-                text="" if tool is None else evidence.driver_output.read_text(),
-                stderr=evidence.stderr.last_words(),
-                said=evidence.said,
+                text="" if tool is None else left.driver_output.read_text(),
+                stderr=left.stderr.last_words(),
+                said=left.said,
             )
     parser = None if tool is None else tool.subject.report_parser
     return judge_service(plan, artifacts, parser=parser, version=build.version)

@@ -129,7 +129,7 @@ class Service:
         """Return the points of the grid, as conditions."""
         return [self.condition(point) for point in self.axes.points()]
 
-    def plan(self, subjects: Sequence[Subject], *, available: int) -> Plan:
+    def plan(self, subjects: Sequence[Subject]) -> Plan:
         """Interleave the trials of all servers: a block for each point, or a round of the search.
 
         Raises
@@ -138,7 +138,7 @@ class Service:
             If the repeat is below 1.
         """
         if self.search:
-            return search_plan(subjects, self.axes, self._own, self.bounds, available=available, seed=self.seed)
+            return search_plan(subjects, self.axes, self._own, self.bounds, seed=self.seed)
         plans = schedule(subjects, self.conditions(), repeat=self.repeat, seed=self.seed)
         own = tuple(replace(plan, condition=self._own_of(plan)) for plan in plans)
         return ListedPlan(own, {"repeat": self.repeat})

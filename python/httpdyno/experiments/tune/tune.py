@@ -75,7 +75,7 @@ class Tune:
         """Return the condition that the search is about: that of the subject's own concurrency."""
         return (self.condition(self.start),)
 
-    def plan(self, subjects: Sequence[Subject], *, available: int) -> SearchPlan:
+    def plan(self, subjects: Sequence[Subject]) -> SearchPlan:
         """Plan a search of at most so many trials; of a subject that is not available, one that says why.
 
         Raises
@@ -85,8 +85,7 @@ class Tune:
         """
         if len(subjects) != 1:
             raise InvalidValue(f"a search is made for one subject at a time, not for {len(subjects)}")
-        most = self.most_trials if available else 1
-        return SearchPlan((subjects[0],), self.condition(self.start), most, self._choose, self.seed)
+        return SearchPlan((subjects[0],), self.condition(self.start), self.most_trials, self._choose, self.seed)
 
     def webs(self) -> tuple[WebIdentity]:
         """Return the web of all trials."""

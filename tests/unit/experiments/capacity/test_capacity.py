@@ -55,7 +55,7 @@ def test_a_closed_loop_is_fed_at_once() -> None:
 
 
 def test_subjects_are_interleaved_in_a_block_for_each_point() -> None:
-    plan = Capacity(AXES, repeat=2).plan(SUBJECTS, available=3)
+    plan = Capacity(AXES, repeat=2).plan(SUBJECTS)
     trials = plan.left([])
     assert plan.most == len(trials) == 8 * 3 * 2
     for block in range(16):

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pytest
 
+from doubles.plans import following
 from doubles.trials import trial
 from httpdyno.experiments.capacity.axes import Axes, name_of
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
@@ -15,7 +16,7 @@ from httpdyno.experiments.capacity.frontier_plan import frontier_plan
 from httpdyno.experiments.capacity.frontier_point import FrontierAxis
 from httpdyno.experiments.capacity.judge.objective import DEFAULT_OBJECTIVE, parse_objective
 from httpdyno.experiments.capacity.margin import error_chance_of
-from httpdyno.experiments.plan import SearchPlan, following
+from httpdyno.experiments.plan import SearchPlan
 from httpdyno.model import Condition, Loop, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity, Workload
 
 KIB: Final = 1024
@@ -37,7 +38,7 @@ def condition(point: CapacityPoint) -> Condition:
 
 
 def plan_of(axes: Axes, subjects: tuple[Subject, ...] = SUBJECTS, **changes: Any) -> SearchPlan:
-    fields: dict[str, Any] = {"objective": DEFAULT_OBJECTIVE, "available": len(subjects)} | changes
+    fields: dict[str, Any] = {"objective": DEFAULT_OBJECTIVE} | changes
     return frontier_plan(subjects, axes, condition, **fields)
 
 
@@ -206,7 +207,7 @@ def test_a_client_that_breaks_down_at_many_in_flight_is_reported() -> None:
 
 
 def test_who_is_not_available_is_asked_once() -> None:
-    plan = plan_of(AXES, SUBJECTS[:2], available=1)
+    plan = plan_of(AXES, SUBJECTS[:2])
 
     def outcome(next_trial: TrialPlan) -> Trial:
         if next_trial.subject.id == "slow":

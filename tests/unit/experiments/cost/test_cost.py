@@ -109,7 +109,7 @@ def test_a_subject_takes_part_where_it_can_do_what_is_asked(subject: Subject, wh
 
 
 def test_the_plan_has_whole_numbers_for_those_that_take_part() -> None:
-    plan = Cost(keepalive="both", gzip="both", repeat=3).plan((BOTH, KEEPS, TOOL), available=3)
+    plan = Cost(keepalive="both", gzip="both", repeat=3).plan((BOTH, KEEPS, TOOL))
     assert plan.most == 3 * (4 + 2 + 1)
     assert [one.number for one in plan.trials] == list(range(plan.most))
     for block in {one.block for one in plan.trials}:
@@ -120,7 +120,7 @@ def test_the_plan_has_whole_numbers_for_those_that_take_part() -> None:
 
 def test_a_plan_for_nobody_is_refused() -> None:
     with pytest.raises(InvalidValue, match="none of these subjects can do what is asked"):
-        Cost(keepalive="off").plan((KEEPS,), available=1)
+        Cost(keepalive="off").plan((KEEPS,))
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def client(name: str, capabilities: Capabilities = ALL) -> Subject:
 
 
 def planned(experiment: Latency, *subjects: Subject) -> list[tuple[str, str]]:
-    plan = experiment.plan(subjects, available=len(subjects))
+    plan = experiment.plan(subjects)
     trials = plan.left([])
     assert [one.number for one in trials] == list(range(len(trials)))
     return [(one.subject.id, one.condition.name) for one in trials]
@@ -97,9 +97,7 @@ def test_who_cannot_do_what_is_asked_is_left_out_there_only() -> None:
 
 
 def test_who_does_not_parse_json_fetches_it_only() -> None:
-    trials = Latency("json:1", mode="lines", keepalive="on", repeat=1).plan(
-        [client("a", Capabilities()), client("b")], available=2
-    )
+    trials = Latency("json:1", mode="lines", keepalive="on", repeat=1).plan([client("a", Capabilities()), client("b")])
     checks = {one.subject.id: one.condition.workload.check for one in trials.left([])}
     assert checks == {"a": "", "b": "json"}
 

@@ -10,7 +10,7 @@ from httpdyno.experiments.service.axes import Axes
 from httpdyno.experiments.service.figures import Endpoint, ServicePoint
 from httpdyno.experiments.service.server_trial import cannot_do, drive_argv, own_generator
 from httpdyno.experiments.service.service import Service
-from httpdyno.lab.room import Command, Pinning, RoomFiles, server_room_argv
+from httpdyno.lab.room import Command, Driver, Pinning, RoomFiles, RoomSpec
 from httpdyno.model import Capabilities, Condition, Loop, Subject, SubjectKind
 
 ENGINE = Path("/e")
@@ -68,11 +68,9 @@ def test_everything_that_a_server_has_is_proved() -> None:
 
 def test_the_room_of_a_server_has_no_web() -> None:
     asked, _ = condition(link="rtt=4ms", memory_bytes=1 << 30)
-    files = RoomFiles(
-        Path("/in"), Path("/out"), Path("/err"), Path("/rep"), Path("/arrivals"), 7, driver_output=Path("/drv")
-    )
+    files = RoomFiles(*map(Path, ("/in", "/out", "/err", "/rep", "/arrivals")), 7, Path("/drv"), Path("/peer"))
     command = Command(("./server", "x y"), Path("/f"), {"B": "2", "A": "1"})
-    argv = server_room_argv(ENGINE, asked, Pinning("1", "0"), files, command, ["drive", "a b"])
+    argv = RoomSpec.of(asked, command, Pinning("1", "0"), Driver(("drive", "a b"))).argv(ENGINE, files)
     assert " ".join(argv) == (
         "/e room --driver drive 'a b' --driver-output /drv --ready-timeout 30s --deadline 117s --link rtt=4ms "
         "--link-seed 1 --subject-cpus 1 --engine-cpus 0 --memory 1073741824 --stdout /out --stderr /err --report /rep "

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from doubles.plans import following
 from httpdyno.errors import InvalidValue, UnreadableRun
-from httpdyno.experiments.plan import following
 from httpdyno.experiments.service.axes import Axes
 from httpdyno.experiments.service.figures import Endpoint, ServicePoint, ServiceSummary
 from httpdyno.experiments.service.reach import reaches
@@ -36,7 +36,7 @@ def measured(plan: TrialPlan, held: bool, **changes: object) -> Trial:
 
 def search(breaks: Callable[[str], float], **changes: object) -> list[Trial]:
     experiment = Service(Axes(connections=(20,)), search=True, **changes)  # type: ignore[arg-type]
-    plan = experiment.plan(SERVERS, available=len(SERVERS))
+    plan = experiment.plan(SERVERS)
     seen: list[Trial] = []
     for step in following(plan, seen):
         point = step.condition.get(ServicePoint)
@@ -102,7 +102,7 @@ def test_what_cannot_be_is_refused_in_one_line(make: Callable[[], object], messa
 
 def test_trials_are_interleaved_and_servers_of_a_preset_keep_their_threads() -> None:
     experiment = Service(Axes(threads=(1,)), repeat=2, threads_of={"flask": 10})
-    plan = experiment.plan(SERVERS, available=3)
+    plan = experiment.plan(SERVERS)
     assert plan.most == 2 * 3 * 3
     threads = {
         (one.subject.id, one.condition[ServicePoint].threads)
@@ -165,7 +165,7 @@ def test_cpus_are_an_axis_in_a_grid_and_in_a_search() -> None:
         "20 connections, 1 CPU",
         "20 connections, 3 CPUs",
     ]
-    plan = Service(axes, search=True, most_connections=500).plan(SERVERS[:1], available=1)
+    plan = Service(axes, search=True, most_connections=500).plan(SERVERS[:1])
     seen: list[Trial] = []
     for step in following(plan, seen):
         point = step.condition.get(ServicePoint)
@@ -201,7 +201,7 @@ def test_a_quick_search_is_coarser() -> None:
 
 def test_a_disturbed_trial_is_made_again_and_believed_the_second_time() -> None:
     experiment = Service(Axes(connections=(20,)), search=True)
-    plan = experiment.plan(SERVERS[:1], available=1)
+    plan = experiment.plan(SERVERS[:1])
     seen: list[Trial] = []
     first = plan.next(seen)
     assert first is not None
@@ -249,7 +249,7 @@ def test_of_a_search_that_was_finished_nothing_is_left_open() -> None:
 
 
 def test_a_grid_says_where_a_server_breaks_though_the_machine_may_have_been_at_fault() -> None:
-    grid = Service(Axes(connections=(20, 100))).plan(SERVERS[:1], available=1).left([])
+    grid = Service(Axes(connections=(20, 100))).plan(SERVERS[:1]).left([])
     seen = [measured(one, held=one.concurrency < 50, validity=Validity.UNSTEADY) for one in grid]
     (reach,) = reaches(seen)
     assert (reach.held, reach.failed, reach.doubtful) == (20, 100, True)
@@ -257,14 +257,14 @@ def test_a_grid_says_where_a_server_breaks_though_the_machine_may_have_been_at_f
 
 @pytest.mark.parametrize("outcome", [Outcome.UNAVAILABLE, Outcome.NEVER_LISTENED, Outcome.CRASHED])
 def test_a_server_that_does_not_run_is_tried_once(outcome: Outcome) -> None:
-    plan = Service(Axes(connections=(20,)), search=True).plan(SERVERS[:1], available=1)
+    plan = Service(Axes(connections=(20,)), search=True).plan(SERVERS[:1])
     first = plan.next([])
     assert first is not None
     assert plan.next([trial_not_run(first, outcome, "x")]) is None
 
 
 def test_a_server_that_dies_breaks_there() -> None:
-    plan = Service(Axes(connections=(20,)), search=True).plan(SERVERS[:1], available=1)
+    plan = Service(Axes(connections=(20,)), search=True).plan(SERVERS[:1])
     seen: list[Trial] = []
     for step in following(plan, seen):
         point = step.condition.get(ServicePoint)

@@ -10,8 +10,10 @@ from conftest import ANSWERS_ALL, MakeSubject
 from httpdyno.errors import SubjectUnavailable
 from httpdyno.judge import JudgedTrial
 from httpdyno.lab import live_client
+from httpdyno.lab.client_trial import run_client_trial
+from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.live_executor import LiveExecutor
+from httpdyno.lab.lab import Lab
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, Outcome, TrialPlan, Validity, Workload
@@ -45,7 +47,9 @@ def run_subject(folder: Path, tmp_path: Path, urls: ScratchFile, **fields: objec
     workload = Workload((), timeout_s=float(str(fields.pop("timeout_s", 5.0))))
     condition = Condition("bench", "live", workload, **fields)  # type: ignore[arg-type]
     with Interruption() as interruption:
-        return LiveExecutor(builds, urls, Pinning(), interruption).run(TrialPlan(0, 0, 0, subject, condition))
+        return Lab(Engine(Path("/nowhere")), Pinning(), interruption, None, builds, urls=urls).run(
+            TrialPlan(0, 0, 0, subject, condition), run_client_trial
+        )
 
 
 def test_answers_are_counted_and_not_judged(make_subject: MakeSubject, tmp_path: Path, urls: ScratchFile) -> None:
@@ -99,5 +103,9 @@ def test_a_subject_that_was_not_built_says_why(make_subject: MakeSubject, urls: 
     builds = {"one": BuildOutcome(subject, error=SubjectUnavailable("needs nothing that exists"))}
     plan = TrialPlan(0, 0, 0, subject, Condition("bench", "live", Workload(())))
     with Interruption() as interruption:
-        trial = LiveExecutor(builds, urls, Pinning(), interruption).run(plan).trial
+        trial = (
+            Lab(Engine(Path("/nowhere")), Pinning(), interruption, None, builds, urls=urls)
+            .run(plan, run_client_trial)
+            .trial
+        )
     assert (trial.outcome, trial.reason) == (Outcome.UNAVAILABLE, "needs nothing that exists")

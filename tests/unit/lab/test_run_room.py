@@ -15,12 +15,11 @@ from httpdyno.lab.engine import Engine, engine_refusal
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.location import find_engine
 from httpdyno.lab.progress import Progress
-from httpdyno.lab.room import Command, Pinning
+from httpdyno.lab.room import Command, RoomSpec, Web
+from httpdyno.lab.run_room import RoomOutput, run_room
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.lab.trial import RoomOutput, run_trial
-from httpdyno.model import Condition, Fitness, Workload
+from httpdyno.model import Fitness
 
-CONDITION = Condition("crawl", "plain", Workload((), timeout_s=1), deadline_s=1)
 UPPER_CASE = ("tr", "a-z", "A-Z")
 
 
@@ -53,7 +52,8 @@ def run(
     interruption: Interruption | None = None,
 ) -> RoomOutput:
     command = Command(argv, Path("/"), {"GREETING": "hello"})
-    return run_trial(engine, CONDITION, Pinning(), command, urls, interruption or Interruption(), witness)
+    spec = RoomSpec(command, Web("plain", 1), deadline_s=1)
+    return run_room(engine, spec, urls, interruption or Interruption(), witness)
 
 
 def open_descriptors() -> int:

@@ -1,4 +1,4 @@
-"""What the executor of rooms asks the engine before it runs a trial."""
+"""What is asked of the engine before a trial is run."""
 
 import signal
 import threading
@@ -11,8 +11,8 @@ import pytest
 from doubles.meanwhile import as_soon_as
 from httpdyno.errors import Interrupted
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.executor import RoomExecutor
 from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.lab import Lab
 from httpdyno.lab.planned_time import PlannedTime
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
@@ -22,26 +22,22 @@ CONDITION = Condition("bench", "plain", Workload(()), seed=1)
 
 
 @pytest.fixture
-def executor(stand_in_engine: Path) -> Iterator[RoomExecutor]:
-    """An executor of nothing, with a list of two URLs."""
+def lab(stand_in_engine: Path) -> Iterator[Lab]:
+    """A lab without subjects, with a list of two URLs."""
     with ScratchFile() as urls, Interruption() as interruption:
         urls.file.write(b"https://a.example/\nhttps://b.example/\n")
         urls.file.flush()
-        yield RoomExecutor(Engine(stand_in_engine), {}, urls, Pinning(), interruption)
+        yield Lab(Engine(stand_in_engine), Pinning(), interruption, urls=urls)
 
 
-def test_the_engine_is_asked_once_for_each_condition(
-    executor: RoomExecutor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_engine_is_asked_once_for_each_condition(lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FAKE_ENGINE_LOG", str(tmp_path / "log"))
-    assert executor.planned_time(CONDITION) == PlannedTime(total_s=0.002, longest_s=0.001, urls=2)
-    assert executor.planned_time(CONDITION) == PlannedTime(total_s=0.002, longest_s=0.001, urls=2)
+    assert lab.planned_time(CONDITION) == PlannedTime(total_s=0.002, longest_s=0.001, urls=2)
+    assert lab.planned_time(CONDITION) == PlannedTime(total_s=0.002, longest_s=0.001, urls=2)
     assert len((tmp_path / "log").read_text().splitlines()) == 1
 
 
-def test_a_signal_ends_the_question_at_once(
-    executor: RoomExecutor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_signal_ends_the_question_at_once(lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FAKE_ENGINE", "silent")
     monkeypatch.setenv("FAKE_ENGINE_LOG", str(tmp_path / "log"))
 
@@ -54,11 +50,16 @@ def test_a_signal_ends_the_question_at_once(
         as_soon_as((tmp_path / "log").exists, signal_that_interrupts_no_read),
         pytest.raises(Interrupted, match="interrupted while the web was being asked what each URL answers"),
     ):
-        executor.planned_time(CONDITION)
+        lab.planned_time(CONDITION)
+
+
+def urls_of(lab: Lab, condition: Condition) -> int | None:
+    planned = lab.planned_time(condition)
+    return planned and planned.urls
 
 
 def test_each_series_of_urls_is_asked_for_once_as_long_as_it_is_in_use(
-    executor: RoomExecutor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("FAKE_ENGINE_LOG", str(tmp_path / "log"))
 
@@ -68,22 +69,22 @@ def test_each_series_of_urls_is_asked_for_once_as_long_as_it_is_in_use(
     def series(size: int, count: int = 3) -> Condition:
         return replace(CONDITION, workload=Workload(UrlSeries(f"http://a.example/bytes/{size}?n=", count)))
 
-    assert executor.planned_time(series(1)).urls == 3
-    assert executor.planned_time(series(1)).urls == 3
+    assert urls_of(lab, series(1)) == 3
+    assert urls_of(lab, series(1)) == 3
     assert asked() == 1
-    assert executor.planned_time(series(1, count=4)) == PlannedTime(total_s=0.004, longest_s=0.001, urls=4)
+    assert lab.planned_time(series(1, count=4)) == PlannedTime(total_s=0.004, longest_s=0.001, urls=4)
     assert asked() == 2
     # What is shorter is the beginning of what is known already.
-    assert executor.planned_time(series(1, count=2)) == PlannedTime(total_s=0.002, longest_s=0.001, urls=2)
-    assert executor.planned_time(series(1, count=4)).urls == 4
+    assert lab.planned_time(series(1, count=2)) == PlannedTime(total_s=0.002, longest_s=0.001, urls=2)
+    assert urls_of(lab, series(1, count=4)) == 4
     assert asked() == 2
-    assert executor.planned_time(CONDITION).urls == 2
+    assert urls_of(lab, CONDITION) == 2
     for size in range(2, 10):
-        executor.planned_time(series(size))
-    assert executor.planned_time(CONDITION).urls == 2
+        lab.planned_time(series(size))
+    assert urls_of(lab, CONDITION) == 2
     assert asked() == 11
     # Hundreds of long lists would fill memory: those that were not asked for in a while are forgotten.
-    assert executor.planned_time(series(2)).urls == 3
+    assert urls_of(lab, series(2)) == 3
     assert asked() == 11
-    assert executor.planned_time(series(1)).urls == 3
+    assert urls_of(lab, series(1)) == 3
     assert asked() == 12

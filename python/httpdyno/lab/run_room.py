@@ -1,62 +1,24 @@
-"""Runs one trial in a room: the engine with its files, and what they hold when it has ended."""
+"""Runs one room: the engine with its files, and what they hold when it has ended."""
 
 import contextlib
 import json
 import os
 import subprocess
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from httpdyno.errors import EngineFailed, Interrupted
 from httpdyno.installation import RENEW_ENGINE
-from httpdyno.judge import JudgedTrial
-from httpdyno.lab.engine import Engine, engine_refusal
+from httpdyno.lab.engine import engine_refusal
 from httpdyno.lab.engine_watch import EngineWatch, Limits
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.observer import Observer
-from httpdyno.lab.room import Command, Pinning, RoomFiles, room_argv
+from httpdyno.lab.room import RoomFiles, RoomSpec
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.model import Condition, TrialPlan
-from httpdyno.subjects.build import Build
-from httpdyno.subjects.builder import BuildOutcome
 
-__all__ = ["Lab", "RoomOutput", "RunTrial", "run_room", "run_trial"]
-
-
-@dataclass(frozen=True, slots=True)
-class Lab:
-    """Where trials are run, and who looks on."""
-
-    engine: Engine
-    pinning: Pinning
-    interruption: Interruption
-    """Looked at ten times a second."""
-    observer: Observer | None = None
-    """Sees the progress, and the output if it wants to."""
-    companions: Mapping[str, BuildOutcome] = field(default_factory=dict)
-    """What became of the builds of those that take part and are not measured, by their ids."""
-
-
-class RunTrial(Protocol):
-    """Runs one trial of a subject that is no client, and judges it."""
-
-    def __call__(self, lab: Lab, plan: TrialPlan, build: Build, peer: Command | None) -> JudgedTrial:
-        """Run one fresh process of a subject; ``peer`` is the server that plays the peer, None: our origin does.
-
-        Raises
-        ------
-        InvalidValue
-            If the subject cannot do what is asked.
-        Interrupted
-            If it was stopped half-way.
-        EngineFailed
-            If the engine refuses or fails.
-        StorageFailed
-            If there is no room for the files of the trial.
-        """
+__all__ = ["RoomOutput", "run_room"]
 
 
 @dataclass(slots=True)
@@ -86,15 +48,8 @@ class RoomOutput:
         self.close()
 
 
-def run_trial(
-    engine: Path,
-    condition: Condition,
-    pinning: Pinning,
-    command: Command,
-    urls: ScratchFile,
-    interruption: Interruption,
-    observer: Observer | None = None,
-    peer: Command | None = None,
+def run_room(
+    engine: Path, spec: RoomSpec, lines: ScratchFile, interruption: Interruption, observer: Observer | None = None
 ) -> RoomOutput:
     """Run one fresh process of a subject in a fresh room.
 
@@ -104,16 +59,14 @@ def run_trial(
     ----------
     engine : Path
         The engine's program.
-    condition, pinning, command
-        What is measured, on which CPUs, and how the subject is started.
-    urls : ScratchFile
-        Standard input of the subject.
+    spec : RoomSpec
+        What the room is made of.
+    lines : ScratchFile
+        Standard input of the subject; empty for one that reads none.
     interruption : Interruption
         Looked at ten times a second.
     observer : Observer, optional
         Sees the progress, and the output if it wants to.
-    peer : Command, optional
-        The server that plays the peer; None: our origin does.
 
     Returns
     -------
@@ -129,36 +82,13 @@ def run_trial(
     StorageFailed
         If there is no room for the files of the trial.
     """
-
-    def argv(files: RoomFiles) -> list[str]:
-        return room_argv(engine, condition, pinning, files, command, peer)
-
-    return run_room(argv, condition, urls, interruption, observer)
-
-
-def run_room(
-    argv: Callable[[RoomFiles], list[str]],
-    condition: Condition,
-    urls: ScratchFile,
-    interruption: Interruption,
-    observer: Observer | None = None,
-) -> RoomOutput:
-    """Run the engine for one trial, whatever its room is made of: ``run_trial`` says how.
-
-    Parameters
-    ----------
-    argv : callable
-        Gives the engine's command line, with the files that it is to fill.
-    condition, urls, interruption, observer
-        As for ``run_trial``.
-    """
     with contextlib.ExitStack() as kept, contextlib.ExitStack() as dropped:
         stdout, stderr, arrivals, driver = (kept.enter_context(ScratchFile()) for _ in range(4))
         report, own, peer = (dropped.enter_context(ScratchFile()) for _ in range(3))
         reading, writing = os.pipe()
         dropped.callback(os.close, reading)
         files = RoomFiles(
-            stdin=urls.path,
+            stdin=lines.path,
             stdout=stdout.path,
             stderr=stderr.path,
             report=report.path,
@@ -168,12 +98,12 @@ def run_room(
             peer_output=peer.path,
         )
         try:
-            inherited = [file.descriptor for file in (urls, stdout, stderr, report, arrivals, driver, peer)]
-            process = _start(argv(files), [*inherited, writing], own)
+            inherited = [file.descriptor for file in (lines, stdout, stderr, report, arrivals, driver, peer)]
+            process = _start(spec.argv(engine, files), [*inherited, writing], own)
         finally:
             os.close(writing)
         watch = EngineWatch(process, reading, stdout.path, observer)
-        overdue = watch.until_end(interruption, Limits.of(condition, urls))
+        overdue = watch.until_end(interruption, Limits.of(spec.deadline_s, lines))
         if interruption.requested:
             raise Interrupted("interrupted during a trial")
         if overdue:
@@ -182,9 +112,9 @@ def run_room(
                 " try again when this machine has less to do, and look at: httpdyno doctor"
             )
         values = _read_report(report, own, process.returncode)
-        evidence = RoomOutput(values, stdout, stderr, arrivals, driver, said=own.last_words())
+        output = RoomOutput(values, stdout, stderr, arrivals, driver, said=own.last_words())
         kept.pop_all()
-        return evidence
+        return output
 
 
 def _start(argv: list[str], descriptors: list[int], own: ScratchFile) -> "subprocess.Popen[bytes]":

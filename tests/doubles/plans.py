@@ -1,0 +1,14 @@
+"""The trials of a plan, one after the other, for tests that make the results up."""
+
+from collections.abc import Iterator, Sequence
+
+from httpdyno.experiments.plan import Plan
+from httpdyno.model import Trial, TrialPlan
+
+__all__ = ["following"]
+
+
+def following(plan: Plan, seen: Sequence[Trial]) -> Iterator[TrialPlan]:
+    """Return one trial after the other; ``seen`` has to grow by each of them before the next is asked for."""
+    while (planned := plan.next(seen)) is not None:
+        yield planned
