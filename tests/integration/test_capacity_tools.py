@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from httpdyno.lab.trial import Lab
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.duration import closed_deadline_s, closed_urls, tool_send_s
@@ -13,6 +12,7 @@ from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.tool_trial import run_capacity_tool
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.lab import Lab
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.tool_trial import tool_command
 from httpdyno.model import Condition, Loop, Outcome, SubjectKind, Trial, TrialPlan, UrlSeries, Workload

@@ -6,8 +6,9 @@ from typing import Final
 
 import typer
 
+from httpdyno.experiments.options import HTTP_VERSIONS, WEBS
+
 __all__ = [
-    "WEBS",
     "complete_arrivals",
     "complete_capable",
     "complete_cases",
@@ -32,8 +33,6 @@ __all__ = [
     "complete_webs",
 ]
 
-WEBS: Final = ("top-sites", "plain", "contract", "wrong-documents")
-"""The webs that come with the engine."""
 LIVE: Final = "live"
 """The real internet, which is no web of ours."""
 
@@ -149,9 +148,7 @@ def complete_methods(incomplete: str) -> list[str]:
 
 def complete_http_versions(incomplete: str) -> list[str]:
     """Complete ``--http-version``."""
-    from httpdyno.cli.http_version import VERSIONS
-
-    return _beginning(VERSIONS, incomplete)
+    return _beginning(HTTP_VERSIONS, incomplete)
 
 
 def complete_published(incomplete: str) -> list[str]:

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import typer
 
 from httpdyno.cli.completion import (
-    WEBS,
     complete_formats,
     complete_http_versions,
     complete_links,
@@ -16,6 +15,7 @@ from httpdyno.cli.completion import (
     complete_servers,
     complete_webs,
 )
+from httpdyno.experiments.options import WEBS
 
 __all__ = [
     "Against",

@@ -1,18 +1,18 @@
 """``--preset`` and ``--scale``: who is measured, and on how many URLs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from httpdyno.errors import UsageError
 from httpdyno.experiments.crawl.crawl import HEADLINE
 from httpdyno.experiments.published import PRESET_SETTING
-from httpdyno.model import Condition, Subject, SubjectKind
+from httpdyno.model import Subject, SubjectKind
 from httpdyno.published import find_preset, parse_scale
 from httpdyno.store import Run
 from httpdyno.subjects.catalogue import Catalogue, read_catalogue
 
-__all__ = ["Selection", "absent_subjects", "require_able", "select"]
+__all__ = ["Selection", "absent_subjects", "select"]
 
 _NO_SUBJECT: Final = "httpdyno has no such subject"
 
@@ -70,33 +70,6 @@ def select(
     there = [name for name in found.subjects if name in catalogue.subjects]
     subjects = found.applied(catalogue.select_of_kind(names or there, SubjectKind.CLIENT))
     return Selection(subjects, limit)
-
-
-def require_able(
-    subjects: Sequence[Subject],
-    conditions: Sequence[Condition],
-    able_to: Callable[[Subject, Condition], bool],
-    asked: str,
-) -> None:
-    """Refuse a subject that can do nothing of what is asked.
-
-    Parameters
-    ----------
-    subjects, conditions
-        Who is asked what.
-    able_to : callable
-        Tells whether one can do the other.
-    asked : str
-        The options that ask for it.
-
-    Raises
-    ------
-    UsageError
-        If there is such a subject.
-    """
-    for subject in subjects:
-        if not any(able_to(subject, condition) for condition in conditions):
-            raise UsageError(f"{subject.id}: cannot do that with {asked}; leave it out, or choose other settings")
 
 
 def absent_subjects(run: Run) -> dict[str, str]:

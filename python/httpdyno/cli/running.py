@@ -76,6 +76,11 @@ class Beginning:
         """
         return make_place(self._options.cpus, self._options.out, environment=options_of_environment(self._context))
 
+    @property
+    def cpus(self) -> str | None:
+        """``--cpus`` as it was typed."""
+        return self._options.cpus
+
     def install(self, *subjects: Subject | None) -> None:
         """Bring what subjects need, where ``--install`` asks for it."""
         if self._options.install:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import typer
 
-from httpdyno.cli.completion import WEBS
 from httpdyno.cli.concurrency import AUTO, parse_concurrency
 from httpdyno.cli.http_version import parse_http_version
 from httpdyno.cli.live import LiveOptions, Traffic, confirm, live_user_agent, require_answer
 from httpdyno.cli.terminal import tell
 from httpdyno.errors import EmptyList, InvalidValue, UsageError
 from httpdyno.experiments.crawl.crawl import Crawl
+from httpdyno.experiments.options import WEBS
 from httpdyno.experiments.schedule import usual_repeat
 from httpdyno.lab.engine import Engine, ServedWeb
 from httpdyno.lab.host_limit import count_hosts

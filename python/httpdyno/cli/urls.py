@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from httpdyno.cli.completion import WEBS, complete_own_webs
+from httpdyno.cli.completion import complete_own_webs
 from httpdyno.cli.options import Limit, Seed
+from httpdyno.experiments.options import WEBS
 
 if TYPE_CHECKING:
     from httpdyno.urls.download import Received

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from httpdyno.errors import Interrupted
+from httpdyno.experiments.companion import restored_companions
 from httpdyno.experiments.plan import ListedPlan, Plan
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import JudgedTrial
@@ -19,7 +20,6 @@ from httpdyno.lab.proof import prove_all
 from httpdyno.lab.room import Pinning
 from httpdyno.model import Outcome, Subject, Trial, TrialPlan
 from httpdyno.runs.ceiling import UnderCeiling, ceiling_plan
-from httpdyno.runs.companion import restored_companions
 from httpdyno.runs.earlier import earlier_durations
 from httpdyno.runs.estimate import OVERHEAD_S, Forecast, Key, guess_s
 from httpdyno.runs.pending import PendingRun

@@ -27,7 +27,7 @@ def trials_of(subject: str = "go-net-http", count: int = 3) -> list[Trial]:
 
 def run_of(root: Path, trials: list[Trial], preset: str | None = BATCH_4) -> Path:
     axes = find_capacity_preset(BATCH_4).axes(TENTH)
-    settings = Capacity(axes, preset=preset, scale="1/10" if preset else None).settings()
+    settings = Capacity(axes=axes, preset=preset, scale="1/10" if preset else None).settings()
     return make_run(root, trials, experiment="capacity", settings=settings)
 
 

@@ -14,7 +14,7 @@ from conftest import MakeSubject
 from doubles.runs import make_run
 from doubles.trials import trial
 from httpdyno.cli import main
-from httpdyno.cli.completion import WEBS
+from httpdyno.experiments.options import WEBS
 from httpdyno.lab.location import usable_engine
 
 ROOT = Path(__file__).parents[3]

@@ -2,46 +2,31 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.axes import Axes, name_of
 from httpdyno.experiments.capacity.figures import CapacityPoint
 from httpdyno.experiments.capacity.frontier_plan import frontier_plan
 from httpdyno.experiments.capacity.judge.objective import DEFAULT_OBJECTIVE, parse_objective
+from httpdyno.experiments.capacity.options import NAME, CapacityOptions
 from httpdyno.experiments.capacity.timing import DEFAULT_DURATION_S, SHORTEST_DURATION_S, timing_of
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import ListedPlan, Plan
-from httpdyno.experiments.restoring import only_web, reading_settings
+from httpdyno.experiments.restoring import reading_settings, restored_from_settings, settings_of
 from httpdyno.experiments.schedule import schedule
 from httpdyno.model import Condition, Link, Loop, Subject, UrlSeries, Workload
 from httpdyno.store import WebIdentity
 
-__all__ = ["NAME", "Capacity", "restore_capacity"]
+__all__ = ["Capacity", "restore_capacity"]
 
-NAME: Final = "capacity"
 _MS: Final = 10**6
 _HOST: Final = "http://capacity.example"
 _FEWEST_SIZES: Final = 2
-_OWN: Final = (
-    "duration_s",
-    "timeout_s",
-    "memory_bytes",
-    "repeat",
-    "quick",
-    "preset",
-    "scale",
-    "as_labelled",
-    "frontier",
-    "link_seed",
-)
-"""The fields that are settings under their own names."""
-_LATER: Final = frozenset({"link_seed"})
-"""Settings that runs of an older version do not have: they were made without."""
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capacity(CapacityOptions):
     """Up to where do subjects hold a rate.
 
     Raises
@@ -51,35 +36,20 @@ class Capacity:
     """
 
     axes: Axes
-    objective: str = DEFAULT_OBJECTIVE
-    """What has to hold at each point beside its rate."""
+    """The grid that the options of its axes span."""
+    slo: str = DEFAULT_OBJECTIVE
     duration_s: float = DEFAULT_DURATION_S
-    """How much of each schedule is measured."""
     timeout_s: float = 10.0
-    web: str = "plain"
     seed: int = 1
+    web: str = "plain"
     web_digest: str | None = None
     """What the engine says of web and seed."""
-    memory_bytes: int | None = None
-    repeat: int = 1
-    quick: bool = False
-    preset: str | None = None
-    """The publication whose grid it is; None: chosen otherwise."""
-    scale: str | None = None
-    """The share of the preset's rates and concurrencies."""
-    as_labelled: bool = False
-    frontier: bool = False
-    """Whether the boundary is searched for, instead of trying every point of the grid."""
-    against: str | None = None
-    """The origin of another machine that plays the web; None: it is in the room."""
-    link_seed: int = 1
-    """Which packets are lost follows from it."""
 
     def __post_init__(self) -> None:
         """Refuse what no trial can be before anything is built."""
         if not self.duration_s >= SHORTEST_DURATION_S:
             raise InvalidValue(f"--duration: {self.duration_s:g} s are too short to tell anything; write 1s or more")
-        parse_objective(self.objective)
+        parse_objective(self.slo)
         self._check_way()
         if self.frontier and (len(set(self.axes.sizes_bytes)) < _FEWEST_SIZES or self.axes.rps is None):
             raise InvalidValue(
@@ -129,7 +99,7 @@ class Capacity:
             send_s=timing.send_s,
             grace_s=timing.grace_s,
             foreseen_s=timing.foreseen_s,
-            objective=self.objective,
+            objective=self.slo,
             point=point,
         )
 
@@ -144,7 +114,7 @@ class Capacity:
                 subjects,
                 self.axes,
                 self.condition,
-                objective=self.objective,
+                objective=self.slo,
                 repeat=self.repeat,
                 seed=self.seed,
             )
@@ -157,19 +127,11 @@ class Capacity:
 
     def settings(self) -> Mapping[str, Setting]:
         """Return the options that it was made with."""
-        own: dict[str, Setting] = {name: getattr(self, name) for name in _OWN}
-        return {**self.axes.settings(), "slo": self.objective, **own, "against": self.against}
+        return {**self.axes.settings(), **settings_of(self)}
 
 
 def restore_capacity(settings: Mapping[str, Setting], webs: Sequence[WebIdentity]) -> Capacity:
     """Make the experiment again from what its manifest says.
-
-    Parameters
-    ----------
-    settings : mapping
-        As ``Capacity.settings`` gives them; others are left alone.
-    webs : sequence of WebIdentity
-        As ``Capacity.webs`` gives them.
 
     Raises
     ------
@@ -177,19 +139,5 @@ def restore_capacity(settings: Mapping[str, Setting], webs: Sequence[WebIdentity
         If a setting is missing or cannot be.
     """
     with reading_settings():
-        web = only_web(webs)
-        own: dict[str, Any] = {name: settings[name] for name in _OWN if name in settings or name not in _LATER}
-        return Capacity(
-            Axes.restored(settings),
-            objective=str(settings["slo"]),
-            web=web.name,
-            seed=web.seed,
-            web_digest=web.digest,
-            # Runs of a time before it have none.
-            against=_text(settings.get("against")),
-            **own,
-        )
-
-
-def _text(value: Setting) -> str | None:
-    return None if value is None else str(value)
+        axes = Axes.restored(settings)
+    return restored_from_settings(Capacity, settings, webs, axes=axes)

@@ -3,10 +3,11 @@
 from functools import partial
 from typing import Final
 
-from httpdyno.experiments.capacity.capacity import NAME, restore_capacity
+from httpdyno.experiments.capacity.capacity import restore_capacity
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.trial import judge_capacity
 from httpdyno.experiments.capacity.metrics import CAPACITY_METRICS
+from httpdyno.experiments.capacity.options import NAME
 from httpdyno.experiments.capacity.point_table import point_table
 from httpdyno.experiments.capacity.published_form import grid_beside, grid_rows, grid_views
 from httpdyno.experiments.capacity.report import capacity_report

@@ -2,52 +2,32 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.cost.figures import Coding, CostPoint
+from httpdyno.experiments.cost.options import NAME, CostOptions
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import ListedPlan
-from httpdyno.experiments.restoring import only_web, reading_settings
+from httpdyno.experiments.restoring import settings_of
 from httpdyno.experiments.schedule import renumbered, schedule, usual_repeat
 from httpdyno.lab.peer import PEER_URL
 from httpdyno.model import Condition, Link, Subject, SubjectKind, UrlSeries, Workload
 from httpdyno.store import WebIdentity
 
-__all__ = ["DOCUMENTS", "NAME", "QUICK_DOCUMENTS", "Cost", "able_to", "restore_cost"]
+__all__ = ["DOCUMENTS", "QUICK_DOCUMENTS", "Cost", "able_to"]
 
-NAME: Final = "cost"
 DOCUMENTS: Final = 10_000
 """As published."""
 QUICK_DOCUMENTS: Final = 2_000
 _CHECK: Final = "json"
 _HOST: Final = "http://cost.example"
-_OWN: Final = (
-    "documents",
-    "keepalive",
-    "gzip",
-    "timeout_s",
-    "deadline_s",
-    "memory_bytes",
-    "link",
-    "link_seed",
-    "against",
-    "peer",
-    "peer_folder",
-    "repeat",
-    "quick",
-    "preset",
-    "scale",
-)
-"""The fields that are settings under their own names."""
-_LATER: Final = frozenset({"link_seed", "against"})
-"""Settings that runs of an older version do not have: they were made without."""
 _BOTH: Final = "both"
 _CHOICES: Final[Mapping[str, tuple[bool, ...]]] = {"on": (True,), "off": (False,), _BOTH: (True, False)}
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost(CostOptions):
     """How much does a subject spend on documents that it fetches, parses and checks one after another.
 
     Raises
@@ -57,33 +37,12 @@ class Cost:
     """
 
     documents: int = DOCUMENTS
-    keepalive: str = "on"
-    """``on``, ``off`` or ``both``."""
-    gzip: str = "off"
-    """Likewise."""
-    timeout_s: float = 5.0
-    deadline_s: float = 600.0
-    memory_bytes: int | None = None
-    link: str = "direct"
-    link_seed: int = 1
-    """Which packets are lost follows from it."""
-    against: str | None = None
-    """The origin of another machine that has the documents; None: it is in the room."""
-    peer: str | None = None
-    """The server that has the documents; None: our origin."""
-    peer_folder: str | None = None
-    """Where its ``subject.toml`` lies."""
-    web: str = "plain"
     seed: int = 1
+    web: str = "plain"
     web_digest: str | None = None
     """What the engine says of web and seed."""
-    repeat: int | None = None
-    """How often each subject runs; None: as many times as is usual."""
-    quick: bool = False
-    preset: str | None = None
-    """The publication whose subjects and documents it has; None: chosen otherwise."""
-    scale: str | None = None
-    """The share of the preset's documents."""
+    peer_folder: str | None = None
+    """Where the ``subject.toml`` of the server lies that has the documents; None: our origin has."""
 
     def __post_init__(self) -> None:
         """Refuse what no trial can be before anything is built."""
@@ -151,7 +110,7 @@ class Cost:
 
     def settings(self) -> Mapping[str, Setting]:
         """Return the options that it was made with."""
-        return {name: getattr(self, name) for name in _OWN}
+        return settings_of(self)
 
 
 def able_to(subject: Subject, condition: Condition) -> bool:
@@ -166,24 +125,3 @@ def able_to(subject: Subject, condition: Condition) -> bool:
         return bool(template) and (point is None or point.coding is Coding.IDENTITY)
     claims = subject.capabilities.keepalive
     return condition.workload.keepalive or not claims or False in claims
-
-
-def restore_cost(settings: Mapping[str, Setting], webs: Sequence[WebIdentity]) -> Cost:
-    """Make the experiment again from what its manifest says.
-
-    Parameters
-    ----------
-    settings : mapping
-        As ``Cost.settings`` gives them; others are left alone.
-    webs : sequence of WebIdentity
-        As ``Cost.webs`` gives them.
-
-    Raises
-    ------
-    UnreadableRun
-        If a setting is missing or cannot be.
-    """
-    with reading_settings():
-        web = only_web(webs)
-        own: dict[str, Any] = {name: settings[name] for name in _OWN if name in settings or name not in _LATER}
-        return Cost(web=web.name, seed=web.seed, web_digest=web.digest, **own)

@@ -6,12 +6,14 @@ from typing import Final
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.latency.figures import LatencyPoint, LatencySummary
 from httpdyno.experiments.latency.judge.trial import judge_latency
-from httpdyno.experiments.latency.latency import NAME, restore_latency
+from httpdyno.experiments.latency.latency import Latency
 from httpdyno.experiments.latency.metrics import LATENCY_METRICS
+from httpdyno.experiments.latency.options import NAME
 from httpdyno.experiments.latency.published_blocks import published_blocks
 from httpdyno.experiments.latency.report import latency_report
 from httpdyno.experiments.latency.rules import LATENCY_RULES
 from httpdyno.experiments.latency.table import IDENTITY, RANKED_BY, latency_table, latency_views
+from httpdyno.experiments.restoring import restored_from_settings
 from httpdyno.lab.client_trial import run_client_trial
 from httpdyno.model import LinesSummary, SubjectKind, Trial, format_time
 
@@ -34,7 +36,7 @@ DEFINITION: Final = Definition(
     views=latency_views,
     runs={SubjectKind.CLIENT: partial(run_client_trial, judge=judge_latency)},
     told=_told,
-    restore=restore_latency,
+    restore=partial(restored_from_settings, Latency),
     report=latency_report,
     preset_views=lambda run: (*run.views, *published_blocks(run.trials, run.published)),
     rules=LATENCY_RULES,

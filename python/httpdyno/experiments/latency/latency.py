@@ -2,22 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.latency.figures import Content, LatencyPoint
+from httpdyno.experiments.latency.options import NAME, LatencyOptions
 from httpdyno.experiments.latency.points import parse_points
 from httpdyno.experiments.plan import ListedPlan
-from httpdyno.experiments.restoring import only_web, reading_settings
+from httpdyno.experiments.restoring import settings_of
 from httpdyno.experiments.schedule import renumbered, schedule, usual_repeat
 from httpdyno.lab.peer import PEER_URL
 from httpdyno.model import Condition, Link, Subject, TrialPlan, UrlSeries, Workload
 from httpdyno.store import WebIdentity
 
-__all__ = ["DURATION_S", "HARNESS", "NAME", "QUICK_DURATION_S", "Latency", "able_to", "restore_latency"]
+__all__ = ["DURATION_S", "HARNESS", "QUICK_DURATION_S", "Latency", "able_to"]
 
-NAME: Final = "latency"
 HARNESS: Final = "timeit"
 DURATION_S: Final = 6.0
 """Starting takes a second of it, warming up and choosing the loops as much; seven runs take 1.4 s to 3.5 s."""
@@ -34,30 +34,11 @@ _HOST: Final = "http://latency.example"
 _BOTH: Final = "both"
 _KEEPALIVE: Final[Mapping[str, tuple[bool, ...]]] = {"on": (True,), "off": (False,), _BOTH: (True, False)}
 _MODES: Final[Mapping[str, tuple[str, ...]]] = {"lines": ("",), "harness": (HARNESS,), _BOTH: ("", HARNESS)}
-_OWN: Final = (
-    "points",
-    "keepalive",
-    "mode",
-    "duration_s",
-    "timeout_s",
-    "memory_bytes",
-    "link",
-    "link_seed",
-    "against",
-    "peer",
-    "peer_folder",
-    "repeat",
-    "quick",
-    "preset",
-)
-"""The fields that are settings under their own names."""
-_LATER: Final = frozenset({"link_seed", "against"})
-"""Settings that runs of an older version do not have: they were made without."""
 
 
-@dataclass(frozen=True, slots=True)
-class Latency:
-    """What does one call cost.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency(LatencyOptions):
+    """What does one call cost: what was asked, made definite.
 
     Raises
     ------
@@ -68,31 +49,13 @@ class Latency:
     points: str
     """What is fetched, and how many at once: ``plain:1,plain:20``."""
     keepalive: str = _BOTH
-    """``on``, ``off`` or ``both``."""
-    mode: str = _BOTH
-    """Who times the calls: ``lines`` (from outside), ``harness`` (the client itself) or ``both``."""
     duration_s: float = DURATION_S
-    """How long a client is handed batches."""
-    timeout_s: float = 5.0
-    memory_bytes: int | None = None
-    link: str = "direct"
-    link_seed: int = 1
-    """Which packets are lost follows from it."""
-    against: str | None = None
-    """The origin of another machine that answers; None: it is in the room."""
-    peer: str | None = None
-    """The server that answers; None: our origin."""
-    peer_folder: str | None = None
-    """Where its ``subject.toml`` lies."""
-    web: str = "plain"
     seed: int = 1
+    peer_folder: str | None = None
+    """Where the ``subject.toml`` of the server lies that answers; None: our origin does."""
+    web: str = "plain"
     web_digest: str | None = None
     """What the engine says of web and seed."""
-    repeat: int | None = None
-    """How often each subject runs; None: as many times as is usual."""
-    quick: bool = False
-    preset: str | None = None
-    """The publication whose points it has; None: chosen otherwise."""
 
     def __post_init__(self) -> None:
         """Refuse what no trial can be before anything is built."""
@@ -167,7 +130,7 @@ class Latency:
 
     def settings(self) -> Mapping[str, Setting]:
         """Return the options that it was made with."""
-        return {name: getattr(self, name) for name in _OWN}
+        return settings_of(self)
 
 
 def _name(point: LatencyPoint, *, keepalive: bool, harness: str) -> str:
@@ -192,24 +155,3 @@ def _as_able(plan: TrialPlan) -> TrialPlan:
     if not condition.workload.check or condition.workload.check in plan.subject.capabilities.check:
         return plan
     return replace(plan, condition=replace(condition, workload=replace(condition.workload, check="")))
-
-
-def restore_latency(settings: Mapping[str, Setting], webs: Sequence[WebIdentity]) -> Latency:
-    """Make the experiment again from what its manifest says.
-
-    Parameters
-    ----------
-    settings : mapping
-        As ``Latency.settings`` gives them; others are left alone.
-    webs : sequence of WebIdentity
-        As ``Latency.webs`` gives them.
-
-    Raises
-    ------
-    UnreadableRun
-        If a setting is missing or cannot be.
-    """
-    with reading_settings():
-        web = only_web(webs)
-        own: dict[str, Any] = {name: settings[name] for name in _OWN if name in settings or name not in _LATER}
-        return Latency(web=web.name, seed=web.seed, web_digest=web.digest, **own)

@@ -5,11 +5,12 @@ from typing import Final
 from httpdyno.experiments.definition import Definition, has_lines
 from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.experiments.service.metrics import RANKED_BY, SERVICE_METRICS
+from httpdyno.experiments.service.options import NAME
 from httpdyno.experiments.service.published_form import run_in_seed_form
 from httpdyno.experiments.service.report import service_report
 from httpdyno.experiments.service.rules import SERVICE_RULES
 from httpdyno.experiments.service.server_trial import run_server_trial
-from httpdyno.experiments.service.service import NAME, restore_service
+from httpdyno.experiments.service.service import restore_service
 from httpdyno.experiments.service.table import IDENTITY, service_table
 from httpdyno.experiments.service.views import service_views
 from httpdyno.model import SubjectKind, Trial, format_time

@@ -3,23 +3,23 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import ListedPlan, Plan
-from httpdyno.experiments.restoring import reading_settings
+from httpdyno.experiments.restoring import reading_settings, restored_from_settings, settings_of
 from httpdyno.experiments.schedule import schedule
 from httpdyno.experiments.service.axes import OWN_GENERATOR, Axes, name_of
 from httpdyno.experiments.service.figures import Endpoint, ServicePoint
 from httpdyno.experiments.service.judge.stretch import send_ns, unit_ns
+from httpdyno.experiments.service.options import NAME, ServiceOptions
 from httpdyno.experiments.service.search_plan import Bounds, search_plan
 from httpdyno.model import Condition, Link, Subject, TrialPlan, Workload
 from httpdyno.store import WebIdentity
 
-__all__ = ["NAME", "QUICK_ROUNDS", "ROUNDS", "USUAL_REPEAT", "Service", "restore_service"]
+__all__ = ["QUICK_ROUNDS", "ROUNDS", "USUAL_REPEAT", "Service", "restore_service"]
 
-NAME: Final = "service"
 USUAL_REPEAT: Final = 3
 """Two trials have no spread worth the name, and each lasts many times the longest wait."""
 ROUNDS: Final = 4.0
@@ -29,26 +29,10 @@ _READY_S: Final = 30.0
 _PROOF_IDEALS: Final = 6.0
 _SLACK_S: Final = 60.0
 _SHORTEST_S: Final = 1.0
-_OWN: Final = (
-    "duration_s",
-    "send_s",
-    "memory_bytes",
-    "link",
-    "link_seed",
-    "repeat",
-    "quick",
-    "preset",
-    "search",
-    "most_connections",
-    "generator_folder",
-)
-"""The fields that are settings under their own names."""
-_LATER: Final = frozenset({"link_seed"})
-"""Settings that runs of an older version do not have: they were made without."""
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service(ServiceOptions):
     """How do servers hold up when every request waits for parallel work.
 
     Raises
@@ -58,27 +42,16 @@ class Service:
     """
 
     axes: Axes
-    duration_s: float | None = None
-    """Length of the steady stretch; None: as many ideals as are usual."""
+    """The grid that the options of its axes span."""
     send_s: float | None = None
-    """How long to send in all, where that is asked for instead."""
-    memory_bytes: int | None = None
-    link: str = "direct"
-    link_seed: int = 1
-    """Which packets are lost follows from it."""
+    """How long to send in all, where that is asked for instead of a steady stretch."""
     repeat: int = 1
-    quick: bool = False
-    preset: str | None = None
-    """The publication whose servers and points it has; None: chosen otherwise."""
-    search: bool = False
-    """Whether the number of connections at which a server breaks is searched for."""
     most_connections: int = 10_000
-    """How far the search goes."""
+    seed: int = 1
     generator_folder: str | None = None
     """Where the ``subject.toml`` of another generator lies; None: ours sends."""
     threads_of: Mapping[str, int] | None = None
     """Threads of single servers, by their ids, whatever the grid says: a preset's."""
-    seed: int = 1
 
     def __post_init__(self) -> None:
         """Refuse what no trial can be before anything is built."""
@@ -164,29 +137,20 @@ class Service:
 
     def settings(self) -> Mapping[str, Setting]:
         """Return the options that it was made with."""
-        own: dict[str, Setting] = {name: getattr(self, name) for name in _OWN}
         threads = ",".join(f"{name}={count}" for name, count in sorted((self.threads_of or {}).items()))
-        return {**self.axes.settings(), **own, "threads_of": threads or None, "seed": self.seed}
+        return {**self.axes.settings(), **settings_of(self), "threads_of": threads or None, "seed": self.seed}
 
 
 def restore_service(settings: Mapping[str, Setting], webs: Sequence[WebIdentity]) -> Service:
     """Make the experiment again from what its manifest says.
-
-    Parameters
-    ----------
-    settings : mapping
-        As ``Service.settings`` gives them; others are left alone.
-    webs : sequence of WebIdentity
-        None.
 
     Raises
     ------
     UnreadableRun
         If a setting is missing or cannot be.
     """
-    del webs
     with reading_settings():
-        own: dict[str, Any] = {name: settings[name] for name in _OWN if name in settings or name not in _LATER}
+        axes, seed = Axes.restored(settings), int(settings["seed"] or 0)
         pairs = [pair.split("=") for pair in str(settings["threads_of"] or "").split(",") if pair]
         threads = {name: int(count) for name, count in pairs}
-        return Service(Axes.restored(settings), seed=int(settings["seed"] or 0), threads_of=threads or None, **own)
+    return restored_from_settings(Service, settings, webs, axes=axes, seed=seed, threads_of=threads or None)

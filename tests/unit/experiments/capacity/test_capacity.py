@@ -33,7 +33,7 @@ SUBJECTS = [Subject(name, SubjectKind.CLIENT, "C", name, Path(name), ("./main",)
 
 
 def test_a_condition_is_the_link_the_list_and_the_schedule_of_its_point() -> None:
-    condition = list(Capacity(AXES).conditions())[-1]
+    condition = list(Capacity(axes=AXES).conditions())[-1]
     assert condition.get(CapacityPoint) == CapacityPoint(
         100 * KIB, 20 * MS, 40 * MS, 10**9, 50 * MS, 100, Loop.OPEN, 200.0
     )
@@ -50,12 +50,12 @@ def test_a_condition_is_the_link_the_list_and_the_schedule_of_its_point() -> Non
 
 
 def test_a_closed_loop_is_fed_at_once() -> None:
-    (condition,) = Capacity(Axes(loop=Loop.CLOSED, rps=None)).conditions()
+    (condition,) = Capacity(axes=Axes(loop=Loop.CLOSED, rps=None)).conditions()
     assert (condition.rate_per_s, condition.grace_s) == (None, None)
 
 
 def test_subjects_are_interleaved_in_a_block_for_each_point() -> None:
-    plan = Capacity(AXES, repeat=2).plan(SUBJECTS)
+    plan = Capacity(axes=AXES, repeat=2).plan(SUBJECTS)
     trials = plan.left([])
     assert plan.most == len(trials) == 8 * 3 * 2
     for block in range(16):
@@ -68,12 +68,12 @@ def test_subjects_are_interleaved_in_a_block_for_each_point() -> None:
 
 @given(st.sampled_from(["", "p99 < rtt + 5ms"]), st.floats(0.5, 60), st.integers(1, 9), st.booleans())
 def test_a_run_is_resumed_as_what_it_was(objective: str, duration_s: float, repeat: int, quick: bool) -> None:
-    experiment = Capacity(AXES, objective=objective, duration_s=duration_s, repeat=repeat, quick=quick, seed=7)
+    experiment = Capacity(axes=AXES, slo=objective, duration_s=duration_s, repeat=repeat, quick=quick, seed=7)
     assert restore_capacity(experiment.settings(), experiment.webs()) == experiment
 
 
 def test_damaged_settings_are_said_in_one_line() -> None:
-    experiment = Capacity(AXES)
+    experiment = Capacity(axes=AXES)
     with pytest.raises(UnreadableRun, match="rtt is missing"):
         restore_capacity({k: v for k, v in experiment.settings().items() if k != "rtt"}, experiment.webs())
     with pytest.raises(UnreadableRun, match="--size: 'much' is not understood"):
@@ -84,13 +84,13 @@ def test_damaged_settings_are_said_in_one_line() -> None:
     ("changes", "said"),
     [
         ({"duration_s": 0.4}, "--duration: 0.4 s are too short"),
-        ({"objective": "p99 < soon"}, "--slo"),
+        ({"slo": "p99 < soon"}, "--slo"),
         ({"timeout_s": 0.0}, "is no time to give a URL"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(changes: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidValue, match=said):
-        replace(Capacity(AXES), **changes)  # type: ignore[arg-type]  # wrong on purpose
+        replace(Capacity(axes=AXES), **changes)  # type: ignore[arg-type]  # wrong on purpose
 
 
 @given(

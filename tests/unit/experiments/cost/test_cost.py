@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from httpdyno.errors import InvalidValue, UnreadableRun
-from httpdyno.experiments.cost.cost import Cost, able_to, restore_cost
+from httpdyno.experiments.cost.cost import Cost, able_to
 from httpdyno.experiments.cost.figures import Coding, CostPoint
 from httpdyno.experiments.registry import restore_experiment
+from httpdyno.experiments.restoring import restored_from_settings
 from httpdyno.model import Capabilities, Condition, Subject, SubjectKind, UrlSeries
 
 
@@ -133,22 +134,17 @@ def test_a_plan_for_nobody_is_refused() -> None:
     ],
 )
 def test_it_is_made_again_from_its_settings(cost: Cost) -> None:
-    assert restore_cost(cost.settings(), cost.webs()) == cost
+    assert restored_from_settings(Cost, cost.settings(), cost.webs()) == cost
     assert restore_experiment("cost", cost.settings(), cost.webs(), None) == cost
 
 
 @pytest.mark.parametrize("change", [{"documents": "many"}, {"keepalive": 3}, {"link": None}])
 def test_damaged_settings_are_said_to_be(change: dict[str, Any]) -> None:
     with pytest.raises(UnreadableRun, match="the settings of the run are damaged"):
-        restore_cost({**Cost().settings(), **change}, Cost().webs())
+        restored_from_settings(Cost, {**Cost().settings(), **change}, Cost().webs())
 
 
 def test_a_missing_setting_is_named() -> None:
     settings = {name: value for name, value in Cost().settings().items() if name != "gzip"}
     with pytest.raises(UnreadableRun, match="gzip is missing"):
-        restore_cost(settings, Cost().webs())
-
-
-def test_a_run_that_is_older_than_a_setting_was_made_without() -> None:
-    settings = {name: value for name, value in Cost().settings().items() if name != "against"}
-    assert restore_cost(settings, Cost().webs()) == Cost()
+        restored_from_settings(Cost, settings, Cost().webs())

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue, UnreadableRun
 from httpdyno.experiments.latency.figures import Content, LatencyPoint
-from httpdyno.experiments.latency.latency import Latency, restore_latency
+from httpdyno.experiments.latency.latency import Latency
 from httpdyno.experiments.latency.points import grid, parse_points, points_text
 from httpdyno.experiments.latency.presets import published_points
+from httpdyno.experiments.restoring import restored_from_settings
 from httpdyno.model import Capabilities, Subject, SubjectKind, UrlSeries
 
 POINTS = st.lists(st.builds(LatencyPoint, st.sampled_from(Content), st.integers(1, 1000)), min_size=1, unique=True)
@@ -55,12 +56,12 @@ def test_what_cannot_be_fetched_is_named(workloads: str, parallels: str, option:
 
 
 def test_every_point_is_asked_with_kept_and_new_connections_in_both_ways() -> None:
-    found = planned(Latency("plain:1,json:20", repeat=2), client("a"), client("b"))
+    found = planned(Latency(points="plain:1,json:20", repeat=2), client("a"), client("b"))
     assert len(found) == len(set(found)) * 2 == 2 * 2 * 2 * 2 * 2
 
 
 def test_lines_are_handed_over_in_batches_and_one_url_to_who_times_itself() -> None:
-    lines, harness = Latency("json:20", keepalive="on", duration_s=2).conditions()
+    lines, harness = Latency(points="json:20", keepalive="on", duration_s=2).conditions()
     assert (lines.batch, lines.concurrency, lines.harness) == (20, 20, "")
     assert isinstance(lines.workload.urls, UrlSeries)
     assert lines.workload.urls.count % 20 == 0
@@ -71,33 +72,33 @@ def test_lines_are_handed_over_in_batches_and_one_url_to_who_times_itself() -> N
 
 
 def test_a_server_is_asked_under_its_name() -> None:
-    (condition,) = Latency("plain:1", keepalive="on", mode="lines", peer="flask-dev").conditions()
+    (condition,) = Latency(points="plain:1", keepalive="on", mode="lines", peer="flask-dev").conditions()
     assert isinstance(condition.workload.urls, UrlSeries)
     assert condition.workload.urls.prefix == "http://peer.example:8080/plain?n="
 
 
 def test_another_machines_origin_is_asked_under_its_own_name() -> None:
-    made = Latency("plain:1", keepalive="on", mode="lines", against="http://other:8080")
+    made = Latency(points="plain:1", keepalive="on", mode="lines", against="http://other:8080")
     (condition,) = made.conditions()
     assert isinstance(condition.workload.urls, UrlSeries)
     assert (condition.workload.urls.prefix, condition.batch) == ("http://other:8080/plain?n=", 1)
     assert condition.link_name == "against http://other:8080"
-    assert restore_latency(dict(made.settings()), made.webs()) == made
-    older = {name: value for name, value in Latency("plain:1").settings().items() if name != "against"}
-    assert restore_latency(older, made.webs()) == Latency("plain:1")
+    assert restored_from_settings(Latency, dict(made.settings()), made.webs()) == made
 
 
 def test_who_cannot_do_what_is_asked_is_left_out_there_only() -> None:
     kept = client("kept", Capabilities(keepalive=(True,), check=("json",)))
-    found = planned(Latency("plain:1", repeat=1), kept, client("able"))
+    found = planned(Latency(points="plain:1", repeat=1), kept, client("able"))
     assert [name for subject, name in found if subject == "kept"] == ["plain, 1 at once, keep-alive"]
     assert len([1 for subject, _ in found if subject == "able"]) == 4
     with pytest.raises(InvalidValue, match="none of these"):
-        planned(Latency("plain:1", mode="harness"), kept)
+        planned(Latency(points="plain:1", mode="harness"), kept)
 
 
 def test_who_does_not_parse_json_fetches_it_only() -> None:
-    trials = Latency("json:1", mode="lines", keepalive="on", repeat=1).plan([client("a", Capabilities()), client("b")])
+    trials = Latency(points="json:1", mode="lines", keepalive="on", repeat=1).plan(
+        [client("a", Capabilities()), client("b")]
+    )
     checks = {one.subject.id: one.condition.workload.check for one in trials.left([])}
     assert checks == {"a": "", "b": "json"}
 
@@ -120,8 +121,10 @@ def test_what_no_trial_can_be_is_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_it_is_made_again_from_its_settings() -> None:
-    made = Latency("plain:1,plain:20", mode="lines", peer="uvicorn", peer_folder="/u", repeat=3, seed=5, quick=True)
-    again = restore_latency(dict(made.settings()), made.webs())
+    made = Latency(
+        points="plain:1,plain:20", mode="lines", peer="uvicorn", peer_folder="/u", repeat=3, seed=5, quick=True
+    )
+    again = restored_from_settings(Latency, dict(made.settings()), made.webs())
     assert again == replace(made)
-    with pytest.raises(UnreadableRun, match="points"):
-        restore_latency({}, made.webs())
+    with pytest.raises(UnreadableRun, match="keepalive is missing"):
+        restored_from_settings(Latency, {}, made.webs())

@@ -20,7 +20,7 @@ STATIC = replace(SERVER, capabilities=Capabilities(endpoints=("plain", "json")))
 
 
 def condition(axes: Axes | None = None, **changes: object) -> tuple[Condition, ServicePoint]:
-    (only,) = Service(axes or Axes(connections=(20,)), **changes).conditions()  # type: ignore[arg-type]
+    (only,) = Service(axes=axes or Axes(connections=(20,)), **changes).conditions()  # type: ignore[arg-type]
     assert only.get(ServicePoint) is not None
     return only, only[ServicePoint]
 

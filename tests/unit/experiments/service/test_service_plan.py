@@ -35,7 +35,7 @@ def measured(plan: TrialPlan, held: bool, **changes: object) -> Trial:
 
 
 def search(breaks: Callable[[str], float], **changes: object) -> list[Trial]:
-    experiment = Service(Axes(connections=(20,)), search=True, **changes)  # type: ignore[arg-type]
+    experiment = Service(axes=Axes(connections=(20,)), search=True, **changes)  # type: ignore[arg-type]
     plan = experiment.plan(SERVERS)
     seen: list[Trial] = []
     for step in following(plan, seen):
@@ -48,14 +48,14 @@ def search(breaks: Callable[[str], float], **changes: object) -> list[Trial]:
 
 
 def test_a_point_sends_as_long_as_its_steady_stretch_takes() -> None:
-    (condition,) = Service(Axes(connections=(20,))).conditions()
+    (condition,) = Service(axes=Axes(connections=(20,))).conditions()
     assert (condition.send_s, condition.concurrency, condition.name) == (15.0, 20, "20 connections")
-    (quick,) = Service(Axes(connections=(20,)), quick=True).conditions()
+    (quick,) = Service(axes=Axes(connections=(20,)), quick=True).conditions()
     assert quick.send_s == 11.0
-    (asked,) = Service(Axes(connections=(20,)), duration_s=3.25).conditions()
+    (asked,) = Service(axes=Axes(connections=(20,)), duration_s=3.25).conditions()
     assert asked.send_s == 10.25
     # A tool knows whole seconds.
-    (of_tool,) = Service(Axes(connections=(20,), generator="rewrk"), duration_s=3.25).conditions()
+    (of_tool,) = Service(axes=Axes(connections=(20,), generator="rewrk"), duration_s=3.25).conditions()
     assert of_tool.send_s == 11.0
     assert condition.deadline_s > condition.send_s + 30
 
@@ -69,7 +69,7 @@ def test_an_open_loop_keeps_an_ideal_server_at_the_number_of_connections() -> No
         (Loop.OPEN, 10.0, 1),
         (Loop.OPEN, 10.0, None),
     ]
-    names = [condition.name for condition in Service(axes).conditions()]
+    names = [condition.name for condition in Service(axes=axes).conditions()]
     assert len(set(names)) == 4
     assert names[2] == "20 connections, open loop, 10/s, 1 thread"
 
@@ -86,10 +86,10 @@ def test_an_open_loop_keeps_an_ideal_server_at_the_number_of_connections() -> No
         (lambda: Axes(workers=0), "--workers: 1 or more"),
         (lambda: Axes(cpus=(0,)), "--server-cpus: 1 or more"),
         (lambda: Axes(timeout_ms=0), "--timeout-ms: 1 or more"),
-        (lambda: Service(Axes(), duration_s=0.5), "--duration: 0.5 s are too short"),
-        (lambda: Service(Axes(endpoint=Endpoint.JSON), search=True), "--search: only requests that wait"),
+        (lambda: Service(axes=Axes(), duration_s=0.5), "--duration: 0.5 s are too short"),
+        (lambda: Service(axes=Axes(endpoint=Endpoint.JSON), search=True), "--search: only requests that wait"),
         (
-            lambda: Service(Axes(loops=(Loop.OPEN,), rate_per_s=5.0), search=True),
+            lambda: Service(axes=Axes(loops=(Loop.OPEN,), rate_per_s=5.0), search=True),
             "--search: the rate follows",
         ),
     ],
@@ -101,7 +101,7 @@ def test_what_cannot_be_is_refused_in_one_line(make: Callable[[], object], messa
 
 
 def test_trials_are_interleaved_and_servers_of_a_preset_keep_their_threads() -> None:
-    experiment = Service(Axes(threads=(1,)), repeat=2, threads_of={"flask": 10})
+    experiment = Service(axes=Axes(threads=(1,)), repeat=2, threads_of={"flask": 10})
     plan = experiment.plan(SERVERS)
     assert plan.most == 2 * 3 * 3
     threads = {
@@ -117,9 +117,9 @@ def test_trials_are_interleaved_and_servers_of_a_preset_keep_their_threads() -> 
 @pytest.mark.parametrize(
     "experiment",
     [
-        Service(Axes()),
+        Service(axes=Axes()),
         Service(
-            Axes((5, 7), (Loop.CLOSED, Loop.OPEN), (1, None), (1, 3), 2, 8.0, timeout_ms=900),
+            axes=Axes((5, 7), (Loop.CLOSED, Loop.OPEN), (1, None), (1, 3), 2, 8.0, timeout_ms=900),
             duration_s=4.0,
             memory_bytes=1 << 30,
             link="rtt=4ms",
@@ -128,10 +128,14 @@ def test_trials_are_interleaved_and_servers_of_a_preset_keep_their_threads() -> 
             seed=7,
         ),
         Service(
-            Axes(generator="rewrk"), send_s=30.0, preset="published", generator_folder="/x", threads_of={"flask": 10}
+            axes=Axes(generator="rewrk"),
+            send_s=30.0,
+            preset="published",
+            generator_folder="/x",
+            threads_of={"flask": 10},
         ),
-        Service(Axes(endpoint=Endpoint.PLAIN)),
-        Service(Axes(connections=(20,)), search=True, most_connections=500),
+        Service(axes=Axes(endpoint=Endpoint.PLAIN)),
+        Service(axes=Axes(connections=(20,)), search=True, most_connections=500),
     ],
 )
 def test_an_experiment_is_made_again_from_its_settings(experiment: Service) -> None:
@@ -145,27 +149,27 @@ def test_an_experiment_is_made_again_from_its_settings(experiment: Service) -> N
 )
 def test_damaged_settings_are_refused(change: dict[str, str]) -> None:
     with pytest.raises(UnreadableRun, match="the settings of the run are damaged"):
-        restore_service({**Service(Axes()).settings(), **change}, ())
+        restore_service({**Service(axes=Axes()).settings(), **change}, ())
 
 
 def test_settings_that_lack_one_are_refused() -> None:
-    settings = {name: value for name, value in Service(Axes()).settings().items() if name != "generator"}
+    settings = {name: value for name, value in Service(axes=Axes()).settings().items() if name != "generator"}
     with pytest.raises(UnreadableRun, match="generator is missing"):
         restore_service(settings, ())
 
 
 def test_the_settings_of_a_run_that_is_older_than_the_axis_of_cpus_are_read() -> None:
-    settings = {name: value for name, value in Service(Axes()).settings().items() if name != "server_cpus"}
-    assert restore_service(settings, ()) == Service(Axes())
+    settings = {name: value for name, value in Service(axes=Axes()).settings().items() if name != "server_cpus"}
+    assert restore_service(settings, ()) == Service(axes=Axes())
 
 
 def test_cpus_are_an_axis_in_a_grid_and_in_a_search() -> None:
     axes = Axes(connections=(20,), cpus=(1, 3))
-    assert [condition.name for condition in Service(axes).conditions()] == [
+    assert [condition.name for condition in Service(axes=axes).conditions()] == [
         "20 connections, 1 CPU",
         "20 connections, 3 CPUs",
     ]
-    plan = Service(axes, search=True, most_connections=500).plan(SERVERS[:1])
+    plan = Service(axes=axes, search=True, most_connections=500).plan(SERVERS[:1])
     seen: list[Trial] = []
     for step in following(plan, seen):
         point = step.condition.get(ServicePoint)
@@ -200,7 +204,7 @@ def test_a_quick_search_is_coarser() -> None:
 
 
 def test_a_disturbed_trial_is_made_again_and_believed_the_second_time() -> None:
-    experiment = Service(Axes(connections=(20,)), search=True)
+    experiment = Service(axes=Axes(connections=(20,)), search=True)
     plan = experiment.plan(SERVERS[:1])
     seen: list[Trial] = []
     first = plan.next(seen)
@@ -249,7 +253,7 @@ def test_of_a_search_that_was_finished_nothing_is_left_open() -> None:
 
 
 def test_a_grid_says_where_a_server_breaks_though_the_machine_may_have_been_at_fault() -> None:
-    grid = Service(Axes(connections=(20, 100))).plan(SERVERS[:1]).left([])
+    grid = Service(axes=Axes(connections=(20, 100))).plan(SERVERS[:1]).left([])
     seen = [measured(one, held=one.concurrency < 50, validity=Validity.UNSTEADY) for one in grid]
     (reach,) = reaches(seen)
     assert (reach.held, reach.failed, reach.doubtful) == (20, 100, True)
@@ -257,14 +261,14 @@ def test_a_grid_says_where_a_server_breaks_though_the_machine_may_have_been_at_f
 
 @pytest.mark.parametrize("outcome", [Outcome.UNAVAILABLE, Outcome.NEVER_LISTENED, Outcome.CRASHED])
 def test_a_server_that_does_not_run_is_tried_once(outcome: Outcome) -> None:
-    plan = Service(Axes(connections=(20,)), search=True).plan(SERVERS[:1])
+    plan = Service(axes=Axes(connections=(20,)), search=True).plan(SERVERS[:1])
     first = plan.next([])
     assert first is not None
     assert plan.next([trial_not_run(first, outcome, "x")]) is None
 
 
 def test_a_server_that_dies_breaks_there() -> None:
-    plan = Service(Axes(connections=(20,)), search=True).plan(SERVERS[:1])
+    plan = Service(axes=Axes(connections=(20,)), search=True).plan(SERVERS[:1])
     seen: list[Trial] = []
     for step in following(plan, seen):
         point = step.condition.get(ServicePoint)
@@ -280,6 +284,6 @@ def test_a_server_that_dies_breaks_there() -> None:
 
 
 def test_points_without_an_ideal_reach_nowhere() -> None:
-    (condition,) = Service(Axes(connections=(20,), endpoint=Endpoint.PLAIN)).conditions()
+    (condition,) = Service(axes=Axes(connections=(20,), endpoint=Endpoint.PLAIN)).conditions()
     assert reaches([measured(TrialPlan(0, 0, 0, SERVERS[0], condition), held=True)]) == ()
     assert isinstance(condition.get(ServicePoint), ServicePoint)

@@ -53,7 +53,7 @@ def grid() -> list[Trial]:
 
 
 def reported(root: Path, trials: list[Trial], **settings: object) -> Report:
-    kept = {**Service(Axes()).settings(), **settings}
+    kept = {**Service(axes=Axes()).settings(), **settings}
     folder = make_run(root, trials, experiment="service", command=("httpdyno", "service"), settings=kept)
     return build_report(open_run(folder), definition_of("service"))
 

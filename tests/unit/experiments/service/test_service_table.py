@@ -21,7 +21,7 @@ MS = 10**6
 
 
 def trial(subject: str, connections: int, overhead_ms: float, *, block: int = 0, **changes: object) -> Trial:
-    (condition,) = Service(Axes(connections=(connections,))).conditions()
+    (condition,) = Service(axes=Axes(connections=(connections,))).conditions()
     server = Subject(subject, SubjectKind.SERVER, "Rust", subject, Path(), ("x",))
     summary = ServiceSummary(
         answers=100,
@@ -90,7 +90,7 @@ def test_nothing_makes_an_empty_table() -> None:
 
 
 def test_a_search_says_first_how_far_each_server_reaches() -> None:
-    searched = Service(Axes(connections=(20,)), search=True, most_connections=100).settings()
+    searched = Service(axes=Axes(connections=(20,)), search=True, most_connections=100).settings()
     reach, by_point = service_views(GRID, searched)
     assert reach.values("server") == ("quick", "slow")
     assert reach.values("holds") == (100, 20)
@@ -135,7 +135,7 @@ def test_figures_of_a_generator_without_percentiles_rank_nobody_and_stand_in_the
 
 
 def test_points_that_differ_in_their_cpus_have_a_column_of_them() -> None:
-    experiment = Service(Axes(connections=(20,), cpus=(1, 3)))
+    experiment = Service(axes=Axes(connections=(20,), cpus=(1, 3)))
     both = [
         replace(made.having(condition[ServicePoint]), condition=condition.name)
         for condition in experiment.conditions()

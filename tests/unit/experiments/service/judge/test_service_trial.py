@@ -27,7 +27,7 @@ RIGHT = {"check": "plain", "passed": True, "answered": True, "evidence": "200"}
 
 
 def plan(connections: int = 20, axes: Axes | None = None) -> TrialPlan:
-    experiment = Service(replace(axes or Axes(), connections=(connections,)))
+    experiment = Service(axes=replace(axes or Axes(), connections=(connections,)))
     return TrialPlan(0, 0, 0, SERVER, experiment.conditions()[0])
 
 

@@ -1,49 +1,26 @@
-"""From the options of ``cost`` as they are typed to the experiment that they describe."""
+"""Begins a cost question: who is asked, how many documents, and what was not said made definite."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
-from httpdyno.cli.against import agreed, refuse_beside
-from httpdyno.cli.preset import require_able
 from httpdyno.errors import UsageError
+from httpdyno.experiments.able import require_able
+from httpdyno.experiments.against import Tell, agreed, refuse_beside
 from httpdyno.experiments.cost.cost import DOCUMENTS, QUICK_DOCUMENTS, Cost, able_to
+from httpdyno.experiments.cost.options import NAME, CostOptions
 from httpdyno.experiments.crawl.crawl import HEADLINE
+from httpdyno.experiments.options import stored_options
 from httpdyno.lab.engine import Engine
-from httpdyno.model import Link, Subject, SubjectKind, optional_size_bytes, parse_duration_ns
+from httpdyno.model import Subject, SubjectKind
 from httpdyno.published import Preset, find_preset, parse_scale
 from httpdyno.subjects.catalogue import Catalogue
 
-__all__ = ["CostOptions", "Selected", "choose_subjects", "make_cost"]
+__all__ = ["Selected", "choose_subjects", "make_cost"]
 
-_NAME: Final = "cost"
 _TOOLS: Final = ("ab", "httperf")
 """They stand beside the clients, as in the publication."""
 _WEB: Final = "plain"
-
-
-@dataclass(frozen=True, slots=True)
-class CostOptions:
-    """The options as they were typed; None: not given."""
-
-    documents: int | None
-    keepalive: str
-    gzip: str
-    web: str
-    link: str
-    timeout: str
-    duration: str
-    memory: str | None
-    peer: Subject | None
-    seed: int | None
-    repeat: int | None
-    quick: bool
-    preset: str | None
-    scale: str | None
-    link_seed: int = 1
-    against: str | None = None
-    web_given: bool = True
-    """Whether the web was named, or is only the usual one: then another machine's is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +45,7 @@ def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: s
     InvalidSubject
         If one of them could not be read.
     """
-    found = None if preset is None else find_preset(preset, _NAME)
+    found = None if preset is None else find_preset(preset, NAME)
     if names:
         subjects = catalogue.select(names)
         for subject in subjects:
@@ -95,54 +72,38 @@ def _unfit(subject: Subject) -> str:
     return ""
 
 
-def make_cost(options: CostOptions, selected: Selected, engine: Engine) -> Cost:
-    """Make the experiment that the options describe; the engine says which seed its web has of its own.
+def make_cost(options: CostOptions, selected: Selected, peer: Subject | None, engine: Engine, tell: Tell) -> Cost:
+    """Make the experiment that is asked for; the engine says which seed its web has of its own.
 
     Raises
     ------
     InvalidValue
-        If one of them cannot be read; the message names it.
+        If one of the options cannot be; the message names it.
     UsageError
         If two of them contradict each other, a subject can do nothing of what is asked, or another machine plays
         another web.
     """
-    if options.peer is not None and options.web != _WEB:
-        raise UsageError(f"--web {options.web}: {options.peer.id} has the documents (--peer); give one of them")
-    options = _at_origin(options, engine)
-    web = engine.web(options.web, seed=options.seed)
+    if peer is not None and options.web not in {None, _WEB}:
+        raise UsageError(f"--web {options.web}: {peer.id} has the documents (--peer); give one of them")
+    against, name, seed = options.against, options.web, options.seed
+    if against is not None:
+        refuse_beside(link=options.link, peer=peer.id if peer else None)
+        against, name, seed = agreed(against, engine, tell, web=name, seed=seed)
+    web = engine.web(name or _WEB, seed=seed)
+    found = {
+        "documents": _documents(options, selected.preset),
+        "against": against,
+        "peer": peer.id if peer else None,
+        "web": name or _WEB,
+        "seed": web.seed,
+        "scale": options.scale if options.preset else None,
+    }
     cost = Cost(
-        documents=_documents(options, selected.preset),
-        keepalive=options.keepalive,
-        gzip=options.gzip,
-        timeout_s=parse_duration_ns(options.timeout, name="--timeout") / 1e9,
-        deadline_s=parse_duration_ns(options.duration, name="--duration") / 1e9,
-        memory_bytes=optional_size_bytes(options.memory, name="--memory"),
-        link=str(Link.parse(options.link)),
-        link_seed=options.link_seed,
-        against=options.against,
-        peer=options.peer.id if options.peer else None,
-        peer_folder=str(options.peer.folder) if options.peer else None,
-        web=options.web,
-        seed=web.seed,
-        web_digest=web.digest,
-        repeat=options.repeat,
-        quick=options.quick,
-        preset=options.preset,
-        scale=options.scale if options.preset else None,
+        **(stored_options(options) | found), web_digest=web.digest, peer_folder=str(peer.folder) if peer else None
     )
     asked = f"--keepalive {options.keepalive} --gzip {options.gzip}"
     require_able(selected.subjects, cost.conditions(), able_to, asked)
     return cost
-
-
-def _at_origin(options: CostOptions, engine: Engine) -> CostOptions:
-    """Ask another machine's origin who it is, and take its web where none was named; without one nothing changes."""
-    if options.against is None:
-        return options
-    refuse_beside(link=options.link, peer=options.peer.id if options.peer else None)
-    named = options.web if options.web_given else None
-    against, web, seed = agreed(options.against, engine, web=named, seed=options.seed)
-    return replace(options, against=against, web=web, seed=seed)
 
 
 def _documents(options: CostOptions, preset: Preset | None) -> int:

@@ -4,11 +4,13 @@ from typing import Any, cast
 
 import pytest
 
-from httpdyno.cli.cost_options import CostOptions, Selected, make_cost
-from httpdyno.cli.latency_options import LatencyOptions, make_latency, peer_of
 from httpdyno.errors import UsageError
+from httpdyno.experiments.cost.beginning import Selected, make_cost
 from httpdyno.experiments.cost.cost import Cost
+from httpdyno.experiments.cost.options import CostOptions
+from httpdyno.experiments.latency.beginning import make_latency, peer_of
 from httpdyno.experiments.latency.latency import Latency
+from httpdyno.experiments.latency.options import LatencyOptions
 from httpdyno.lab.engine import Engine, Reached, ServedWeb
 from httpdyno.subjects.catalogue import read_catalogue
 
@@ -35,20 +37,15 @@ class _Machines:
 
 
 def cost(machines: _Machines, **changes: Any) -> Cost:
-    given: dict[str, Any] = {
-        **dict.fromkeys(("documents", "memory", "peer", "seed", "repeat", "preset", "scale")),
-        **{"keepalive": "on", "gzip": "off", "web": "plain", "link": "direct", "timeout": "5", "duration": "600"},
-        **{"quick": False, "against": THERE, "web_given": False},
-    }
-    return make_cost(CostOptions(**(given | changes)), Selected((NATIVE,)), cast(Engine, machines))
+    peer = changes.pop("peer", None)
+    options = CostOptions(**({"against": THERE} | changes))
+    return make_cost(options, Selected((NATIVE,)), peer, cast(Engine, machines), lambda _: None)
 
 
 def latency(machines: _Machines, **changes: Any) -> Latency:
-    given: dict[str, Any] = {
-        **dict.fromkeys(("workload", "parallel", "keepalive", "peer", "seed", "duration", "memory", "repeat")),
-        **{"mode": "lines", "link": "direct", "timeout": "5", "quick": False, "preset": None, "against": THERE},
-    }
-    return make_latency(LatencyOptions(**(given | changes)), (NATIVE,), cast(Engine, machines))
+    peer = changes.pop("peer", None)
+    options = LatencyOptions(**({"mode": "lines", "against": THERE} | changes))
+    return make_latency(options, (NATIVE,), peer, cast(Engine, machines), lambda _: None)
 
 
 def test_cost_takes_the_web_that_is_played_there_unless_one_is_named() -> None:
@@ -59,10 +56,10 @@ def test_cost_takes_the_web_that_is_played_there_unless_one_is_named() -> None:
         7,
         "wrong-documents/7",
     )
-    named = cost(_Machines("plain", 1), web_given=True)
+    named = cost(_Machines("plain", 1), web="plain")
     assert (named.web, named.seed) == ("plain", 1)
     with pytest.raises(UsageError, match="give --web wrong-documents --seed 7, or start it with --web plain --seed 1"):
-        cost(_Machines("wrong-documents", 7), web_given=True)
+        cost(_Machines("wrong-documents", 7), web="plain")
     with pytest.raises(UsageError, match="plays mine, which is none of the webs here"):
         cost(_Machines("mine"))
 
@@ -93,8 +90,11 @@ def test_what_cannot_stand_beside_it_is_refused_before_anybody_is_asked(
 
 
 def test_another_machine_takes_the_place_of_the_presets_server_and_not_of_a_named_one() -> None:
-    assert peer_of(CATALOGUE, None, "published", against=THERE) is None
-    preset, named = peer_of(CATALOGUE, None, "published"), peer_of(CATALOGUE, "apache", "published", against=THERE)
+    assert peer_of(CATALOGUE, LatencyOptions(preset="published", against=THERE)) is None
+    preset, named = (
+        peer_of(CATALOGUE, LatencyOptions(peer=name, preset="published", against=against))
+        for name, against in ((None, None), ("apache", THERE))
+    )
     assert preset is not None
     assert named is not None
     assert (preset.id, named.id) == ("flask-dev", "apache")

@@ -1,11 +1,14 @@
 """What is typed after ``httpdyno service``: the experiment that it describes, and what is refused in one line."""
 
+from collections.abc import Sequence
+
 import pytest
 
-from httpdyno.cli.service_options import Selected, ServiceOptions, choose_servers, make_service
 from httpdyno.errors import HttpdynoError
 from httpdyno.experiments.service.axes import Axes
+from httpdyno.experiments.service.beginning import Selected, choose_servers, make_service
 from httpdyno.experiments.service.figures import Endpoint
+from httpdyno.experiments.service.options import ServiceOptions
 from httpdyno.experiments.service.service import Service
 from httpdyno.model import Loop
 from httpdyno.subjects.catalogue import Catalogue, read_catalogue
@@ -13,16 +16,18 @@ from httpdyno.subjects.catalogue import Catalogue, read_catalogue
 CATALOGUE = read_catalogue()
 
 
-def made(**options: object) -> Service:
+def made(
+    names: Sequence[str] | None = None, *, cpus: str | None = None, available: int = 2, **options: object
+) -> Service:
     typed = ServiceOptions(**options)  # type: ignore[arg-type]
-    return make_service(typed, choose_servers(CATALOGUE, None, typed))
+    return make_service(typed, choose_servers(CATALOGUE, names, typed), cpus=cpus, available=available)
 
 
 def test_nothing_typed_asks_all_servers_that_wait() -> None:
     names = [one.id for one in choose_servers(CATALOGUE, None, ServiceOptions()).servers]
     assert {"flask-gunicorn", "rust-axum", "go-net-http-server", "node-http"} <= set(names)
     assert not {"nginx", "apache"} & set(names)
-    assert made() == Service(Axes(), repeat=3)
+    assert made() == Service(axes=Axes(), repeat=3)
     assert {"nginx", "apache"} <= {
         one.id for one in choose_servers(CATALOGUE, None, ServiceOptions(endpoint="plain")).servers
     }
@@ -62,7 +67,7 @@ def test_cpus_of_the_server_are_read(typed: str, available: int, cpus: tuple[int
 def test_a_search_begins_with_twenty_and_goes_far() -> None:
     search = made(search=True)
     assert (search.search, search.axes.connections, search.most_connections) == (True, (20,), 10_000)
-    assert made(search=True, most=700, connections="50").bounds.search.high == 700
+    assert made(search=True, most_connections=700, connections="50").bounds.search.high == 700
 
 
 def test_the_preset_has_its_servers_points_and_time() -> None:
@@ -71,18 +76,18 @@ def test_the_preset_has_its_servers_points_and_time() -> None:
     assert [one.id for one in selected.servers] == [
         "flask-gunicorn", "rust-axum", "rust-tide", "go-net-http-server", "rust-actix-web", "rust-warp",
     ]  # fmt: skip
-    preset = make_service(options, selected)
+    preset = make_service(options, selected, cpus=None, available=2)
     assert (preset.send_s, preset.threads_of) == (30.0, {"flask-gunicorn": 10})
     assert preset.axes == Axes(threads=(1,))
     # A first look is short.
-    assert make_service(ServiceOptions(preset="published", quick=True), selected).send_s is None
+    assert make_service(ServiceOptions(preset="published", quick=True), selected, cpus=None, available=2).send_s is None
 
 
 def test_another_generator_is_remembered_with_its_folder() -> None:
     options = ServiceOptions(generator="rewrk")
     selected = choose_servers(CATALOGUE, ["node-http"], options)
     assert selected.generator is not None
-    service = make_service(options, selected)
+    service = make_service(options, selected, cpus=None, available=2)
     assert (service.axes.generator, service.generator_folder) == ("rewrk", str(selected.generator.folder))
     assert choose_servers(CATALOGUE, None, ServiceOptions(generator="httpdyno-load")).generator is None
 
@@ -111,14 +116,13 @@ def test_another_generator_is_remembered_with_its_folder() -> None:
         ([], {"workloads_ms": "1;2"}, "--workloads-ms"),
         ([], {"preset": "nosuch"}, "--preset: service has no preset 'nosuch'; known are: published"),
         ([], {"preset": "published", "search": True}, "--search: a preset has its own numbers"),
-        ([], {"most": 5}, "--most-connections: only a search"),
-        ([], {"duration": "soon"}, "--duration"),
+        ([], {"most_connections": 5}, "--most-connections: only a search"),
+        ([], {"duration_s": 0.1}, "--duration: 0.1 s are too short"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(names: list[str], options: dict[str, object], message: str) -> None:
-    typed = ServiceOptions(**options)  # type: ignore[arg-type]
     with pytest.raises(HttpdynoError) as caught:
-        make_service(typed, choose_servers(CATALOGUE, names, typed))
+        made(names, **options)  # type: ignore[arg-type]
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -129,4 +133,4 @@ def test_where_there_is_no_server_it_is_said_what_to_do() -> None:
 
 
 def test_nobody_selected_sends_with_our_own_generator() -> None:
-    assert make_service(ServiceOptions(), Selected(())).axes.generator == "httpdyno-load"
+    assert make_service(ServiceOptions(), Selected(()), cpus=None, available=2).axes.generator == "httpdyno-load"

@@ -1,57 +1,31 @@
-"""From the options of ``capacity`` as they are typed to the experiment that they describe."""
+"""Begins a capacity question: who is asked, the grid, and what was not said made definite."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
-from httpdyno.cli.against import settled
 from httpdyno.errors import InvalidValue, UsageError
+from httpdyno.experiments.against import Tell, settled
 from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.capacity.capacity import Capacity
 from httpdyno.experiments.capacity.judge.objective import DEFAULT_OBJECTIVE
+from httpdyno.experiments.capacity.options import CapacityOptions
 from httpdyno.experiments.capacity.presets import DEFAULT_SUBJECTS, CapacityPreset, find_capacity_preset
 from httpdyno.experiments.capacity.quantity import CONCURRENCY, DELAY, LINK_RATE, QUEUE, ROUND_TRIP, SIZE
 from httpdyno.experiments.capacity.timing import DEFAULT_DURATION_S
+from httpdyno.experiments.options import stored_options
 from httpdyno.lab.engine import Engine
-from httpdyno.model import Link, Loop, Subject, SubjectKind, optional_size_bytes, parse_duration_ns, parse_loop
+from httpdyno.model import Link, Loop, Subject, SubjectKind, parse_loop
 from httpdyno.published import parse_scale
 from httpdyno.subjects.catalogue import Catalogue
 from httpdyno.subjects.template import loops_of
 
-__all__ = ["CapacityOptions", "choose_subjects", "make_capacity"]
+__all__ = ["choose_subjects", "make_capacity"]
 
 _QUICK_DURATION_S = 1.0
 _TIMEOUT_S = 10.0
 _WEB = "plain"
 _LOOPS = {Loop.OPEN: "an open loop, on a schedule", Loop.CLOSED: "a closed loop"}
-
-
-@dataclass(frozen=True, slots=True)
-class CapacityOptions:
-    """The options as they were typed; None: not given."""
-
-    rps: float | None
-    slo: str | None
-    size: str | None
-    delay: str | None
-    rtt: str | None
-    link_rate: str | None
-    queue: str | None
-    loss: str | None
-    concurrency: str | None
-    loop: str | None
-    duration: str | None
-    timeout: str | None
-    memory: str | None
-    seed: int | None
-    repeat: int
-    quick: bool
-    preset: str | None
-    scale: str | None
-    as_labelled: bool
-    frontier: bool = False
-    against: str | None = None
-    link_seed: int = 1
 
 
 def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: str | None) -> tuple[Subject, ...]:
@@ -77,8 +51,8 @@ def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: s
     return subjects
 
 
-def make_capacity(options: CapacityOptions, subjects: Sequence[Subject], engine: Engine) -> Capacity:
-    """Make the experiment that the options describe; the engine says which seed its web has of its own.
+def make_capacity(options: CapacityOptions, subjects: Sequence[Subject], engine: Engine, tell: Tell) -> Capacity:
+    """Make the experiment that is asked for; the engine says which seed its web has of its own.
 
     Raises
     ------
@@ -94,28 +68,18 @@ def make_capacity(options: CapacityOptions, subjects: Sequence[Subject], engine:
     for tool in subjects:
         if tool.kind is SubjectKind.TOOL and axes.loop not in loops_of(tool):
             raise UsageError(f"{tool.id} cannot send in {_LOOPS[axes.loop]}; give the other --loop, or leave it out")
-    there = None if options.against is None else settled(options.against, engine, web=_WEB, seed=options.seed)
+    there = None if options.against is None else settled(options.against, engine, tell, web=_WEB, seed=options.seed)
     web = engine.web(_WEB, seed=there.seed if there else options.seed)
-    timeout_s = preset.timeout_s if preset else _TIMEOUT_S
-    duration_s = _QUICK_DURATION_S if options.quick else DEFAULT_DURATION_S
-    return Capacity(
-        axes,
-        objective=DEFAULT_OBJECTIVE if options.slo is None else options.slo,
-        duration_s=_seconds(options.duration, "--duration", duration_s),
-        timeout_s=_seconds(options.timeout, "--timeout", timeout_s),
-        web=_WEB,
-        seed=web.seed,
-        web_digest=web.digest,
-        memory_bytes=optional_size_bytes(options.memory, name="--memory"),
-        repeat=options.repeat,
-        quick=options.quick,
-        preset=options.preset,
-        scale=options.scale if options.preset else None,
-        as_labelled=options.as_labelled,
-        frontier=options.frontier,
-        link_seed=options.link_seed,
-        against=there.url if there else None,
-    )
+    usual_s = _QUICK_DURATION_S if options.quick else DEFAULT_DURATION_S
+    found = {
+        "slo": DEFAULT_OBJECTIVE if options.slo is None else options.slo,
+        "duration_s": usual_s if options.duration_s is None else options.duration_s,
+        "timeout_s": options.timeout_s or (preset.timeout_s if preset else _TIMEOUT_S),
+        "seed": web.seed,
+        "scale": options.scale if options.preset else None,
+        "against": there.url if there else None,
+    }
+    return Capacity(**(stored_options(options) | found), axes=axes, web=_WEB, web_digest=web.digest)
 
 
 def _preset(options: CapacityOptions) -> CapacityPreset | None:
@@ -160,7 +124,3 @@ def _loss(text: str) -> float:
         return Link.parse(f"loss={text}").down.loss
     except InvalidValue as error:
         raise InvalidValue(f"--loss: {text[:60]!r} is not understood; write it like 0.1%") from error
-
-
-def _seconds(text: str | None, name: str, default: float) -> float:
-    return default if text is None else parse_duration_ns(text, name=name) / 1e9

@@ -1,54 +1,26 @@
-"""From the options of ``service`` as they are typed to the experiment that they describe."""
+"""Begins a service question: who serves, who sends, the grid, and what was not said made definite."""
 
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from httpdyno.errors import InvalidValue, UsageError
 from httpdyno.experiments.capacity.value_list import parse_values
+from httpdyno.experiments.options import stored_options
 from httpdyno.experiments.service.axes import OWN_GENERATOR, UNLIMITED, Axes
 from httpdyno.experiments.service.figures import Endpoint
+from httpdyno.experiments.service.options import ServiceOptions
 from httpdyno.experiments.service.presets import ALSO_NAMED, SENT_S, THREADS_OF, find_service_preset, preset_axes
 from httpdyno.experiments.service.service import USUAL_REPEAT, Service
-from httpdyno.model import Loop, Subject, SubjectKind, optional_size_bytes, parse_duration_ns, parse_loop
+from httpdyno.model import Loop, Subject, SubjectKind, parse_loop
 from httpdyno.subjects.catalogue import Catalogue
 
-__all__ = ["Selected", "ServiceOptions", "choose_servers", "make_service"]
+__all__ = ["Selected", "choose_servers", "make_service"]
 
 _MOST: Final = 10_000
 _ALL: Final = "all"
 _SEARCH_FROM: Final = 20
 _DIGITS: Final = 9
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceOptions:
-    """The options as they were typed; None: not given."""
-
-    connections: str | None = None
-    loop: str | None = None
-    rate: float | None = None
-    threads: str | None = None
-    server_cpus: str | None = None
-    cpus: str | None = None
-    workers: int | None = None
-    endpoint: str | None = None
-    workloads_ms: str | None = None
-    timeout_ms: int | None = None
-    generator: str | None = None
-    search: bool = False
-    most: int | None = None
-    duration: str | None = None
-    link: str = "direct"
-    link_seed: int = 1
-    memory: str | None = None
-    repeat: int | None = None
-    quick: bool = False
-    preset: str | None = None
-    seed: int | None = None
-    available: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
-    """How many CPUs this process may use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +82,7 @@ def _generator(catalogue: Catalogue, name: str | None, endpoint: Endpoint) -> Su
     return tool
 
 
-def make_service(options: ServiceOptions, selected: Selected) -> Service:
+def make_service(options: ServiceOptions, selected: Selected, *, cpus: str | None, available: int) -> Service:
     """Make the experiment that the options describe.
 
     Raises
@@ -125,34 +97,29 @@ def make_service(options: ServiceOptions, selected: Selected) -> Service:
     preset = None if options.preset is None else find_service_preset(options.preset)
     if options.search and preset is not None:
         raise UsageError("--search: a preset has its own numbers of connections; leave one of the two out")
-    if options.server_cpus is not None and options.cpus is not None:
+    if options.server_cpus is not None and cpus is not None:
         raise UsageError("--cpus: --server-cpus chooses the CPUs of each point; leave one of the two out")
-    if options.most is not None and not options.search:
+    if options.most_connections is not None and not options.search:
         raise UsageError("--most-connections: only a search goes on until a server breaks; give --search, too")
-    axes = _axes(options, Axes() if preset is None else preset_axes(preset), selected.generator)
+    axes = _axes(options, Axes() if preset is None else preset_axes(preset), selected.generator, available)
     if preset is not None and len(axes.cpus) > 1:
         raise UsageError("--server-cpus: the published form has a row for each server; give one number beside --preset")
-    duration_s = None if options.duration is None else parse_duration_ns(options.duration, name="--duration") / 1e9
-    whole = preset is not None and not options.quick and duration_s is None
+    whole = preset is not None and not options.quick and options.duration_s is None
+    found = {
+        "repeat": options.repeat or (1 if options.quick else USUAL_REPEAT),
+        "most_connections": _MOST if options.most_connections is None else options.most_connections,
+        "seed": 1 if options.seed is None else options.seed,
+    }
     return Service(
-        axes,
-        duration_s=duration_s,
+        **(stored_options(options) | found),
+        axes=axes,
         send_s=SENT_S if whole else None,
-        memory_bytes=optional_size_bytes(options.memory, name="--memory"),
-        link=options.link,
-        link_seed=options.link_seed,
-        repeat=options.repeat or (1 if options.quick else USUAL_REPEAT),
-        quick=options.quick,
-        preset=options.preset,
-        search=options.search,
-        most_connections=_MOST if options.most is None else options.most,
         generator_folder=str(selected.generator.folder) if selected.generator else None,
         threads_of=None if preset is None else THREADS_OF,
-        seed=1 if options.seed is None else options.seed,
     )
 
 
-def _axes(options: ServiceOptions, axes: Axes, generator: Subject | None) -> Axes:
+def _axes(options: ServiceOptions, axes: Axes, generator: Subject | None, available: int) -> Axes:
     given: dict[str, Any] = {}
     if options.connections is not None:
         given["connections"] = tuple(parse_values(options.connections, _count, name="--connections"))
@@ -168,7 +135,7 @@ def _axes(options: ServiceOptions, axes: Axes, generator: Subject | None) -> Axe
         given["threads"] = tuple(dict.fromkeys(_threads(part.strip()) for part in options.threads.split(",")))
     if options.server_cpus is not None:
         parts = options.server_cpus.split(",")
-        given["cpus"] = tuple(dict.fromkeys(_server_cpus(part.strip(), options.available) for part in parts))
+        given["cpus"] = tuple(dict.fromkeys(_server_cpus(part.strip(), available) for part in parts))
     for name, value in (
         ("rate_per_s", options.rate),
         ("workers", options.workers),

@@ -1,0 +1,88 @@
+"""What can be said of a capacity question: its options, each a field."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Final
+
+from httpdyno.experiments.options import (
+    AGAINST,
+    LINK_SEED,
+    MEMORY,
+    REPEAT,
+    SEED,
+    TIMEOUT,
+    Option,
+    preset_option,
+    quick_option,
+    scale_option,
+    seconds,
+)
+
+__all__ = ["NAME", "CapacityOptions"]
+
+NAME: Final = "capacity"
+_RPS = Option("--rps", "Right answers a second to be held. Default: 2000.", metavar="N", least=0.01, stored=False)
+_SLO = Option(
+    "--slo",
+    "What has to hold beside the rate: p50, p90, p99, p99.9, mean, max and errors. "
+    "Default: 'p99 < rtt + delay + 500ms, errors < 0.1%'.",
+    metavar="CLAUSES",
+)
+_LOSS = Option("--loss", "Packets that the link loses, such as 0.1%.", metavar="SHARE", stored=False)
+_LOOP = Option(
+    "--loop",
+    "open: sent on a schedule; closed: sent when an answer came. Default: open, of a preset its own.",
+    metavar="open|closed",
+    stored=False,
+)
+_FRONTIER = Option("--frontier", "Search for the largest size that holds, instead of trying every point of the grid.")
+_DURATION = Option(
+    "--duration", "How much of each schedule is measured. Default: 5s, 1s with --quick.", metavar="TIME", read=seconds
+)
+_YES = Option("--yes", "Start also what takes more than an hour.", stored=False)
+_AS_LABELLED = Option("--as-labelled", "published-batch-4: with the distances that its labels name.")
+_PRESETS: Final = (
+    "published-batch-1, published-batch-1-public-network, published-batch-2, published-batch-3,"
+    " published-batch-3-23gbit or published-batch-4"
+)
+
+
+def _axis(flag: str, meaning: str) -> Option:
+    """Return an axis of the grid; the manifest keeps all of them together."""
+    return Option(flag, meaning, metavar="LIST", stored=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityOptions:
+    """A capacity question as it is asked; None: not said."""
+
+    rps: Annotated[float | None, _RPS] = None
+    slo: Annotated[str | None, _SLO] = None
+    size: Annotated[str | None, _axis("--size", "Content of an answer: 0,100KiB,...,500KiB. Default: 0.")] = None
+    delay: Annotated[
+        str | None, _axis("--delay", "How long the server waits before it answers: 0,100ms. Default: 0.")
+    ] = None
+    rtt: Annotated[str | None, _axis("--rtt", "Round-trip time of the link: 0,20ms,...,100ms. Default: 0.")] = None
+    link_rate: Annotated[str | None, _axis("--link-rate", "Rate of the link: 1gbit..10gbit. Default: not limited.")] = (
+        None
+    )
+    queue: Annotated[
+        str | None, _axis("--queue", "Longest time that a packet waits for that rate. Default: 100ms.")
+    ] = None
+    loss: Annotated[str | None, _LOSS] = None
+    link_seed: Annotated[int, LINK_SEED] = 1
+    concurrency: Annotated[
+        str | None, _axis("--concurrency", "Requests in flight at most: 200..1000. Default: 200.")
+    ] = None
+    against: Annotated[str | None, AGAINST] = None
+    loop: Annotated[str | None, _LOOP] = None
+    frontier: Annotated[bool, _FRONTIER] = False
+    duration_s: Annotated[float | None, _DURATION] = None
+    timeout_s: Annotated[float | None, replace(TIMEOUT, help="What a subject gives one URL. Default: 10s.")] = None
+    repeat: Annotated[int, replace(REPEAT, help="How often each subject is measured at each point.")] = 1
+    quick: Annotated[bool, quick_option("1 s at each point.")] = False
+    yes: Annotated[bool, _YES] = False
+    preset: Annotated[str | None, preset_option(_PRESETS)] = None
+    scale: Annotated[str | None, scale_option("rates and requests in flight")] = None
+    as_labelled: Annotated[bool, _AS_LABELLED] = False
+    seed: Annotated[int | None, SEED] = None
+    memory_bytes: Annotated[int | None, MEMORY] = None

@@ -1,0 +1,108 @@
+"""Begins a latency question: who is asked, who answers, and what was not said made definite."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from httpdyno.experiments.able import require_able
+from httpdyno.experiments.against import Tell, refuse_beside, settled
+from httpdyno.experiments.companion import ORIGIN, find_peer
+from httpdyno.experiments.latency.latency import DURATION_S, QUICK_DURATION_S, Latency, able_to
+from httpdyno.experiments.latency.options import NAME, LatencyOptions
+from httpdyno.experiments.latency.points import grid, points_text
+from httpdyno.experiments.latency.presets import HEADLINE, PUBLISHED_PEER, published_points
+from httpdyno.experiments.options import stored_options
+from httpdyno.lab.engine import Engine
+from httpdyno.model import Subject, SubjectKind
+from httpdyno.published import find_preset
+from httpdyno.subjects.catalogue import Catalogue
+
+__all__ = ["choose_subjects", "make_latency", "peer_of"]
+
+_WEB: Final = "plain"
+_WORKLOADS: Final = "plain,json"
+_PARALLELS: Final = "1,20"
+
+
+def peer_of(catalogue: Catalogue, options: LatencyOptions) -> Subject | None:
+    """Find the server that is to answer: the one that was named, else the preset's; None when it is our origin.
+
+    Beside another machine's origin a preset has no server of its own.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such subject or preset.
+    UsageError
+        If it is no server, or does not answer what is asked.
+    """
+    name = options.peer
+    if options.preset is not None:
+        find_preset(options.preset, NAME)
+        name = PUBLISHED_PEER if name is None and options.against is None else name
+    return None if name == ORIGIN else find_peer(catalogue, name, "json")
+
+
+def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: str | None) -> tuple[Subject, ...]:
+    """Return the clients that are named; else those of the preset; else those of the published figures and added ones.
+
+    Raises
+    ------
+    UsageError
+        If one that is named is no client.
+    UnknownName
+        If there is no such subject or preset.
+    InvalidSubject
+        If one of them could not be read.
+    """
+    if names:
+        return catalogue.select_of_kind(names, SubjectKind.CLIENT)
+    if preset is not None:
+        there = [name for name in find_preset(preset, NAME).subjects if name in catalogue.subjects]
+        return catalogue.select_of_kind(there, SubjectKind.CLIENT)
+    return catalogue.usual(HEADLINE)
+
+
+def make_latency(
+    options: LatencyOptions, subjects: Sequence[Subject], peer: Subject | None, engine: Engine, tell: Tell
+) -> Latency:
+    """Make the experiment that is asked for; the engine says which seed its web has of its own.
+
+    Raises
+    ------
+    InvalidValue
+        If one of the options cannot be; the message names it.
+    UsageError
+        If a subject can do nothing of what is asked, two options contradict each other, or another machine plays
+        another web.
+    """
+    there = None
+    if options.against is not None:
+        refuse_beside(link=options.link, peer=peer.id if peer else None)
+        there = settled(options.against, engine, tell, web=_WEB, seed=options.seed)
+    web = engine.web(_WEB, seed=there.seed if there else options.seed)
+    latency = Latency(
+        points=_points(options),
+        **(
+            stored_options(options)
+            | {
+                "keepalive": options.keepalive or ("both" if options.preset is None else "on"),
+                "duration_s": options.duration_s or (QUICK_DURATION_S if options.quick else DURATION_S),
+                "against": there.url if there else None,
+                "peer": peer.id if peer else None,
+                "seed": web.seed,
+            }
+        ),
+        peer_folder=str(peer.folder) if peer else None,
+        web=_WEB,
+        web_digest=web.digest,
+    )
+    asked = f"--keepalive {latency.keepalive} --mode {latency.mode}"
+    require_able(subjects, latency.conditions(), able_to, asked)
+    return latency
+
+
+def _points(options: LatencyOptions) -> str:
+    given = options.workload is not None or options.parallel is not None
+    if options.preset is not None and not given:
+        return points_text(published_points())
+    return points_text(grid(options.workload or _WORKLOADS, options.parallel or _PARALLELS))

@@ -1,0 +1,62 @@
+"""What can be said of a latency question: its options, each a field."""
+
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from httpdyno.experiments.options import (
+    AGAINST,
+    LINK,
+    LINK_SEED,
+    MEMORY,
+    PEER,
+    REPEAT,
+    SEED,
+    TIMEOUT,
+    Option,
+    preset_option,
+    quick_option,
+    seconds,
+)
+
+__all__ = ["NAME", "LatencyOptions"]
+
+NAME: Final = "latency"
+_WORKLOAD = Option("--workload", "What a call fetches: plain, json. Default: plain,json.", metavar="LIST", stored=False)
+_PARALLEL = Option(
+    "--parallel", "Calls started at once; a loop ends with the last. Default: 1,20.", metavar="LIST", stored=False
+)
+_KEEPALIVE = Option(
+    "--keepalive", "Whether connections may be kept. Default: both, of a preset its own.", metavar="on|off|both"
+)
+_MODE = Option(
+    "--mode",
+    "Who times the calls: lines: from outside; harness: the client itself, where it can.",
+    metavar="lines|harness|both",
+)
+_DURATION = Option(
+    "--duration",
+    "How long a client is handed batches: seconds, or with a unit. Default: 6s, 4s with --quick.",
+    metavar="TIME",
+    read=seconds,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyOptions:
+    """A latency question as it is asked; None: not said."""
+
+    workload: Annotated[str | None, _WORKLOAD] = None
+    parallel: Annotated[str | None, _PARALLEL] = None
+    keepalive: Annotated[str | None, _KEEPALIVE] = None
+    mode: Annotated[str, _MODE] = "both"
+    peer: Annotated[str | None, PEER] = None
+    seed: Annotated[int | None, SEED] = None
+    link: Annotated[str, LINK] = "direct"
+    link_seed: Annotated[int, LINK_SEED] = 1
+    against: Annotated[str | None, AGAINST] = None
+    timeout_s: Annotated[float, TIMEOUT] = 5.0
+    duration_s: Annotated[float | None, _DURATION] = None
+    repeat: Annotated[int | None, REPEAT] = None
+    quick: Annotated[bool, quick_option("each subject runs once at each point, for 4 s.")] = False
+    preset: Annotated[str | None, preset_option()] = None
+    memory_bytes: Annotated[int | None, MEMORY] = None

@@ -1,0 +1,93 @@
+"""Options as fields: how they are listed, read, kept, and made a verb of."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from httpdyno.cli.experiment_verb import experiment_verb
+from httpdyno.errors import InvalidValue
+from httpdyno.experiments.cost.options import CostOptions
+from httpdyno.experiments.latency.options import LatencyOptions
+from httpdyno.experiments.options import LINK, MEMORY, TIMEOUT, Option, option_fields, read_options, web_option
+from httpdyno.experiments.restoring import settings_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Toy:
+    """Two options, and a field that is none."""
+
+    timeout_s: Annotated[float, TIMEOUT] = 5.0
+    often: Annotated[int | None, Option("--how-often", "Times.", environment="OFTEN", least=1)] = None
+    web: Annotated[str, web_option("plain")] = "plain"
+    found: int = 7
+
+
+def typed(**changes: object) -> dict[str, Any]:
+    return {"timeout": "5", "how_often": None, "web": "plain"} | changes
+
+
+def test_fields_that_are_marked_are_options_and_others_are_not() -> None:
+    timeout, often, web = option_fields(Toy)
+    assert (timeout.name, timeout.option.parameter, timeout.typed, timeout.default) == (
+        "timeout_s",
+        "timeout",
+        str,
+        "5",
+    )
+    assert (often.name, often.option.parameter, often.typed, often.default) == ("often", "how_often", int | None, None)
+    assert web.default == "plain"
+
+
+def test_what_is_typed_is_read_once() -> None:
+    assert read_options(Toy, typed(timeout="800ms")) == {"timeout_s": 0.8, "often": None, "web": "plain"}
+    with pytest.raises(InvalidValue, match="^--timeout: 'soon'"):
+        read_options(Toy, typed(timeout="soon"))
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "value"),
+    [(MEMORY, "2GiB", 2**31), (LINK, "rtt=40ms,up.rate=1gbit", "rtt=40ms,up.rate=1gbit,queue=100ms")],
+)
+def test_shared_options_are_read_as_their_fields_want_them(option: Option, text: str, value: object) -> None:
+    assert option.read is not None
+    assert option.read(text, option.flag) == value
+
+
+def test_the_manifest_keeps_fields_but_those_that_say_they_are_not_kept() -> None:
+    assert settings_of(Toy(often=3)) == {"timeout_s": 5.0, "often": 3, "found": 7}
+
+
+def test_a_verb_has_them_the_environment_too_and_refuses_what_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[tuple[object, Toy]] = []
+
+    class EndedError(Exception):
+        """Nothing is measured here."""
+
+    @contextmanager
+    def begin(_: object, names: object, options: Toy) -> Iterator[Any]:
+        begun.append((names, options))
+        raise EndedError
+        yield
+
+    app = typer.Typer()
+    verb = experiment_verb(Toy, begin, help="Toys.", names="Clients.", complete_names=lambda: ["a"])
+    app.command("toy")(verb)
+    monkeypatch.setenv("OFTEN", "4")
+    runner = CliRunner()
+    assert isinstance(runner.invoke(app, ["native", "--timeout", "2s"]).exception, EndedError)
+    assert begun == [(["native"], Toy(timeout_s=2.0, often=4))]
+    assert runner.invoke(app, ["--how-often", "0"]).exit_code == 2
+    assert isinstance(runner.invoke(app, ["--timeout", "soon"]).exception, InvalidValue)
+    assert len(begun) == 1
+
+
+@pytest.mark.parametrize("kind", [CostOptions, LatencyOptions])
+def test_no_two_options_of_an_experiment_are_typed_alike(kind: type) -> None:
+    flags = [one.option.flag for one in option_fields(kind)]
+    assert len(flags) == len(set(flags))
+    assert all(one.option.help for one in option_fields(kind))
