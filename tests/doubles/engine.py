@@ -31,6 +31,9 @@ WITH_A_VALUE = frozenset(
         "--link",
         "--link-seed",
         "--memory",
+        "--network",
+        "--per-host",
+        "--per-host-interval",
         "--progress",
         "--report",
         "--seed",
@@ -217,7 +220,8 @@ def report(options: Options, subject: Subject) -> None:
     ended = time.time_ns()
     if os.environ.get("FAKE_ENGINE_TIMES"):
         began, ended = times_in(options.text("--stdout")) or (began, ended)
-    write(options.text("--arrivals"), "at_ns,done_ns,connection,url,status\n")
+    if options.text("--network") != "host":
+        write(options.text("--arrivals"), "at_ns,done_ns,connection,url,status\n")
     signaled = status is not None and status < 0
     memory = options.number("--memory")
     values = {

@@ -90,3 +90,9 @@ def test_a_client_is_measured_and_nothing_is_left(home: Path, make_subject: Make
     written = [folder / "report.html", folder / "samples.parquet", home / ".cache" / "httpdyno"]
     assert {path.stat().st_uid for path in written} == {NOBODY}
     wait_until(lambda: processes_of(home) == [], lambda: processes_of(home))
+
+
+def test_a_room_on_the_machines_network_takes_no_more_rights(home: Path) -> None:
+    asked = [home / "engine-as-nobody", "room", "--network", "host", "--", "readlink", "/proc/self/ns/net"]
+    done = subprocess.run(asked, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, os.readlink("/proc/self/ns/net")), done.stderr  # noqa: PTH115

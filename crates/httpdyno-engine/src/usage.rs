@@ -91,10 +91,13 @@ fn unknown_argument(error: &Error, verb: &str) -> String {
 }
 
 fn missing(error: &Error, verb: &str) -> String {
+    let missing = named(error, ContextKind::InvalidArg);
     match verb {
-        "room" => "room: name the command: httpdyno room -- curl https://example.org/".to_owned(),
+        "room" if missing != "--stdin" => {
+            "room: name the command: httpdyno room -- curl https://example.org/".to_owned()
+        }
         "link" => "link: name a link, such as 4g,loss=1%, or ask for --presets".to_owned(),
-        _ => format!("{} is missing", named(error, ContextKind::InvalidArg)),
+        _ => format!("{missing} is missing"),
     }
 }
 
@@ -138,7 +141,7 @@ mod tests {
     #[test]
     fn every_mistake_is_one_line_that_names_the_option() {
         let room = "room: name the command: httpdyno room -- curl https://example.org/";
-        let cases: [(&[&str], &str); 12] = [
+        let cases: [(&[&str], &str); 14] = [
             (&["room"], room),
             (&["room", "--web", "plain"], room),
             (
@@ -153,6 +156,14 @@ mod tests {
             (
                 &["room", "--link-check", "x", "--", "true"],
                 "--link-check: \"x\" is not known; known are: on, off",
+            ),
+            (
+                &["room", "--per-host", "2", "--", "true"],
+                "--stdin is missing",
+            ),
+            (
+                &["room", "--network", "x", "--", "true"],
+                "--network: \"x\" is not known; known are: host",
             ),
             (
                 &["fetch", "http://example.org/"],
@@ -178,6 +189,22 @@ mod tests {
         ];
         for (words, expected) in cases {
             assert_eq!(said(words), expected, "{words:?}");
+        }
+        // Whoever is on the machine's network has nobody else, and nobody who stamps what arrives.
+        for other in [
+            "--web=plain",
+            "--seed=1",
+            "--peer=true",
+            "--driver=true",
+            "--against=http://a:1",
+            "--link=4g",
+            "--receive-steering=on",
+            "--arrivals=file",
+            "--trust-file=file",
+        ] {
+            let refused = said(&["room", "--network", "host", other, "--", "true"]);
+            let (name, _) = other.split_once('=').unwrap();
+            assert_eq!(refused, format!("--network: cannot be given beside {name}"));
         }
         // The parsers of values speak for themselves.
         let rate = said(&["load", "--rate", "x", "http://a/"]);

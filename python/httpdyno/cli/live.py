@@ -7,9 +7,9 @@ from typing import Final
 import httpdyno
 from httpdyno.cli.terminal import tell
 from httpdyno.errors import Interrupted, InvalidValue, UsageError
-from httpdyno.lab.host_limit import HOSTS_COUNTED
 from httpdyno.lab.interruption import Interruption
 from httpdyno.model import LIVE, counted, parse_duration_ns
+from httpdyno.urls.hosts import HOSTS_COUNTED
 
 __all__ = ["LiveOptions", "Traffic", "confirm", "live_user_agent", "require_answer"]
 
@@ -39,17 +39,15 @@ class LiveOptions:
             return 0.0
         return parse_duration_ns(self.per_host_interval, name="--per-host-interval") / 1e9
 
-    def check(self, web: str, memory: str | None, link: str) -> None:
+    def check(self, web: str, link: str) -> None:
         """Refuse what one of the webs cannot have.
 
         Raises
         ------
         UsageError
-            If there is a limit per host for a web of ours, or a limit of memory or a link without a room.
+            If there is a limit per host for a web of ours, or a link to the real internet.
         """
         if web == LIVE:
-            if memory is not None:
-                raise UsageError("--memory: only a room limits memory, and the live web has none; leave it out")
             if link != "direct":
                 raise UsageError(
                     "--link: the way to the real internet is what it is; leave it out, or give a --web of ours"

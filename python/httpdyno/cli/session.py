@@ -19,7 +19,6 @@ from httpdyno.experiments.crawl.crawl import Crawl
 from httpdyno.experiments.options import WEBS
 from httpdyno.experiments.schedule import usual_repeat
 from httpdyno.lab.engine import Engine, ServedWeb
-from httpdyno.lab.host_limit import count_hosts
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.location import find_engine
 from httpdyno.lab.place import Place
@@ -37,6 +36,7 @@ from httpdyno.model import (
 from httpdyno.runs.pending import PendingRun, begin_run
 from httpdyno.subjects.cache import cache_folder
 from httpdyno.urls.against_list import file_at_origin
+from httpdyno.urls.hosts import count_hosts
 from httpdyno.urls.source import QUICK_LIMIT, STANDARD_INPUT, UrlFile, urls_of_list, urls_of_web
 
 __all__ = [
@@ -137,7 +137,7 @@ def begin_crawl(
     Interrupted
         At a signal while the list is read.
     """
-    options.live.check(options.web, options.memory, options.link)
+    options.live.check(options.web, options.link)
     asked = parse_concurrency(options.concurrency)
     if options.on_live_web:
         require_answer(options.live)

@@ -36,6 +36,10 @@ class Ending:
         Whether the kernel killed it for its memory.
     stderr : str
         The end of what the subject wrote to its standard error.
+    withheld : str | None
+        Why it was not given the whole list, where hosts are spared and it owed answers.
+    owed : int | None
+        URLs that it was given and did not answer, where hosts are spared.
     """
 
     kind: str
@@ -46,6 +50,8 @@ class Ending:
     ended_at_ns: int | None = None
     out_of_memory: bool = False
     stderr: str = ""
+    withheld: str | None = None
+    owed: int | None = None
 
     @property
     def cut_short(self) -> bool:
@@ -65,7 +71,7 @@ class Ending:
 
 def ending_from_report(report: Mapping[str, Any], stderr: str = "") -> Ending:
     """Read how a process ended from the engine's report, version 1."""
-    subject = report.get("subject") or {}
+    subject, fed = report.get("subject") or {}, report.get("fed") or {}
     return Ending(
         kind=str(report.get("outcome")),
         reason=report.get("reason"),
@@ -75,6 +81,8 @@ def ending_from_report(report: Mapping[str, Any], stderr: str = "") -> Ending:
         ended_at_ns=subject.get("ended_at_ns"),
         out_of_memory=bool(subject.get("out_of_memory")),
         stderr=stderr,
+        withheld=fed.get("withheld"),
+        owed=fed.get("owed"),
     )
 
 
@@ -84,17 +92,22 @@ def outcome_of(ending: Ending, lines: Lines, judged: Judged, *, timeout_ns: int)
     The first that applies: ``interrupted``, ``crashed``, ``hung``, ``garbage``, ``foreign``, ``duplicate``,
     ``missing``. A deadline alone is no failure: a client that was still at work when it came has URLs that were
     ``not_reached``. It hung when it had printed nothing for two timeouts, nothing at all, or everything and did not
-    exit.
+    exit; not when it owed no answer, and waited for a host to be spared. What was withheld from it is ``missing``.
     """
     if ending.kind == "interrupted":
         return Outcome.INTERRUPTED, ending.reason or "stopped before it was done"
     if ending.kind == "deadline":
         silence = _hung(ending, judged, timeout_ns=timeout_ns)
-        if silence:
+        waited = ending.owed == 0 and judged.missing > 0
+        if silence and not waited:
             return Outcome.HUNG, silence
     elif ending.kind != "exited" or ending.exit_code != 0:
         return Outcome.CRASHED, _crash(ending)
-    return _from_output(lines, judged, cut_short=ending.cut_short)
+    outcome, reason = _from_output(lines, judged, cut_short=ending.cut_short)
+    if ending.withheld and outcome in {Outcome.OK, Outcome.MISSING}:
+        # It was not asked for what it lacks.
+        return Outcome.MISSING, ending.withheld
+    return outcome, reason
 
 
 def _from_output(lines: Lines, judged: Judged, *, cut_short: bool) -> tuple[Outcome, str | None]:

@@ -1,7 +1,6 @@
-"""Runs one trial of a client: in a room, or on this machine itself when it asks the real internet."""
+"""Runs one trial of a client in a room, and has what it printed judged."""
 
 import os
-from dataclasses import replace
 
 from httpdyno.judge import (
     Judge,
@@ -11,12 +10,10 @@ from httpdyno.judge import (
     clock_bound_ns,
     judge_crawl,
     read_arrivals,
-    with_validity,
 )
 from httpdyno.lab.lab import Lab
-from httpdyno.lab.live_trial import LiveOutput, run_live_trial
 from httpdyno.lab.room import Command, RoomSpec
-from httpdyno.model import Outcome, Trial, TrialPlan
+from httpdyno.model import TrialPlan
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.environment import program_path
 
@@ -36,8 +33,6 @@ def run_client_trial(
         Makes the record, as the experiment does.
     """
     condition = plan.condition
-    if condition.live:
-        return _run_live(lab, plan, build, judge)
     spec = RoomSpec.of(condition, client_command(plan, build), lab.pinning, peer)
     with lab.lines(condition.workload) as lines:
         answers = lab.web.of(condition, lines)
@@ -45,7 +40,8 @@ def run_client_trial(
         with lab.room(spec, lines) as left, left.stdout.path.open("rb") as output:
             artifacts = TrialArtifacts(left.report, output, left.stderr.last_words(), round_trip_ns)
             # Only our origin stamps arrivals.
-            arrivals = None if peer is not None else read_arrivals(left.arrivals.path)
+            stamped = peer is None and not condition.live
+            arrivals = read_arrivals(left.arrivals.path) if stamped else None
             reference = Reference(answers.expectations, arrivals, clock_bound_ns(left.report))
             return judge(plan, artifacts, reference, version=build.version)
 
@@ -63,28 +59,3 @@ def client_command(plan: TrialPlan, build: Build) -> Command:
         },
         trust_files=build.trust_files,
     )
-
-
-def _run_live(lab: Lab, plan: TrialPlan, build: Build, judge: Judge) -> JudgedTrial:
-    with (
-        lab.lines(plan.condition.workload) as lines,
-        run_live_trial(
-            *(plan.condition, lab.pinning, client_command(plan, build), lines, lab.interruption, lab.observer)
-        ) as left,
-        left.stdout.path.open("rb") as output,
-    ):
-        artifacts = TrialArtifacts(left.report, output, left.stderr.last_words())
-        answers = lab.web.of(plan.condition, lines)
-        judged = judge(plan, artifacts, Reference(answers.expectations), version=build.version)
-        return replace(judged, trial=_with_limit(judged.trial, left))
-
-
-def _with_limit(trial: Trial, left: LiveOutput) -> Trial:
-    """Judge anew what the limit per host has to do with the end of a trial."""
-    if left.withheld and trial.outcome in {Outcome.OK, Outcome.MISSING}:
-        # It was not asked for what it lacks.
-        return with_validity(replace(trial, outcome=Outcome.MISSING, reason=left.withheld))
-    if trial.outcome is Outcome.HUNG and not left.owed and left.report["outcome"] == "deadline":
-        # It was silent because it had nothing to do: hosts had to be spared.
-        return with_validity(replace(trial, outcome=Outcome.OK, reason=None))
-    return trial

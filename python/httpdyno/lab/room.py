@@ -9,7 +9,7 @@ from typing import Final, Self
 from httpdyno.errors import InvalidValue
 from httpdyno.model import Condition, Link, format_cpus, format_exact, parse_cpus
 
-__all__ = ["PEER_PORT", "Command", "Driver", "Feed", "Pinning", "RoomFiles", "RoomSpec", "Web"]
+__all__ = ["PEER_PORT", "Command", "Driver", "Feed", "HostNetwork", "Pinning", "RoomFiles", "RoomSpec", "Web"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,11 @@ class Driver:
 
 
 @dataclass(frozen=True, slots=True)
+class HostNetwork:
+    """The network of this machine instead of a peer: names, trust and answers are the real internet's."""
+
+
+@dataclass(frozen=True, slots=True)
 class Feed:
     """How a subject is given its lines; unless it says more, all at once."""
 
@@ -110,13 +115,24 @@ class Feed:
     """Time after the last line to finish what is open; None: as long as the deadline allows."""
     batch: int | None = None
     """Lines at once; the next ones when those are answered."""
+    per_host: int | None = None
+    """URLs of one host in flight; None: as many as there are."""
+    per_host_interval_s: float = 0.0
 
     def argv(self) -> list[str]:
         """Return it as options of the engine."""
         argv = _given("--rate", self.rate_per_s)
         if self.rate_per_s is not None and self.grace_s is not None:
             argv += ["--grace", f"{format_exact(self.grace_s)}s"]
-        return argv + _given("--batch", self.batch)
+        argv += _given("--batch", self.batch)
+        if self.per_host is not None:
+            argv += [
+                "--per-host",
+                str(self.per_host),
+                "--per-host-interval",
+                f"{format_exact(self.per_host_interval_s)}s",
+            ]
+        return argv
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +141,8 @@ class RoomSpec:
 
     command: Command
     """The subject."""
-    peer: Web | Command | Driver
-    """Who plays the peer: a web of ours, a server, or nobody, as the subject is a server that a driver has sent to."""
+    peer: Web | Command | Driver | HostNetwork
+    """Who plays the peer: a web of ours, a server, the real internet; nobody where a driver has the subject sent to."""
     deadline_s: float
     timeout_s: float | None = None
     """What a client is told to give a URL."""
@@ -152,21 +168,18 @@ class RoomSpec:
         condition, command, pinning
             What is measured, how the subject is started, on which CPUs.
         peer : Command or Driver, optional
-            Who plays the peer; None: our origin plays the web of the condition.
-
-        Raises
-        ------
-        InvalidValue
-            If the condition cannot be had in a room.
+            Who plays the peer; None: the web of the condition.
         """
-        if condition.live:
-            raise InvalidValue("the live web cannot be put in a room")
+        web = HostNetwork() if condition.live else Web(condition.web, condition.seed, condition.against)
+        per_host = condition.per_host if condition.live else None
         return cls(
             command=command,
-            peer=peer or Web(condition.web, condition.seed, condition.against),
+            peer=peer or web,
             deadline_s=condition.deadline_s,
             timeout_s=condition.workload.timeout_s,
-            feed=Feed(condition.rate_per_s, condition.grace_s, condition.batch),
+            feed=Feed(
+                *(condition.rate_per_s, condition.grace_s, condition.batch), per_host, condition.per_host_interval_s
+            ),
             link=condition.link,
             link_seed=condition.link_seed,
             pinning=pinning,
@@ -187,16 +200,22 @@ class RoomSpec:
         if not isinstance(self.peer, Driver):
             argv += self.feed.argv()
             argv += ["--receive-steering", "on"] if self.receive_steering else []
-            argv += ["--stdin", str(files.stdin), "--arrivals", str(files.arrivals)]
+            argv += ["--stdin", str(files.stdin)]
+        if not isinstance(self.peer, Driver | HostNetwork):
+            argv += ["--arrivals", str(files.arrivals)]
         argv += ["--stdout", str(files.stdout), "--stderr", str(files.stderr), "--report", str(files.report)]
         argv += ["--progress", str(files.progress_descriptor), "--clean-environment"]
         argv += _environment("--env", self.command)
-        argv += _repeated("--trust-file", [str(path) for path in self.command.trust_files])
+        if not isinstance(self.peer, HostNetwork):
+            # There it trusts whom the machine trusts.
+            argv += _repeated("--trust-file", [str(path) for path in self.command.trust_files])
         return [*argv, "--directory", str(self.command.folder), "--", *self.command.argv]
 
     def _peer(self, files: RoomFiles) -> list[str]:
         if isinstance(self.peer, Web):
             return self.peer.argv()
+        if isinstance(self.peer, HostNetwork):
+            return ["--network", "host"]
         if isinstance(self.peer, Driver):
             output = ["--driver-output", str(files.driver_output), "--ready-timeout", f"{_READY_S}s"]
             return ["--driver", shlex.join(self.peer.argv), *output]

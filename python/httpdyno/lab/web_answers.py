@@ -94,10 +94,7 @@ class WebAnswers:
 
     def _ask(self, condition: Condition, urls: ScratchFile) -> Answers:
         if condition.live:
-            with urls.path.open("rb") as lines:
-                text = [line.decode(errors="replace").strip() for line in lines]
-            unknown = expectations_unknown(pl.Series([line for line in text if line], dtype=pl.String))
-            return Answers(unknown, PlannedTime(0.0, 0.0, len(unknown)))
+            return _unknown(urls)
         timeout_s = condition.workload.timeout_s
         with ScratchFile() as file:
             self.engine.expect(
@@ -114,6 +111,13 @@ class WebAnswers:
         if condition.against is not None:
             _check_reach(known.expectations, condition.against)
         return known
+
+
+def _unknown(urls: ScratchFile) -> Answers:
+    """Return all that is known of a list for the real internet: its URLs."""
+    with urls.path.open("rb") as lines:
+        text = [stripped for line in lines if (stripped := line.decode(errors="replace").strip())]
+    return Answers(expectations_unknown(pl.Series(text, dtype=pl.String)), PlannedTime(0.0, 0.0, len(text)))
 
 
 def _check_reach(expectations: Expectations, against: str) -> None:

@@ -10,9 +10,9 @@ from httpdyno import __version__
 from httpdyno.cli import completion
 from httpdyno.cli.live import LiveOptions, Traffic, live_user_agent
 from httpdyno.errors import InvalidValue
-from httpdyno.lab import host_limit
-from httpdyno.lab.host_limit import count_hosts
 from httpdyno.model import LIVE
+from httpdyno.urls import hosts
+from httpdyno.urls.hosts import count_hosts
 
 
 def test_the_name_of_the_live_web_is_one() -> None:
@@ -52,9 +52,16 @@ def test_what_will_be_sent_is_said() -> None:
 
 
 def test_hosts_are_counted_as_the_limit_tells_them_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    urls = [b"https://a.example/1", b"http://www.A.example:8080/2", b"https://b.example", b"no url"]
-    assert count_hosts(urls) == 2
-    monkeypatch.setattr(host_limit, "HOSTS_COUNTED", 3)
+    # As `host_of` of the engine has them.
+    one = [
+        b"https://example.org", b"https://www.Example.ORG./a?b@c", b"HTTP://user:pass@example.org:8080/",
+        b" https://example.org?x ",
+    ]  # fmt: skip
+    assert count_hosts(one) == 1
+    others = [b"http://127.0.0.1:8080/x", b"http://[2001:db8::1]:80/", "https://bücher.example/".encode()]
+    assert count_hosts([*others, b"https://www./"]) == 4
+    assert count_hosts([b"https:///path", b"https://example.org:port/", b"ftp://a.example/", b"example.org", b""]) == 0
+    monkeypatch.setattr(hosts, "HOSTS_COUNTED", 3)
     assert count_hosts(b"https://h%d.example/" % n for n in range(100)) == 3
 
 
@@ -63,7 +70,6 @@ def test_hosts_are_counted_as_the_limit_tells_them_apart(monkeypatch: pytest.Mon
     [
         (["--web", "live", "--yes"], "--web live: the real internet has no list of its own; give one with --urls FILE"),
         (["--web", "live", "--urls", "list"], "there is no terminal to ask at; give --yes to agree"),
-        (["--web", "live", "--urls", "list", "--yes", "--memory", "1GiB"], "--memory: only a room limits memory"),
         (["--web", "live", "--urls", "list", "--yes", "--link", "lan"], "--link: the way to the real internet is what"),
         (["--web", "live", "--urls", "list", "--yes", "--contact", "(me)"], "--contact: '(me)' cannot stand"),
         (["--web", "live", "--urls", "list", "--yes", "--per-host-interval", "x"], "--per-host-interval: 'x'"),
@@ -147,7 +153,7 @@ def test_a_contact_of_the_environment_belongs_to_the_command(
 
 def test_defaults_ask_for_little() -> None:
     options = LiveOptions()
-    options.check("live", None, "direct")
+    options.check("live", "direct")
     assert (options.per_host, options.per_host_interval_s, options.yes) == (None, 0.0, False)
     assert LiveOptions(per_host_interval="200ms").per_host_interval_s == 0.2
 

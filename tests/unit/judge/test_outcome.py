@@ -67,6 +67,22 @@ def judged(last_end_s: float | None = None, **counts: object) -> Judged:
             Outcome.CRASHED,
             "could not be started: no such file",
         ),
+        # Withheld, and without a word of what else it lacks.
+        (replace(DONE, withheld="silent"), LINES, judged(59), Outcome.MISSING, "silent"),
+        (replace(DONE, withheld="silent"), LINES, judged(59, missing=2), Outcome.MISSING, "silent"),
+        (replace(DONE, withheld="silent"), LINES, judged(59, foreign=1), Outcome.FOREIGN, None),
+        (replace(DONE, withheld="silent", exit_code=1), LINES, judged(59), Outcome.CRASHED, "exited with 1"),
+        # Silent because hosts were spared, because it owed an answer, or although it had nothing left to do.
+        (replace(DEADLINE, owed=0), LINES, judged(1, missing=2), Outcome.OK, None),
+        (replace(DEADLINE, owed=0), LINES, judged(missing=2), Outcome.OK, None),
+        (replace(DEADLINE, owed=1), LINES, judged(missing=2), Outcome.HUNG, "printed nothing in 60.0 s"),
+        (
+            replace(DEADLINE, owed=0),
+            LINES,
+            judged(1),
+            Outcome.HUNG,
+            "printed every URL, but did not exit before the deadline",
+        ),
         (replace(DONE, kind="interrupted"), LINES, judged(), Outcome.INTERRUPTED, "stopped before it was done"),
         (
             DONE,
@@ -123,6 +139,9 @@ def test_an_ending_comes_from_the_report() -> None:
     subject = {"exit_code": None, "signal": 9, "started_at_ns": 1, "ended_at_ns": 2, "out_of_memory": True}
     ending = ending_from_report({"outcome": "signaled", "reason": "r", "subject": subject}, "oops")
     assert ending == Ending("signaled", "r", None, 9, 1, 2, True, "oops")
+    fed = {"per_host": 1, "lines": 3, "owed": 2, "withheld": "silent"}
+    assert ending_from_report({"outcome": "exited", "fed": fed}) == Ending("exited", withheld="silent", owed=2)
+    assert ending_from_report({"outcome": "exited", "fed": {"batch": 2, "lines": 3}}) == Ending("exited")
     assert ending_from_report({"outcome": "failed_to_start", "reason": "r"}) == Ending("failed_to_start", "r")
 
 

@@ -8,15 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from conftest import ANSWERS_ALL, MakeSubject
 from doubles.meanwhile import as_soon_as
 from httpdyno.errors import Interrupted
+from httpdyno.lab.client_trial import run_client_trial
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.lab import Lab
 from httpdyno.lab.planned_time import PlannedTime
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.model import Condition, UrlSeries, Workload
+from httpdyno.model import LIVE, Condition, Outcome, TrialPlan, UrlSeries, Validity, Workload
+from httpdyno.subjects.builder import build_subjects
+from httpdyno.subjects.definition import read_subject
 
 CONDITION = Condition("bench", "plain", Workload(()), seed=1)
 
@@ -88,3 +92,28 @@ def test_each_series_of_urls_is_asked_for_once_as_long_as_it_is_in_use(
     assert asked() == 11
     assert urls_of(lab, series(1)) == 3
     assert asked() == 12
+
+
+def test_answers_of_the_real_internet_are_counted_and_not_judged(
+    stand_in_engine: Path, make_subject: MakeSubject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_ENGINE_LOG", str(tmp_path / "log"))
+    # What the engine leaves out when it hands over line by line, the stand-in does not.
+    subject = read_subject(make_subject("one", ANSWERS_ALL.replace("sys.stdin", "filter(str.strip, sys.stdin)")))
+    builds = build_subjects([subject], tmp_path / "cache")
+    live = replace(CONDITION, web=LIVE)
+    with ScratchFile() as urls, Interruption() as interruption:
+        urls.file.write(b"http://a.example/1\n\n  http://a.example/2 \r\nhttp://a.example/3\nhttp://b.example/\xff,x\n")
+        urls.file.flush()
+        lab = Lab(Engine(stand_in_engine), Pinning(), interruption, None, builds, urls=urls)
+        assert lab.planned_time(live) is None
+        judged = lab.run(TrialPlan(0, 0, 0, subject, live), run_client_trial)
+    trial = judged.trial
+    assert (trial.outcome, trial.validity, trial.urls_given) == (Outcome.OK, Validity.UNVERIFIED, 4)
+    assert trial.tally is not None
+    assert (trial.tally.unverified, trial.tally.wrong) == (4, 0)
+    assert trial.summary is not None
+    assert (trial.summary.urls, trial.summary.status_2xx, trial.summary.right_per_s) == (4, 4, None)
+    assert set(judged.samples["verdict"].to_list()) == {"unverified"}
+    assert "http://b.example/\ufffd,x" in judged.samples["url"].to_list()
+    assert [line.split('"')[1] for line in (tmp_path / "log").read_text().splitlines()] == ["room"]

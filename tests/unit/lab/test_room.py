@@ -64,10 +64,13 @@ def test_long_and_short_times_are_said_exactly() -> None:
     assert workload.environment(1)["REQUEST_TIMEOUT"] == "1234567.125"
 
 
-def test_what_no_room_can_be_is_refused() -> None:
-    live = Condition("crawl", "live", Workload(()))
-    with pytest.raises(InvalidValue, match="live web"):
-        argv_of(live)
+def test_the_real_internet_is_on_the_machines_network() -> None:
+    live = Condition("crawl", "live", Workload(()), per_host=3, per_host_interval_s=0.25, memory_bytes=2**30)
+    assert " ".join(argv_of(live)) == (
+        "/engine room --network host --timeout 5 --deadline 600s --memory 1073741824 "
+        "--per-host 3 --per-host-interval 0.25s --stdin /in --stdout /out --stderr /err --report /report --progress 9 "
+        "--clean-environment --env A=1=1 --env B=2 --directory /build -- ./client -v"
+    )
 
 
 def test_the_cpus_of_a_trial_are_those_that_were_named() -> None:

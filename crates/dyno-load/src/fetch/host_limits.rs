@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 ///
 /// Memory is bounded: there is state for a host only while something of it is under way, aside, or within its delay.
 #[derive(Debug)]
-pub(super) struct HostLimits<T> {
+pub struct HostLimits<T> {
     most_at_once: usize,
     delay: Duration,
     most_aside: usize,
@@ -16,6 +16,8 @@ pub(super) struct HostLimits<T> {
     hosts: HashMap<Rc<str>, Host<T>>,
     /// When hosts may begin again that wait for nothing but their delay.
     due: BTreeMap<(Instant, u64), Rc<str>>,
+    /// How many of them have something aside.
+    wanted: usize,
     next_number: u64,
 }
 
@@ -29,7 +31,9 @@ struct Host<T> {
 }
 
 impl<T> HostLimits<T> {
-    pub(super) fn new(most_at_once: usize, delay: Duration, most_aside: usize) -> Self {
+    /// So many of a host at a time, that long after each other; `most_aside` of all hosts are kept aside.
+    #[must_use]
+    pub fn new(most_at_once: usize, delay: Duration, most_aside: usize) -> Self {
         Self {
             most_at_once,
             delay,
@@ -37,22 +41,25 @@ impl<T> HostLimits<T> {
             aside: 0,
             hosts: HashMap::new(),
             due: BTreeMap::new(),
+            wanted: 0,
             next_number: 0,
         }
     }
 
     /// Whether no more may be offered for now.
-    pub(super) fn is_full(&self) -> bool {
+    #[must_use]
+    pub fn is_full(&self) -> bool {
         self.aside >= self.most_aside
     }
 
     /// How many items are kept aside.
-    pub(super) fn aside(&self) -> usize {
+    #[must_use]
+    pub fn aside(&self) -> usize {
         self.aside
     }
 
     /// Takes an item, to be handed out by [`Self::next`] when its host allows.
-    pub(super) fn offer(&mut self, host: &str, item: T, now: Instant) {
+    pub fn offer(&mut self, host: &str, item: T, now: Instant) {
         let name: Rc<str> = match self.hosts.get_key_value(host) {
             Some((name, _)) => name.clone(),
             None => host.into(),
@@ -63,13 +70,14 @@ impl<T> HostLimits<T> {
             aside: VecDeque::new(),
             due: None,
         });
+        self.wanted += usize::from(entry.due.is_some() && entry.aside.is_empty());
         entry.aside.push_back(item);
         self.aside += 1;
         self.schedule(&name);
     }
 
     /// An item whose host allows it now, with that host's name.
-    pub(super) fn next(&mut self, now: Instant) -> Option<(Rc<str>, T)> {
+    pub fn next(&mut self, now: Instant) -> Option<(Rc<str>, T)> {
         loop {
             let (&place, _) = self.due.first_key_value()?;
             if place.0 > now {
@@ -85,6 +93,7 @@ impl<T> HostLimits<T> {
                 }
                 continue;
             };
+            self.wanted -= 1;
             self.aside -= 1;
             host.under_way += 1;
             host.free_at = now + self.delay;
@@ -93,13 +102,15 @@ impl<T> HostLimits<T> {
         }
     }
 
-    /// When [`Self::next`] may have something to hand out that it has not now.
-    pub(super) fn next_due(&self) -> Option<Instant> {
-        self.due.keys().next().map(|(moment, _)| *moment)
+    /// When [`Self::next`] may have something to hand out that it has not now; none when nothing that is aside waits for time alone.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Instant> {
+        let (moment, _) = self.due.keys().next().filter(|_| self.wanted > 0)?;
+        Some(*moment)
     }
 
     /// An item of this host has ended.
-    pub(super) fn ended(&mut self, name: &Rc<str>) {
+    pub fn ended(&mut self, name: &Rc<str>) {
         if let Some(host) = self.hosts.get_mut(name) {
             host.under_way -= 1;
         }
@@ -115,6 +126,7 @@ impl<T> HostLimits<T> {
         if waits || host.due.is_some() || (host.aside.is_empty() && host.under_way > 0) {
             return;
         }
+        self.wanted += usize::from(!host.aside.is_empty());
         let place = (host.free_at, self.next_number);
         self.next_number += 1;
         host.due = Some(place);
@@ -146,6 +158,8 @@ mod tests {
                     assert!(under_way[&host] <= most_at_once);
                     begun.entry(host).or_default().push((item, now));
                 }
+                let waits_for_time = |host: &Host<_>| !host.aside.is_empty() && host.under_way < most_at_once;
+                assert_eq!(limits.next_due().is_some(), limits.hosts.values().any(waits_for_time));
             };
             for (item, (host, pass, end)) in steps.iter().enumerate() {
                 limits.offer(&host.to_string(), item, now);

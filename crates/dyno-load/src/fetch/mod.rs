@@ -26,5 +26,6 @@ mod walk;
 
 pub use crawl::{End, Error, run};
 pub use destination::Override;
+pub use host_limits::HostLimits;
 pub use options::{Options, Versions};
 pub use report::Report;

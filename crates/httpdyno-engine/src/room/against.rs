@@ -1,7 +1,7 @@
 //! `room --against URL`: one command on this machine's own network, measured against the origin of another machine.
 
 use anyhow::{Context, Result};
-use dyno_room::{Ending, Furnishing, Room, RoomOptions, Surroundings};
+use dyno_room::{Ending, Furnishing, Room};
 use dyno_web::{OneOrigin, Terms, Web};
 
 use super::arguments::Arguments;
@@ -22,10 +22,7 @@ pub fn run(arguments: &Arguments, origin: &OneOrigin) -> Result<u8> {
     // Before anybody is asked anything: a long list takes longer than an origin waits for the next question.
     progress.expect(foreseen_requests(arguments, origin, &web)?);
     let other = OtherOrigin::open(origin, &web)?;
-    let mut room = Room::enter(&RoomOptions {
-        surroundings: Surroundings::Machine,
-        ..arguments.room_options()?
-    })?;
+    let mut room = Room::enter(&arguments.room_options()?)?;
     // From here on there may be threads.
     room.furnish(&Furnishing {
         hosts: other.host().into_iter().collect(),

@@ -9,7 +9,7 @@ use rustix::fd::OwnedFd;
 
 use super::arguments::Arguments;
 use super::program::{create, standard_error, standard_input, standard_output};
-use super::supply::{Batcher, Feeder, Supply};
+use super::supply::{Answered, Batcher, Feeder, HostFeeder, HostLimit, Supply};
 
 /// The command's standard streams, opened before the room hides anything.
 pub struct Files {
@@ -42,6 +42,12 @@ impl Files {
         })
     }
 
+    /// How far the subject is, where that is looked at.
+    pub fn answered(&self) -> Answered {
+        let supply = self.supply.as_ref();
+        supply.map_or_else(Answered::default, Supply::answered)
+    }
+
     /// What is started with them, and who feeds it.
     pub fn subject(self, arguments: &Arguments) -> (SubjectOptions, Option<Supply>) {
         let subject = SubjectOptions {
@@ -63,21 +69,27 @@ fn read_from(
     arguments: &Arguments,
     stdout: OwnedFd,
 ) -> Result<(OwnedFd, OwnedFd, Option<Supply>)> {
-    match (arguments.rate, arguments.batch) {
-        (_, Some(batch)) => {
-            let (batcher, ends) = Batcher::new(path, batch, stdout)?;
-            Ok((ends.stdin, ends.stdout, Some(Supply::Batched(batcher))))
-        }
-        (Some(rate), None) => {
-            if !(rate.is_finite() && rate > 0.0) {
-                bail!("--rate {rate}: must be above 0");
-            }
-            let (feeder, stdin) = Feeder::new(path, rate, arguments.grace)?;
-            Ok((stdin, stdout, Some(Supply::Paced(feeder))))
-        }
-        (None, None) => {
-            let file = File::open(path).with_context(|| format!("--stdin {}", path.display()))?;
-            Ok((file.into(), stdout, None))
-        }
+    if let Some(batch) = arguments.batch {
+        let (batcher, ends) = Batcher::new(path, batch, stdout)?;
+        return Ok((ends.stdin, ends.stdout, Some(Supply::Batched(batcher))));
     }
+    if let Some(per_host) = arguments.per_host {
+        let limit = HostLimit {
+            per_host,
+            interval: arguments.per_host_interval,
+            timeout: arguments.timeout.duration(),
+        };
+        let (feeder, ends) = HostFeeder::new(path, limit, stdout)?;
+        let supply = Supply::Limited(Box::new(feeder));
+        return Ok((ends.stdin, ends.stdout, Some(supply)));
+    }
+    if let Some(rate) = arguments.rate {
+        if !(rate.is_finite() && rate > 0.0) {
+            bail!("--rate {rate}: must be above 0");
+        }
+        let (feeder, stdin) = Feeder::new(path, rate, arguments.grace)?;
+        return Ok((stdin, stdout, Some(Supply::Paced(feeder))));
+    }
+    let file = File::open(path).with_context(|| format!("--stdin {}", path.display()))?;
+    Ok((file.into(), stdout, None))
 }

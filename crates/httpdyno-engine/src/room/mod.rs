@@ -1,7 +1,8 @@
-//! `room`: one command in a sealed room with a web, or another peer, of its own.
+//! `room`: one command in a room: sealed, with a web or another peer of its own, or on the machine's own network.
 
 mod against;
 mod arguments;
+mod command;
 mod conclude;
 mod files;
 mod last_line;
@@ -9,7 +10,6 @@ mod link;
 mod peer;
 mod program;
 mod report;
-mod sealed;
 mod server;
 mod supply;
 mod url_list;
@@ -25,6 +25,6 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     match (&arguments.against, Drive::read(&arguments.server)?) {
         (Some(origin), _) => against::run(arguments, origin),
         (None, Some(drive)) => server::run(arguments, &drive),
-        (None, None) => sealed::run(arguments),
+        (None, None) => command::run(arguments),
     }
 }

@@ -5,13 +5,13 @@ mod peer;
 mod server;
 
 use std::ffi::OsString;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use clap::Args;
-use dyno_room::{CpuSet, Environment, RoomOptions};
+use clap::{Args, ValueEnum};
+use dyno_room::{CpuSet, Environment, RoomOptions, Surroundings};
 use dyno_web::{Nanos, OneOrigin};
 
 pub use link::LinkArguments;
@@ -44,7 +44,12 @@ pub struct Arguments {
     /// The origin of another machine that plays the web, instead of one in the room
     #[arg(long, value_name = "URL", value_parser = OneOrigin::parse, conflicts_with_all = ["peer", "link"])]
     pub against: Option<OneOrigin>,
-    /// The client's timeout that progress is foreseen for
+    /// The network that the command is in, instead of one of the room's own: the machine's, with its names and its trust
+    #[arg(long, value_name = "NETWORK", conflicts_with_all = [
+        "web", "seed", "peer", "driver", "against", "link", "receive_steering", "arrivals", "trust_files",
+    ])]
+    pub network: Option<NetworkChoice>,
+    /// The client's timeout that progress is foreseen for, and that --per-host waits for twice
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = quantity::duration)]
     pub timeout: Nanos,
     #[command(flatten)]
@@ -75,6 +80,12 @@ pub struct Arguments {
     /// Hand over the lines of --stdin in batches of so many: the next ones when the command has printed as many as it was given
     #[arg(long, value_name = "N", requires = "stdin", conflicts_with = "rate")]
     pub batch: Option<NonZeroU64>,
+    /// Hand over the lines of --stdin so that at most so many of one host are unanswered
+    #[arg(long, value_name = "N", requires = "stdin", conflicts_with_all = ["rate", "batch"])]
+    pub per_host: Option<NonZeroUsize>,
+    /// With --per-host, the least time between two lines of one host, such as 500ms
+    #[arg(long, value_name = "TIME", default_value = "0s", requires = "per_host", value_parser = quantity::standard_duration)]
+    pub per_host_interval: Duration,
     /// With --rate, when the command is asked to end after the last line was due, whatever it has still to do
     #[arg(long, value_name = "TIME", requires = "rate", value_parser = quantity::standard_duration)]
     pub grace: Option<Duration>,
@@ -113,6 +124,13 @@ pub struct Arguments {
     pub argv: Vec<OsString>,
 }
 
+/// A network that is not the room's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum NetworkChoice {
+    /// The machine's.
+    Host,
+}
+
 impl Arguments {
     /// The room that is asked for.
     pub fn room_options(&self) -> Result<RoomOptions> {
@@ -130,6 +148,11 @@ impl Arguments {
             engine_cpus: chosen(&self.engine_cpus, first, "engine")?,
             subject_cpus: chosen(&self.subject_cpus, last, "subject")?,
             memory_limit_bytes: self.memory,
+            surroundings: if self.network.is_some() || self.against.is_some() {
+                Surroundings::Machine
+            } else {
+                Surroundings::Sealed
+            },
             receive_steering: self.receive_steering == Switch::On,
             link: self.link.options(),
             ..RoomOptions::default()

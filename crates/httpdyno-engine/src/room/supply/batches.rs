@@ -1,21 +1,16 @@
 //! Hands a subject its lines in batches: the next ones when it has printed as many as it was given.
-//!
-//! So that this is known, the subject prints into a pipe, and what it prints is stored here.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader};
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result};
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
-use rustix::io::ioctl_fionbio;
-use rustix::pipe::{PipeFlags, pipe_with};
 use serde::Serialize;
 
-const BUFFER_BYTES: usize = 1 << 16;
+use super::pipes::{Pipes, SubjectEnds};
 
 /// What was handed over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -28,21 +23,10 @@ pub struct Handed {
     pub batches: u64,
 }
 
-/// The other ends of the pipes of a [`Batcher`].
-pub struct SubjectEnds {
-    /// What the subject reads.
-    pub stdin: OwnedFd,
-    /// Where it prints.
-    pub stdout: OwnedFd,
-}
-
 /// Hands over batches once it is started.
 pub struct Batcher {
     lines: BufReader<File>,
-    /// Absent when there is nothing more to hand over, or nobody reads.
-    to_subject: Option<File>,
-    from_subject: File,
-    store: File,
+    pipes: Pipes,
     batch: NonZeroU64,
 }
 
@@ -50,19 +34,13 @@ impl Batcher {
     /// Opens the lines; what the subject prints is to be stored in `store`.
     pub fn new(path: &Path, batch: NonZeroU64, store: OwnedFd) -> Result<(Self, SubjectEnds)> {
         let file = File::open(path).with_context(|| format!("--stdin {}", path.display()))?;
-        let pipe = || pipe_with(PipeFlags::CLOEXEC).context("making a pipe");
-        let (stdin, to_subject) = pipe()?;
-        let (from_subject, stdout) = pipe()?;
-        // Of this end only: a batch that does not fit must not keep us from reading what the subject prints.
-        ioctl_fionbio(&to_subject, true).context("a pipe that does not block")?;
+        let (pipes, ends) = Pipes::open(store)?;
         let batcher = Self {
             lines: BufReader::new(file),
-            to_subject: Some(to_subject.into()),
-            from_subject: from_subject.into(),
-            store: store.into(),
+            pipes,
             batch,
         };
-        Ok((batcher, SubjectEnds { stdin, stdout }))
+        Ok((batcher, ends))
     }
 
     /// Hands over from now on; ends when nobody can print any more.
@@ -76,33 +54,33 @@ impl Batcher {
             lines: 0,
             batches: 0,
         };
-        let (mut pending, mut pending_lines) = (Vec::new(), 0);
-        let mut printed = 0;
-        let mut buffer = vec![0; BUFFER_BYTES];
+        let (mut pending_lines, mut printed) = (0, 0);
         loop {
-            if pending.is_empty() && printed >= handed.lines && self.to_subject.is_some() {
-                pending_lines = self.read_batch(&mut pending);
+            let is_answered = self.pipes.pending.is_empty() && printed >= handed.lines;
+            if is_answered && self.pipes.is_open() {
+                pending_lines = self.read_batch();
                 if pending_lines == 0 {
-                    self.to_subject = None;
+                    self.pipes.hang_up();
                 }
             }
-            let (can_read, can_write) = self.wait(!pending.is_empty());
-            if can_write && self.hand_over(&mut pending) && pending.is_empty() {
+            let Some(turn) = self.pipes.turn(None) else {
+                return handed;
+            };
+            if turn.is_delivered {
                 handed.lines += pending_lines;
                 handed.batches += 1;
             }
-            if can_read {
-                match self.store(&mut buffer) {
-                    Some(lines) => printed += lines,
-                    None => return handed,
-                }
-            }
+            printed += turn
+                .printed
+                .iter()
+                .map(|&byte| u64::from(byte == b'\n'))
+                .sum::<u64>();
         }
     }
 
     /// Reads the next batch; returns how many lines it has.
-    fn read_batch(&mut self, batch: &mut Vec<u8>) -> u64 {
-        let mut lines = 0;
+    fn read_batch(&mut self) -> u64 {
+        let (mut lines, batch) = (0, &mut self.pipes.pending);
         while lines < self.batch.get()
             && self
                 .lines
@@ -117,67 +95,11 @@ impl Batcher {
         }
         lines
     }
-
-    /// Waits until the subject has printed something, or takes something if there is any for it.
-    fn wait(&self, has_pending: bool) -> (bool, bool) {
-        let mut descriptors = vec![PollFd::new(&self.from_subject, PollFlags::IN)];
-        let to_subject = self.to_subject.as_ref().filter(|_| has_pending);
-        descriptors.extend(to_subject.map(|pipe| PollFd::new(pipe, PollFlags::OUT)));
-        if poll(&mut descriptors, None).is_err() {
-            // Interrupted.
-            return (false, false);
-        }
-        let told = |which: usize| {
-            descriptors
-                .get(which)
-                .is_some_and(|descriptor| !descriptor.revents().is_empty())
-        };
-        (told(0), told(1))
-    }
-
-    /// Hands over as much as the pipe takes; false when nobody reads any more.
-    fn hand_over(&mut self, pending: &mut Vec<u8>) -> bool {
-        let Some(pipe) = &mut self.to_subject else {
-            return false;
-        };
-        match pipe.write(pending) {
-            Ok(written) => {
-                pending.drain(..written);
-                true
-            }
-            Err(error)
-                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
-            {
-                true
-            }
-            Err(_) => {
-                self.to_subject = None;
-                pending.clear();
-                false
-            }
-        }
-    }
-
-    /// Stores what the subject has printed; returns how many lines it ended, `None` when it prints no more.
-    fn store(&mut self, buffer: &mut [u8]) -> Option<u64> {
-        match self.from_subject.read(buffer) {
-            Ok(0) => None,
-            Ok(length) => {
-                let printed = &buffer[..length];
-                // With nowhere to store it, the subject is told by a broken pipe.
-                self.store.write_all(printed).ok()?;
-                let lines = printed.split(|&byte| byte == b'\n').count() - 1;
-                u64::try_from(lines).ok()
-            }
-            Err(error) if error.kind() == ErrorKind::Interrupted => Some(0),
-            Err(_) => None,
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Seek;
+    use std::io::{Read, Seek, Write};
 
     use rustix::fd::AsRawFd;
     use rustix::fs::{MemfdFlags, memfd_create};

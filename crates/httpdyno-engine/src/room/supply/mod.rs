@@ -1,7 +1,11 @@
-//! Who hands a subject the lines of `--stdin` while it runs: on a schedule, or batch by batch.
+//! Who hands a subject the lines of `--stdin` while it runs: on a schedule, batch by batch, or so that hosts are spared.
 
+mod answered_lines;
 mod batches;
 mod feed;
+mod host_feed;
+mod per_host;
+mod pipes;
 
 use std::thread::JoinHandle;
 
@@ -12,6 +16,9 @@ pub use batches::Batcher;
 use batches::Handed;
 pub use feed::Feeder;
 use feed::{Fed, Feeding};
+use host_feed::HostFed;
+pub use host_feed::{Answered, HostFeeder};
+pub use per_host::HostLimit;
 
 /// Whoever is about to begin.
 pub enum Supply {
@@ -19,6 +26,8 @@ pub enum Supply {
     Paced(Feeder),
     /// Batch by batch.
     Batched(Batcher),
+    /// So that hosts are spared.
+    Limited(Box<HostFeeder>),
 }
 
 /// Lines that are being handed over.
@@ -27,6 +36,8 @@ pub enum Supplying {
     Paced(Feeding),
     /// Batch by batch.
     Batched(JoinHandle<Handed>),
+    /// So that hosts are spared.
+    Limited(JoinHandle<HostFed>),
 }
 
 /// What was handed over.
@@ -37,14 +48,25 @@ pub enum Supplied {
     Paced(Fed),
     /// Batch by batch.
     Batched(Handed),
+    /// So that hosts are spared.
+    Limited(HostFed),
 }
 
 impl Supply {
+    /// How far the subject is, where that is looked at.
+    pub fn answered(&self) -> Answered {
+        match self {
+            Self::Limited(feeder) => feeder.answered.clone(),
+            Self::Paced(_) | Self::Batched(_) => Answered::default(),
+        }
+    }
+
     /// Hands lines over from now on.
     pub fn start(self, subject: Stopper) -> Supplying {
         match self {
             Self::Paced(feeder) => Supplying::Paced(feeder.start(subject)),
             Self::Batched(batcher) => Supplying::Batched(batcher.start()),
+            Self::Limited(feeder) => Supplying::Limited(feeder.start()),
         }
     }
 }
@@ -55,6 +77,7 @@ impl Supplying {
         match self {
             Self::Paced(feeding) => feeding.end(ending).map(Supplied::Paced),
             Self::Batched(thread) => thread.join().ok().map(Supplied::Batched),
+            Self::Limited(thread) => thread.join().ok().map(Supplied::Limited),
         }
     }
 }

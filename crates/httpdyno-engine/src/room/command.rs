@@ -1,4 +1,4 @@
-//! One command in a sealed room: from the room's making to its report.
+//! One command in a room, sealed or on the machine's own network: from the room's making to its report.
 
 use anyhow::Result;
 use dyno_room::{Furnishing, Room};
@@ -9,18 +9,19 @@ use super::files::Files;
 use super::link;
 use super::peer::Peer;
 use super::web::RoomWeb;
-use crate::progress::{Done, Progress};
+use crate::progress::Progress;
 
 /// Makes the room ready, unless it is not what was asked for, and runs the command in it; the status is the command's.
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let peer = Peer::read(arguments)?;
-    let web = peer.is_none().then(|| arguments.web.load()).transpose()?;
+    let has_web = peer.is_none() && arguments.network.is_none();
+    let web = has_web.then(|| arguments.web.load()).transpose()?;
     let files = Files::open(arguments)?;
     let mut progress = Progress::new(arguments.progress)?;
     progress.preparing();
     let options = arguments.room_options()?;
     let mut room = Room::enter(&options)?;
-    // From here on there may be threads; sockets are the peer's.
+    // From here on there may be threads; sockets are the peer's, if there is one.
     let web = web
         .map(|web| RoomWeb::start(web, &room, &options, arguments.arrivals.is_some()))
         .transpose()?;
@@ -35,8 +36,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         let ending = room.give_up_peer(arguments.argv.clone(), reason)?;
         return conclude(arguments, ending, None, None);
     }
-    if let (Some(web), Some(list)) = (&web, &arguments.stdin) {
-        progress.expect(Some(web.prepare(list, arguments.timeout)?));
+    match (&web, &arguments.stdin) {
+        (Some(web), Some(list)) => progress.expect(Some(web.prepare(list, arguments.timeout)?)),
+        (Some(_), None) => {}
+        (None, _) => progress.expect(files.answered().listed),
     }
     if !link::hold(&arguments.link, &mut room)? {
         let ending = room.refuse(arguments.argv.clone())?;
@@ -54,6 +57,7 @@ fn measure(
     files: Files,
     progress: Progress,
 ) -> Result<u8> {
+    let answered = files.answered();
     let (subject, supply) = files.subject(arguments);
     if let Some(web) = &web {
         web.begin();
@@ -62,12 +66,12 @@ fn measure(
     let supplying = supply.map(|supply| supply.start(running.stopper()));
     let watch = match &web {
         Some(web) => progress.watch(web.watcher()),
-        None => progress.watch(Done::default),
+        None => progress.watch(answered.watcher()),
     };
     let mut ending = running.wait()?;
+    let fed = supplying.and_then(|supplying| supplying.end(&mut ending));
     watch.end();
     let origin = web.map(RoomWeb::stop).transpose()?;
-    let fed = supplying.and_then(|supplying| supplying.end(&mut ending));
     if let (Some(path), Some(origin)) = (&arguments.arrivals, &origin) {
         origin.write_arrivals(path)?;
     }
