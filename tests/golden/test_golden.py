@@ -20,7 +20,7 @@ from httpdyno.experiments.load.judge import judge_load
 from httpdyno.experiments.registry import definition_of, experiment_names, figure_records
 from httpdyno.model import Outcome, Table, Trial, Verdict
 from httpdyno.model.documentation import records_page
-from httpdyno.published import Circumstances, Workload, beside, published_table
+from httpdyno.published import Circumstances, beside, published_table
 from httpdyno.report import Surface, format_names, render
 from httpdyno.report.html.page import page
 from httpdyno.report.json_schema import experiment_schema
@@ -88,7 +88,7 @@ def test_json_is_as_the_published_schema_says(table: Table) -> None:
 def test_json_beside_published_figures_is_as_the_schema_says(table: Table) -> None:
     schema = json.loads((REFERENCE / "bench.schema.json").read_text(encoding="utf-8"))
     published = published_table("crawl")
-    circumstances = Circumstances(machine="ours", web="a web", workload=Workload(urls=1, timeout_s=5), versions={})
+    circumstances = Circumstances(machine="ours", web="a web", timeout_s=5)
     rows = json.loads(render(beside(table, published, circumstances), "json"))
     Draft202012Validator(schema).validate(rows)
     assert rows[0]["timePublished"] is not None
@@ -201,7 +201,7 @@ def test_a_cost_in_the_format_is_as_it_was(name: str, costs: tuple[Trial, ...]) 
 def test_the_json_of_a_cost_is_as_the_published_schema_says(costs: tuple[Trial, ...]) -> None:
     schema = json.loads((REFERENCE / "cost.schema.json").read_text(encoding="utf-8"))
     measured = definition_of("cost").table(costs)
-    circumstances = Circumstances(machine="ours", web="a web", workload=Workload(), versions={})
+    circumstances = Circumstances(machine="ours", web="a web")
     for table in (measured, beside(measured, published_table("cost"), circumstances)):
         rows = json.loads(render(table, "json"))
         Draft202012Validator(schema).validate(rows)

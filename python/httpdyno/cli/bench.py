@@ -96,10 +96,10 @@ def bench(
     live = LiveOptions(per_host, per_host_interval, contact, yes)
 
     def begin(beginning: Beginning) -> "AbstractContextManager[PendingRun]":
-        chosen = select(
+        clients, count = select(
             beginning.catalogue, names, "bench", preset=preset, scale=scale, limit=limit, quick=quick, every=every
         )
-        beginning.install(*chosen.subjects)
+        beginning.install(*clients)
         options = CrawlOptions(
             web=web,
             seed=seed,
@@ -119,7 +119,7 @@ def bench(
         )
         place = beginning.place
         options = settle_against(options, place.engine, web_given=given(context, "web"))
-        return begin_crawl(options, chosen.subjects, place, beginning.interruption, urls=urls, limit=chosen.limit)
+        return begin_crawl(options, clients, place, beginning.interruption, urls=urls, limit=count)
 
     of_run = RunOptions(format, out, subjects, cpus, resume, detach, install)
     run_and_show(context, of_run, begin, live=live, fetcher=True)

@@ -1,19 +1,14 @@
 """Keeps a run of a published grid in the publication's columns too: a CSV in the run's folder."""
 
-from pathlib import Path
-from typing import Final
-
 from httpdyno.cli.terminal import tell
-from httpdyno.experiments.capacity.presets import find_capacity_preset
+from httpdyno.experiments.capacity.presets import CapacityPreset
 from httpdyno.experiments.capacity.published_form import in_form
-from httpdyno.experiments.published import PRESET_SETTING
+from httpdyno.experiments.published import preset_of
 from httpdyno.report import render
 from httpdyno.storage import storage_errors
 from httpdyno.store import Run
 
 __all__ = ["write_published_form"]
-
-_CSV: Final = "csv"
 
 
 def write_published_form(run: Run) -> None:
@@ -26,21 +21,16 @@ def write_published_form(run: Run) -> None:
     StorageFailed
         If there is no room.
     """
-    name = run.manifest.settings.get(PRESET_SETTING)
-    if not isinstance(name, str):
+    published = preset_of(run.manifest)
+    if published is None:
         return
-    for path, text in _files(run, name):
+    trials = run.records()
+    subjects = dict.fromkeys(trial.subject for trial in trials)
+    for subject in subjects:
+        path = run.folder / f"{published.preset}{f'-{subject}' if len(subjects) > 1 else ''}.csv"
+        text = render(
+            in_form([trial for trial in trials if trial.subject == subject], CapacityPreset(published)), "csv"
+        )
         with storage_errors(f"{path}: cannot write"):
             path.write_text(text, encoding="utf-8")
         tell(f"in the published form: {path}")
-
-
-def _files(run: Run, name: str) -> list[tuple[Path, str]]:
-    trials, preset = run.records(), find_capacity_preset(name)
-    subjects = dict.fromkeys(trial.subject for trial in trials)
-    found = []
-    for subject in subjects:
-        own = [trial for trial in trials if trial.subject == subject]
-        of = f"-{subject}" if len(subjects) > 1 else ""
-        found.append((run.folder / f"{name}{of}.csv", render(in_form(own, preset), _CSV)))
-    return found

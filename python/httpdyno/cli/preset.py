@@ -1,29 +1,19 @@
 """``--preset`` and ``--scale``: who is measured, and on how many URLs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from httpdyno.errors import UsageError
 from httpdyno.experiments.crawl.crawl import HEADLINE
-from httpdyno.experiments.published import PRESET_SETTING
+from httpdyno.experiments.published import preset_of
 from httpdyno.model import Subject, SubjectKind
 from httpdyno.published import find_preset, parse_scale
 from httpdyno.store import Run
 from httpdyno.subjects.catalogue import Catalogue, read_catalogue
 
-__all__ = ["Selection", "absent_subjects", "select"]
+__all__ = ["absent_subjects", "select"]
 
 _NO_SUBJECT: Final = "httpdyno has no such subject"
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Who is measured, and on how many URLs."""
-
-    subjects: tuple[Subject, ...]
-    limit: int | None
-    """None: all of a list, or as many of a web as are taken without a word."""
 
 
 def select(
@@ -36,10 +26,11 @@ def select(
     limit: int | None = None,
     quick: bool = False,
     every: bool = False,
-) -> Selection:
-    """Choose subjects and URLs: those that are named, else the preset's, else the usual clients; or every client.
+) -> tuple[tuple[Subject, ...], int | None]:
+    """Choose subjects and a number of URLs: who is named, else the preset's, else the usual clients; or every client.
 
-    A first look (``quick``) at a preset takes the URLs of a first look, unless it is told how many.
+    Without a number all of a list are taken, or as many of a web as are taken without a word. A first look (``quick``)
+    at a preset takes the URLs of a first look, unless it is told how many.
 
     Raises
     ------
@@ -58,18 +49,17 @@ def select(
         if scale is not None:
             raise UsageError("--scale: there is nothing to take a share of; give a --preset, too, or --limit instead")
         if every:
-            return Selection(catalogue.of_kind(SubjectKind.CLIENT), limit)
+            return catalogue.of_kind(SubjectKind.CLIENT), limit
         named = catalogue.select_of_kind(names or (), SubjectKind.CLIENT)
-        return Selection(named or catalogue.usual(HEADLINE), limit)
+        return named or catalogue.usual(HEADLINE), limit
     if scale is not None and limit is not None:
         raise UsageError("--limit: --scale says how many URLs, too; leave one of the two out")
     found = find_preset(preset, experiment)
     share = parse_scale(scale or "1")
     if limit is None and not (quick and scale is None):
-        limit = found.urls(share)
+        limit = found.scaled_urls(share)
     there = [name for name in found.subjects if name in catalogue.subjects]
-    subjects = found.applied(catalogue.select_of_kind(names or there, SubjectKind.CLIENT))
-    return Selection(subjects, limit)
+    return found.with_concurrency(catalogue.select_of_kind(names or there, SubjectKind.CLIENT)), limit
 
 
 def absent_subjects(run: Run) -> dict[str, str]:
@@ -80,15 +70,11 @@ def absent_subjects(run: Run) -> dict[str, str]:
     UnknownName
         If this version does not know the preset of the run.
     """
-    name = run.manifest.settings.get(PRESET_SETTING)
-    if not isinstance(name, str):
-        return {}
+    published = preset_of(run.manifest)
     measured = {subject.id for subject in run.manifest.subjects}
-    missing = [name for name in find_preset(name, run.manifest.experiment).subjects if name not in measured]
-    if not missing:
-        return {}
-    catalogue = read_catalogue(())
-    if any(name in catalogue.subjects for name in missing):
+    missing = [name for name in published.subjects if name not in measured] if published else []
+    catalogue = read_catalogue(()) if missing else None
+    if catalogue is None or any(name in catalogue.subjects for name in missing):
         return {}
     reasons = {name: catalogue.invalid[name].line for name in missing if name in catalogue.invalid}
     return {name: f"unavailable: {reasons.get(name, _NO_SUBJECT)}" for name in missing}

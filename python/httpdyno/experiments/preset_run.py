@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from httpdyno.model import Table, Trial
 from httpdyno.published import PublishedTable, in_published_form
-from httpdyno.store import Manifest
+from httpdyno.store import Run
 
 __all__ = ["PresetRun"]
 
@@ -15,8 +14,7 @@ __all__ = ["PresetRun"]
 class PresetRun:
     """A run of a preset, with what people are shown of any run of its experiment."""
 
-    folder: Path
-    manifest: Manifest
+    run: Run
     trials: Sequence[Trial]
     table: Table
     """The one that programs get."""

@@ -6,62 +6,45 @@ from typing import Final
 
 from httpdyno.errors import UsageError
 from httpdyno.experiments.definition import Definition
-from httpdyno.model import LIVE, Table, Trial, format_size
-from httpdyno.published import Circumstances, PublishedTable, Workload, beside, find_preset, stacked
+from httpdyno.model import LIVE, Table, Trial, counted, format_size
+from httpdyno.published import Circumstances, PublishedTable, beside, find_preset, stacked
 from httpdyno.report.sections.reservation import table_reservations
 from httpdyno.store import Machine, Manifest, Run, WebIdentity
 
-__all__ = ["PRESET_SETTING", "SCALE_SETTING", "circumstances_of", "published_beside", "run_beside"]
+__all__ = ["preset_of", "published_beside", "run_beside"]
 
-PRESET_SETTING: Final = "preset"
-"""The setting of a manifest that names the preset of the run; absent or None when there was none."""
-SCALE_SETTING: Final = "scale"
-"""The setting that says which share of a preset it was, where its points depend on that; absent or None: all of it."""
-PEER_SETTING: Final = "peer"
-"""The setting that names the server that answered in place of a web; absent or None: a web did."""
-AGAINST_SETTING: Final = "against"
-"""The setting that names the origin of another machine; absent or None: the web was played on this one."""
 _ENGINE: Final = "engine"
 
 
-def circumstances_of(manifest: Manifest, trials: Sequence[Trial]) -> Circumstances:
-    """Return how the figures of a run came about.
+def preset_of(manifest: Manifest) -> PublishedTable | None:
+    """Return what a run measures again; None when it was made without a preset.
 
-    Parameters
-    ----------
-    manifest : Manifest
-        Of the run.
-    trials : sequence of Trial
-        Of the same run: they say what of the machine a subject was given.
+    Raises
+    ------
+    UnknownName
+        If this version does not know the preset.
     """
+    name = manifest.settings.get("preset")
+    return find_preset(name, manifest.experiment) if isinstance(name, str) else None
+
+
+def _circumstances(manifest: Manifest, trials: Sequence[Trial]) -> Circumstances:
+    """Return how the figures of a run came about; its trials say what of the machine a subject was given."""
     settings = manifest.settings
-    peer = settings.get(PEER_SETTING)
+    peer, timeout_s, deadline_s = (settings.get(name) for name in ("peer", "timeout_s", "deadline_s"))
+    webs = [_web(web, settings.get("against")) for web in manifest.webs]
     return Circumstances(
         machine=", ".join([_machine(manifest.machine), *_share(trials)]),
-        web=f"the server {peer}, on the same machine"
-        if peer
-        else "; ".join(_web(web, settings.get(AGAINST_SETTING)) for web in manifest.webs),
+        web=f"the server {peer}, on the same machine" if peer else "; ".join(webs),
         web_names=tuple(web.name for web in manifest.webs),
-        workload=Workload(
-            timeout_s=_seconds(settings.get("timeout_s")), deadline_s=_seconds(settings.get("deadline_s"))
-        ),
+        timeout_s=timeout_s if isinstance(timeout_s, int | float) else None,
+        deadline_s=deadline_s if isinstance(deadline_s, int | float) else None,
         versions={subject.id: subject.version for subject in manifest.subjects if subject.version},
     )
 
 
 def run_beside(run: Run, definition: Definition, published: PublishedTable, *, for_programs: bool = False) -> Table:
-    """Put a run beside a published table.
-
-    Parameters
-    ----------
-    run : Run
-        Of the experiment that the table answers.
-    definition : Definition
-        Of the run's experiment.
-    published : PublishedTable
-        What it is held against.
-    for_programs : bool
-        A row for each subject with all columns, instead of lines that people can read.
+    """Put a run beside a published table: for programs with a row for each subject, for people in lines.
 
     Raises
     ------
@@ -77,35 +60,24 @@ def run_beside(run: Run, definition: Definition, published: PublishedTable, *, f
             f" {published.experiment}; name another table, see: httpdyno published"
         )
     trials = run.records()
-    here = circumstances_of(run.manifest, trials)
+    here = _circumstances(run.manifest, trials)
     if definition.beside is not None:
         table = definition.beside(run.manifest, trials, published, here)
     else:
-        put = beside if for_programs else stacked
-        table = put(definition.table(trials), published, here)
+        table = (beside if for_programs else stacked)(definition.table(trials), published, here)
     return replace(table, notes=(*table_reservations(run.manifest, trials), *table.notes))
 
 
 def published_beside(run: Run, definition: Definition) -> Table | None:
-    """Put a run that was made with a preset beside the table of its preset; None for any other run.
-
-    Raises
-    ------
-    UnknownName
-        If this version does not know the preset.
-    UnreadableRun
-        If a trial is damaged.
-    """
-    name = run.manifest.settings.get(PRESET_SETTING)
-    if not isinstance(name, str):
-        return None
-    return run_beside(run, definition, find_preset(name, definition.name).table)
+    """Put a run that was made with a preset beside the table of its preset; None for any other run."""
+    published = preset_of(run.manifest)
+    return None if published is None else run_beside(run, definition, published)
 
 
 def _machine(machine: Machine) -> str:
     parts = (
         machine.cpu,
-        None if machine.cpus is None else _cpus(machine.cpus),
+        None if machine.cpus is None else counted(machine.cpus, "CPU"),
         machine.architecture,
         None if machine.memory_bytes is None else f"{format_size(machine.memory_bytes)} RAM",
         f"{machine.system} {machine.kernel}",
@@ -113,19 +85,12 @@ def _machine(machine: Machine) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _cpus(count: int) -> str:
-    return "1 CPU" if count == 1 else f"{count} CPUs"
-
-
 def _share(trials: Sequence[Trial]) -> Iterator[str]:
     """Describe which CPUs and how much memory each subject had; nothing where that differs from trial to trial."""
-    cpus = {sum(cpu.role != _ENGINE for cpu in trial.counters.cpus) for trial in trials if trial.counters.cpus}
-    memory = {
-        trial.counters.memory_limit_bytes if trial.counters.memory_limit_enforced_by else None
-        for trial in trials
-        if trial.counters.cpus
-    }
-    given = [_cpus(count) for count in cpus if len(cpus) == 1]
+    counters = [trial.counters for trial in trials if trial.counters.cpus]
+    cpus = {sum(cpu.role != _ENGINE for cpu in one.cpus or ()) for one in counters}
+    memory = {one.memory_limit_bytes if one.memory_limit_enforced_by else None for one in counters}
+    given = [counted(count, "CPU") for count in cpus if len(cpus) == 1]
     given += [format_size(size) for size in memory if size is not None and len(memory) == 1]
     if given:
         yield f"of these {' and '.join(given)} for the subject"
@@ -136,7 +101,3 @@ def _web(web: WebIdentity, against: object) -> str:
         return "the live internet"
     where = f"{against}, another machine" if against else "the same machine"
     return f"{web.name}, seed {web.seed}: a model, played to the client by {where}"
-
-
-def _seconds(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None

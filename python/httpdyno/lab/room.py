@@ -126,12 +126,8 @@ class Feed:
             argv += ["--grace", f"{format_exact(self.grace_s)}s"]
         argv += _given("--batch", self.batch)
         if self.per_host is not None:
-            argv += [
-                "--per-host",
-                str(self.per_host),
-                "--per-host-interval",
-                f"{format_exact(self.per_host_interval_s)}s",
-            ]
+            argv += ["--per-host", str(self.per_host)]
+            argv += ["--per-host-interval", f"{format_exact(self.per_host_interval_s)}s"]
         return argv
 
 

@@ -1,18 +1,16 @@
 """Published figures beside measured ones, as one table: for programs in columns, for people in lines."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from httpdyno.model import Cell, Column, ColumnKind, Note, Table
-from httpdyno.published.difference import differences
-from httpdyno.published.pairs import Pair, figures_ratio, pairs
-from httpdyno.published.table import NAMES, Circumstances, PublishedTable, Role
+from httpdyno.model import Column, ColumnKind, Note, Table
+from httpdyno.published.join import Pair, figures_ratio, join
+from httpdyno.published.notes import notes_beside
+from httpdyno.published.table import NAMES, SUBJECT, Circumstances, PublishedTable, Role, Row
 
-__all__ = ["NOT_MEASURED", "beside", "stacked"]
+__all__ = ["beside", "in_published_form", "stacked"]
 
-NOT_MEASURED: Final = "not measured"
-"""What ``verdict`` says where there are published figures only."""
 _DOUBT: Final = ("rank", "wrong", "verdict")
 """Columns of the measured table that say what its figures are worth: shown at the end."""
 
@@ -22,114 +20,102 @@ def beside(measured: Table, published: PublishedTable, here: Circumstances) -> T
 
     For each figure of the published table there are three columns: measured under its own name, ``...Published`` and
     ``...Ratio``, measured over published; for each setting the first two. All else of the measured table follows.
-
-    Parameters
-    ----------
-    measured : Table
-        With a column ``subject``.
-    published : PublishedTable
-        What it is held against.
-    here : Circumstances
-        How the measured figures came about. What differs from the publication is said in the notes.
     """
-    joined = pairs(measured, published)
-    rest = _rest(measured, published)
-    columns = (_SUBJECT, *_triples(published), *rest)
-    rows = tuple((pair.subject or None, *_cells(pair, published), *_other(pair, rest)) for pair in joined)
-    notes = (*_whole_notes(measured, columns), *_notes(joined, published, here))
-    return Table(columns, rows, title=_title(published), notes=notes)
+    joined = join(_rows(measured), published)
+    columns: list[Column] = [SUBJECT]
+    for column in published.columns:
+        columns.append(column)
+        if column.role not in NAMES:
+            columns.append(replace(column, name=f"{column.name}Published", description=f"{column.name} as published"))
+        if column.role is Role.FIGURE:
+            per = f", each per {column.per}" if column.per else ""
+            columns.append(Column(f"{column.name}Ratio", ColumnKind.DECIMAL, "", f"measured over published{per}"))
+    rows = []
+    for pair in joined:
+        there = {f"{name}Published": cell for name, cell in pair.published.items()}
+        ratios = {f"{name}Ratio": round(ratio, 3) for name, ratio in _ratios(pair, published).items()}
+        rows.append({**(pair.measured or {"verdict": "not measured"}), **there, **ratios, **_named(pair, published)})
+    return _table(
+        [*columns, *_rest(measured, published)], rows, measured, published, notes_beside(joined, published, here)
+    )
 
 
 def stacked(measured: Table, published: PublishedTable, here: Circumstances) -> Table:
     """Print published figures under measured ones, in lines under the published columns: the form for people.
 
     A subject has the lines ``measured``, ``published`` and ``ratio`` (measured over published); one that was not
-    measured, or not published, has the line that there is. Parameters are those of ``beside``.
+    measured, or not published, has the line that there is.
     """
-    joined = pairs(measured, published)
-    doubt = [column for column in _rest(measured, published) if column.name in _DOUBT]
-    names = [column.column for column in published.columns if column.role in NAMES]
-    others = [column for column in published.columns if column.role not in NAMES]
-    rows: list[tuple[Cell, ...]] = []
+    joined = join(_rows(measured), published)
+    rows: list[Row] = []
     for pair in joined:
-        head = (pair.subject or None, *(_name(pair, column.name) for column in names))
+        named = _named(pair, published)
         if pair.measured:
-            figures = [pair.measured.get(column.name) for column in others]
-            rows.append((*head, "measured", *figures, *_other(pair, doubt)))
+            rows.append({**pair.measured, **named, "figures": "measured"})
         if pair.published:
-            figures = [pair.published[column.name] for column in others]
-            rows.append((*head, "published", *figures, *(None for _ in doubt)))
+            rows.append({**pair.published, **named, "figures": "published"})
         if pair.measured and pair.published:
-            ratios = [
-                _ratio_text(figures_ratio(pair, column)) if column.role is Role.FIGURE else None for column in others
-            ]
-            rows.append((*head, "ratio", *ratios, *(None for _ in doubt)))
-    columns = (_SUBJECT, *names, Column("figures"), *(column.column for column in others), *doubt)
-    notes = (*_whole_notes(measured, columns), *_notes(joined, published, here))
-    return Table(columns, tuple(rows), title=_title(published), notes=notes)
+            # So that a ratio is not taken for a figure of its column.
+            texts = {name: f"{r:.2f}x" if r >= 0.1 else f"{r:.2g}x" for name, r in _ratios(pair, published).items()}
+            rows.append({**texts, **named, "figures": "ratio"})
+    columns = (
+        *(SUBJECT, *(column for column in published.columns if column.role in NAMES), Column("figures")),
+        *(column for column in published.columns if column.role not in NAMES),
+        *(column for column in _rest(measured, published) if column.name in _DOUBT),
+    )
+    return _table(columns, rows, measured, published, notes_beside(joined, published, here))
 
 
-_SUBJECT: Final = Column("subject", description="name of the subject's folder", shown=False)
+def in_published_form(measured: Table, published: PublishedTable, absent: Mapping[str, str]) -> Table:
+    """Put what was measured under the published columns and no other; empty is one that was not measured.
+
+    Subjects of the publication that could not be measured (``absent``: why) keep a row, without figures. Notes on the
+    whole of the measured table speak of columns that are not here.
+    """
+    rows = _rows(measured)
+    notes = [note for note in measured.notes if note.row is not None]
+    there = {row["subject"] for row in rows}
+    names = [column.name for column in published.columns if column.role in NAMES]
+    for row in published.rows:
+        if row["subject"] in absent and row["subject"] not in there:
+            notes.append(Note(absent[str(row["subject"])], len(rows)))
+            rows.append({name: row[name] for name in names})
+    cells = tuple(tuple(row.get(column.name) for column in published.columns) for row in rows)
+    return Table(published.columns, cells, notes=tuple(notes))
 
 
-def _title(published: PublishedTable) -> str:
-    return f"measured and published: {published.title}"
-
-
-def _notes(joined: tuple[Pair, ...], published: PublishedTable, here: Circumstances) -> tuple[Note, ...]:
-    return tuple(Note(line) for line in differences(joined, published, here))
-
-
-def _whole_notes(measured: Table, columns: Sequence[Column]) -> Iterator[Note]:
-    """Return the notes on the measured table as a whole, but for those on columns that are not shown any more."""
+def _table(
+    columns: Sequence[Column], rows: Sequence[Row], measured: Table, published: PublishedTable, notes: Sequence[Note]
+) -> Table:
+    """Put the notes below, and those on the measured table as a whole, but for columns that are not shown any more."""
     gone = {column.name for column in measured.columns} - {column.name for column in columns if column.shown}
-    for note in measured.notes:
-        about = {name.strip() for name in note.text.partition(":")[0].split(",")}
-        if note.row is None and not about & gone:
-            yield note
+    kept = (
+        note
+        for note in measured.notes
+        if note.row is None and not {name.strip() for name in note.text.partition(":")[0].split(",")} & gone
+    )
+    cells = tuple(tuple(row.get(column.name) for column in columns) for row in rows)
+    return Table(tuple(columns), cells, title=f"measured and published: {published.title}", notes=(*kept, *notes))
 
 
-def _name(pair: Pair, column: str) -> Cell:
-    return pair.published.get(column, pair.measured.get(column))
-
-
-def _ratio_text(ratio: float | None) -> str | None:
-    """Write a ratio so that it is not taken for a figure of its column."""
-    if ratio is None:
-        return None
-    return f"{ratio:.2f}x" if ratio >= 0.1 else f"{ratio:.2g}x"
-
-
-def _triples(published: PublishedTable) -> Iterator[Column]:
-    for column in published.columns:
-        own = column.column
-        yield own
-        if column.role not in NAMES:
-            yield replace(own, name=f"{own.name}Published", description=f"{own.name} as published")
-        if column.role is Role.FIGURE:
-            per = f", each per {column.per}" if column.per else ""
-            yield Column(f"{own.name}Ratio", ColumnKind.DECIMAL, "", f"measured over published{per}")
-
-
-def _cells(pair: Pair, published: PublishedTable) -> Iterator[Cell]:
-    for column in published.columns:
-        if column.role in NAMES:
-            yield _name(pair, column.name)
-            continue
-        yield pair.measured.get(column.name)
-        yield pair.published.get(column.name)
-        if column.role is Role.FIGURE:
-            ratio = figures_ratio(pair, column)
-            yield None if ratio is None else round(ratio, 3)
+def _rows(table: Table) -> list[Row]:
+    names = [column.name for column in table.columns]
+    return [dict(zip(names, row, strict=True)) for row in table.rows]
 
 
 def _rest(measured: Table, published: PublishedTable) -> list[Column]:
-    """Columns that only the measured table has."""
+    """Return the columns that only the measured table has."""
     taken = {"subject", *(column.name for column in published.columns)}
     return [column for column in measured.columns if column.name not in taken]
 
 
-def _other(pair: Pair, columns: list[Column]) -> Iterator[Cell]:
-    for column in columns:
-        absent = NOT_MEASURED if column.name == "verdict" and not pair.measured else None
-        yield pair.measured.get(column.name, absent)
+def _named(pair: Pair, published: PublishedTable) -> Row:
+    """Return the cells that say which row it is, as they were published."""
+    names = [column.name for column in published.columns if column.role in NAMES]
+    either = pair.published or pair.measured
+    return {"subject": pair.subject or None, **{name: either.get(name) for name in names}}
+
+
+def _ratios(pair: Pair, published: PublishedTable) -> dict[str, float]:
+    ratios = {column.name: figures_ratio(pair, column) for column in published.of_role(Role.FIGURE)}
+    return {name: ratio for name, ratio in ratios.items() if ratio is not None}

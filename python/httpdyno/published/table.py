@@ -1,26 +1,20 @@
-"""A published table as typed data: figures with their units, and where, on what and with what they were measured."""
+"""A published table: its rows, and what its description says of its columns, its source and its circumstances."""
 
 import datetime
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from fractions import Fraction
+from typing import Any, Final
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model import Cell, Column, ColumnKind, Note, Table
+from httpdyno.model import Cell, Column, Note, Subject, Table
 
-__all__ = [
-    "NAMES",
-    "Circumstances",
-    "PublishedColumn",
-    "PublishedRow",
-    "PublishedTable",
-    "Role",
-    "Source",
-    "Unpublished",
-    "Workload",
-]
+__all__ = ["NAMES", "SUBJECT", "Circumstances", "PublishedColumn", "PublishedTable", "Role", "Row", "Source"]
 
-_NUMBERS = frozenset({ColumnKind.INTEGER, ColumnKind.DECIMAL, ColumnKind.NUMBER, ColumnKind.DURATION, ColumnKind.SIZE})
+SUBJECT: Final = Column("subject", description="name of the subject's folder", shown=False)
+_SHARE: Final = re.compile(r"[0-9]{1,9}(/[0-9]{1,9})?|[0-9]{0,9}\.[0-9]{1,9}")
 
 
 class Role(StrEnum):
@@ -36,53 +30,24 @@ class Role(StrEnum):
     """Was measured."""
 
 
-NAMES = frozenset({Role.IDENTITY, Role.CONDITION})
+NAMES: Final = frozenset({Role.IDENTITY, Role.CONDITION})
 """Roles of the columns that say which row it is."""
 
+Row = Mapping[str, Cell]
+"""By column; under ``subject`` the client, tool or server that it is here, None when it is none."""
+
 
 @dataclass(frozen=True, slots=True)
-class PublishedColumn:
-    """One column of a published table, under the name that it was printed with.
+class PublishedColumn(Column):
+    """One column, under the name that it was printed with."""
 
-    Raises
-    ------
-    InvalidValue
-        If it names who or where and is to be divided, or holds a figure that is no number.
-    """
-
-    column: Column
     role: Role = Role.FIGURE
     per: str = ""
-    """The setting that the figure grows with: ``time`` is compared per URL when the lists differ in length."""
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be compared."""
-        figure = self.role is Role.FIGURE
-        if (self.per and not figure) or (figure and self.column.kind not in _NUMBERS):
-            raise InvalidValue(f"published column {self.name!r}: as {self.role} it cannot be compared")
-
-    @property
-    def name(self) -> str:
-        """Return the column's name."""
-        return self.column.name
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedRow:
-    """One row of a published table."""
-
-    subject: str
-    """The subject that is this client, tool or server here; empty when none is."""
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Unpublished:
-    """A subject that a publication describes without figures."""
-
-    subject: str
-    name: str
-    reason: str
+    """The column that the figure grows with: ``time`` is compared per URL when the lists differ in length."""
+    ours: tuple[str, ...] = ()
+    """Fields of our records that say the same where no column of ours has its name: the first that has a value."""
+    scaled: bool = False
+    """Whether ``--scale`` takes a share of it, in an experiment whose points depend on that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +64,6 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
-    """What a publication gave each of its subjects to do; None is what it does not say."""
-
-    urls: int | None = None
-    timeout_s: float | None = None
-    deadline_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Circumstances:
     """Under what figures came about, of a publication as of a run; what is not known is empty."""
 
@@ -115,21 +71,15 @@ class Circumstances:
     web: str = ""
     web_names: tuple[str, ...] = ()
     """Those of ours, by the name of their model; none in a publication."""
-    workload: Workload = field(default_factory=Workload)
+    timeout_s: float | None = None
+    deadline_s: float | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     """By subject id."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """A table as its author printed it, with what is known about how it came about.
-
-    Raises
-    ------
-    InvalidValue
-        If a row has another number of cells than there are columns, a column is to be compared per another that is no
-        setting of the table, or the order is that of no figure.
-    """
+    """A table as its author printed it, with what is known about how it came about."""
 
     name: str
     experiment: str
@@ -137,14 +87,19 @@ class PublishedTable:
     source: Source
     circumstances: Circumstances
     columns: tuple[PublishedColumn, ...]
-    rows: tuple[PublishedRow, ...]
+    rows: tuple[Row, ...]
     preset: str = ""
-    """Name of the preset that measures the same again; empty when there is none."""
+    """What ``--preset`` of the experiment is given to measure the same again; empty when it cannot be."""
+    urls: int | None = None
+    """How many each subject was given; None when that was not published."""
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    """What else a run of the preset asks for, in the words of its experiment."""
     ordered_by: str = ""
     """The figure whose order among the subjects is what the publication says; empty when it says none."""
     versions_from: str = ""
     """Where the versions were found; empty when none is known."""
-    unpublished: tuple[Unpublished, ...] = ()
+    unpublished: tuple[Mapping[str, str], ...] = ()
+    """Subjects that the publication describes without figures: ``subject``, ``name`` and ``reason``."""
     remarks: tuple[str, ...] = ()
     """What a reader of the figures has to know: what they are, and where the publication is not consistent."""
     fitted: Mapping[str, str] = field(default_factory=dict)
@@ -152,48 +107,52 @@ class PublishedTable:
     scaled_remark: str = ""
     """What a reader has to know, too, when fewer URLs were measured than published."""
 
-    def __post_init__(self) -> None:
-        """Refuse a table that has no rectangular shape."""
-        settings = {column.name for column in self.of_role(Role.SETTING)}
-        for column in self.columns:
-            if column.per and column.per not in settings:
-                raise InvalidValue(f"published table {self.name}: {column.name} per {column.per}, which is no setting")
-        if self.ordered_by and self.ordered_by not in {column.name for column in self.of_role(Role.FIGURE)}:
-            raise InvalidValue(f"published table {self.name}: ordered by {self.ordered_by}, which is no figure")
-        for row in self.rows:
-            if len(row.cells) != len(self.columns):
-                raise InvalidValue(f"published table {self.name}: {row.cells!r} under {len(self.columns)} columns")
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """The subjects that have figures, in the published order; not all of them need to exist."""
+        return tuple(dict.fromkeys(str(row["subject"]) for row in self.rows if row["subject"]))
 
     def of_role(self, role: Role) -> tuple[PublishedColumn, ...]:
         """Return the columns of one role, in their order."""
         return tuple(column for column in self.columns if column.role is role)
 
-    def cells(self, row: PublishedRow) -> dict[str, Cell]:
-        """Return the cells of a row by the names of their columns."""
-        return {column.name: cell for column, cell in zip(self.columns, row.cells, strict=True)}
+    def scaled_urls(self, scale: Fraction) -> int | None:
+        """Return that share of the published number of URLs, at least one; None when there is no such number."""
+        return None if self.urls is None else max(1, round(self.urls * scale))
 
-    def named(self, row: PublishedRow) -> str:
-        """Name the row for people: ``Go net/http``."""
-        cells = self.cells(row)
-        return " ".join(str(cells[column.name]) for column in self.of_role(Role.IDENTITY))
+    def with_concurrency(self, subjects: Iterable[Subject]) -> tuple[Subject, ...]:
+        """Give subjects the concurrency that they were published with; one without keeps its own."""
+        known = {row["subject"]: row.get("concurrency") for row in self.rows}
+        given = ((subject, known.get(subject.id)) for subject in subjects)
+        return tuple(replace(one, concurrency=count) if isinstance(count, int) else one for one, count in given)
 
     def as_table(self) -> Table:
         """Return the table as it was printed, with its source and all that is known about it in the notes."""
-        columns = (Column("subject", description="the subject that it is here", shown=False),)
-        rows = tuple((row.subject or None, *row.cells) for row in self.rows)
-        return Table(
-            (*columns, *(column.column for column in self.columns)),
-            rows,
-            title=self.title,
-            notes=tuple(Note(line) for line in self._story()),
-        )
-
-    def _story(self) -> list[str]:
-        told = {"source": str(self.source), "machine": self.circumstances.machine, "web": self.circumstances.web}
+        columns = (replace(SUBJECT, description="the subject that it is here"), *self.columns)
+        rows = tuple(tuple(row[column.name] for column in columns) for row in self.rows)
+        here = self.circumstances
+        told = {"source": str(self.source), "machine": here.machine, "web": here.web}
         lines = [f"{name}: {text}" for name, text in told.items() if text]
-        versions = self.circumstances.versions
-        if versions:
-            listed = ", ".join(f"{subject} {version}" for subject, version in versions.items())
+        if here.versions:
+            listed = ", ".join(f"{subject} {version}" for subject, version in here.versions.items())
             lines.append(f"versions: {listed} ({self.versions_from})")
-        lines += [f"{absent.name}: {absent.reason}" for absent in self.unpublished]
-        return lines + list(self.remarks)
+        lines += [f"{absent['name']}: {absent['reason']}" for absent in self.unpublished]
+        return Table(columns, rows, title=self.title, notes=tuple(map(Note, (*lines, *self.remarks))))
+
+
+def parse_scale(text: str) -> Fraction:
+    """Read what share of a preset is wanted: ``1/10``, ``0.1`` or ``1``.
+
+    Raises
+    ------
+    InvalidValue
+        If it is no number above 0 and at most 1.
+    """
+    try:
+        # Fraction reads 1e999999999, too, and would still be computing it tomorrow.
+        scale = Fraction(text.strip()) if _SHARE.fullmatch(text.strip()) else Fraction(0)
+    except ZeroDivisionError:
+        scale = Fraction(0)
+    if not 0 < scale <= 1:
+        raise InvalidValue(f"--scale: {text!r} is no share of a whole; write it like 1/10, above 0 and at most 1")
+    return scale

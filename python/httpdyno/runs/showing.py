@@ -7,10 +7,10 @@ from typing import Final
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.preset_run import PresetRun
-from httpdyno.experiments.published import PRESET_SETTING, run_beside
+from httpdyno.experiments.published import preset_of, run_beside
 from httpdyno.experiments.registry import definition_of
 from httpdyno.model import Note, Table, Trial
-from httpdyno.published import PublishedTable, find_preset
+from httpdyno.published import PublishedTable
 from httpdyno.report.sections.reservation import table_reservations
 from httpdyno.store import Manifest, Run
 
@@ -64,9 +64,8 @@ def shown_tables(run: Run, format_name: str, absent: Mapping[str, str] | None = 
     """
     definition, trials = definition_of(run.manifest.experiment), run.records()
     tables = tables_of(definition, trials, run.manifest.settings, format_name)
-    name = run.manifest.settings.get(PRESET_SETTING)
-    if isinstance(name, str):
-        published = find_preset(name, definition.name).table
+    published = preset_of(run.manifest)
+    if published is not None:
         tables = _preset_tables(run, definition, trials, tables, published, absent or {}, format_name)
     notes = table_reservations(run.manifest, trials)
     return reserved(tables, notes, format_name)
@@ -100,7 +99,7 @@ def _preset_tables(
 ) -> tuple[Table, ...]:
     for_programs = read_by_programs(format_name)
     beside = run_beside(run, definition, published, for_programs=for_programs)
-    of = PresetRun(run.folder, run.manifest, trials, definition.table(trials), views, published, beside, absent)
+    of = PresetRun(run, trials, definition.table(trials), views, published, beside, absent)
     if for_programs:
         return definition.preset_rows(of, format_name) if definition.preset_rows else (beside,)
     return definition.preset_views(of) if definition.preset_views else (*views, beside)

@@ -8,7 +8,14 @@ import pytest
 from httpdyno.cli.bench import bench
 from httpdyno.errors import InvalidValue, UnknownName
 from httpdyno.model import parse_duration_ns
-from httpdyno.published import find_preset, parse_scale, preset_names, published_tables
+from httpdyno.published import (
+    find_preset,
+    parse_scale,
+    preset_names,
+    published_names,
+    published_table,
+    published_tables,
+)
 from httpdyno.subjects.catalogue import read_catalogue
 
 BENCH = find_preset("published", "bench")
@@ -19,29 +26,29 @@ def test_a_preset_of_bench_is_the_publication() -> None:
         "rust-reqwest", "deno-fetch", "go-net-http", "node-reqwest", "dotnet-httpclient", "ruby-async-http-rb",
         "python-aiohttp", "java-httpclient", "node-undici-request", "node-fetch",
     )  # fmt: skip
-    assert [BENCH.concurrency[subject] for subject in BENCH.subjects] == [150, 150, 125, 125, 75, 75, 75, 50, 50, 50]
-    assert BENCH.urls() == 10_000
+    assert [row["concurrency"] for row in BENCH.rows] == [150, 150, 125, 125, 75, 75, 75, 50, 50, 50]
+    assert BENCH.urls == 10_000
 
 
 def test_what_bench_does_by_default_is_what_the_publication_fixed() -> None:
-    workload = BENCH.table.circumstances.workload
+    published = BENCH.circumstances
     defaults = {name: parameter.default for name, parameter in inspect.signature(bench).parameters.items()}
-    assert parse_duration_ns(defaults["timeout"], name="--timeout") == 1e9 * (workload.timeout_s or 0)
-    assert parse_duration_ns(defaults["duration"], name="--duration") == 1e9 * (workload.deadline_s or 0)
+    assert parse_duration_ns(defaults["timeout"], name="--timeout") == 1e9 * (published.timeout_s or 0)
+    assert parse_duration_ns(defaults["duration"], name="--duration") == 1e9 * (published.deadline_s or 0)
 
 
 def test_subjects_get_the_published_concurrency_and_others_keep_theirs() -> None:
     go, rust = read_catalogue().select(["go-net-http", "rust-reqwest"])
     odd = type(go)("my-client", go.kind, "C", "mine", go.folder, ("./mine",), concurrency=3)
     other = type(go)(go.id, go.kind, go.language, go.method, go.folder, go.run_argv, concurrency=9)
-    assert [subject.concurrency for subject in BENCH.applied([odd, other, rust])] == [3, 125, 150]
+    assert [subject.concurrency for subject in BENCH.with_concurrency([odd, other, rust])] == [3, 125, 150]
 
 
 @pytest.mark.parametrize(
     ("text", "urls"), [("1", 10_000), ("1/10", 1000), ("0.05", 500), (" 1/3 ", 3333), ("1/1000000", 1)]
 )
 def test_a_scale_takes_that_share_of_the_urls(text: str, urls: int) -> None:
-    assert BENCH.urls(parse_scale(text)) == urls
+    assert BENCH.scaled_urls(parse_scale(text)) == urls
 
 
 @pytest.mark.parametrize(
@@ -62,7 +69,7 @@ def test_an_unknown_preset_is_refused_with_the_known_names() -> None:
 
 
 def test_every_preset_has_a_name_of_its_own_within_its_experiment() -> None:
-    for experiment in {table.experiment for table in published_tables()}:
+    for experiment in {published_table(name).experiment for name in published_names()}:
         names = preset_names(experiment)
         assert len(set(names)) == len(names)
     assert preset_names("bench") == ("published",)
@@ -70,5 +77,4 @@ def test_every_preset_has_a_name_of_its_own_within_its_experiment() -> None:
 
 def test_a_publication_without_a_number_of_urls_gives_none() -> None:
     (latency,) = published_tables("latency")
-    assert type(BENCH)(latency).urls(Fraction(1, 2)) is None
-    assert type(BENCH)(latency).concurrency == {}
+    assert latency.scaled_urls(Fraction(1, 2)) is None

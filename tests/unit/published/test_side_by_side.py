@@ -8,37 +8,40 @@ from httpdyno.model import Cell, Column, ColumnKind, Note, Table
 from httpdyno.published import (
     Circumstances,
     PublishedTable,
-    Workload,
     beside,
     in_published_form,
     published_table,
     stacked,
 )
-from httpdyno.published.table import PublishedColumn, PublishedRow, Role, Source, Unpublished
+from httpdyno.published.table import PublishedColumn, Role, Row, Source
 
 INTEGER, DECIMAL = ColumnKind.INTEGER, ColumnKind.DECIMAL
+
+
+def published_row(*cells: Cell) -> Row:
+    return dict(zip(("subject", "method", "urls", "time", "rate"), cells, strict=True))
+
+
 PUBLISHED = PublishedTable(
     name="example",
     experiment="bench",
     title="an example",
     source=Source("A text", "https://example.org/text"),
-    circumstances=Circumstances(
-        machine="theirs", web="the internet", workload=Workload(urls=1000, timeout_s=5), versions={"a": "1.0"}
-    ),
+    circumstances=Circumstances(machine="theirs", web="the internet", timeout_s=5, versions={"a": "1.0"}),
     columns=(
-        PublishedColumn(Column("method"), Role.IDENTITY),
-        PublishedColumn(Column("urls", INTEGER), Role.SETTING),
-        PublishedColumn(Column("time", INTEGER, "ms"), per="urls"),
-        PublishedColumn(Column("rate", DECIMAL, "1/s")),
+        PublishedColumn("method", role=Role.IDENTITY),
+        PublishedColumn("urls", INTEGER, role=Role.SETTING),
+        PublishedColumn("time", INTEGER, "ms", per="urls"),
+        PublishedColumn("rate", DECIMAL, "1/s"),
     ),
     rows=(
-        PublishedRow("a", ("A", 1000, 4000, 250.0)),
-        PublishedRow("b", ("B", 1000, 8000, 125.0)),
-        PublishedRow("", ("C", 1000, 9000, None)),
+        published_row("a", "A", 1000, 4000, 250.0),
+        published_row("b", "B", 1000, 8000, 125.0),
+        published_row(None, "C", 1000, 9000, None),
     ),
     ordered_by="time",
     versions_from="a lock file",
-    unpublished=(Unpublished("d", "D", "it crashed"),),
+    unpublished=({"subject": "d", "name": "D", "reason": "it crashed"},),
     remarks=("no spread",),
     fitted={"twin": "fitted to these figures", "other": "never crawled"},
     scaled_remark="a short list flatters nobody",
@@ -63,9 +66,7 @@ def row(table: Table, index: int) -> dict[str, Cell]:
 
 
 BOTH = measured(("b", "B", 100, 1200, 100.0, 9.0, "VALID"), ("a", "A", 100, 800, 125.0, 12.0, "VALID"))
-HERE = Circumstances(
-    machine="ours", web="a model", web_names=("twin",), workload=Workload(100, timeout_s=5), versions={"a": "2.0"}
-)
+HERE = Circumstances(machine="ours", web="a model", web_names=("twin",), timeout_s=5, versions={"a": "2.0"})
 
 
 def test_each_figure_has_its_published_twin_and_the_ratio() -> None:
@@ -104,7 +105,7 @@ def test_what_was_not_published_keeps_its_row() -> None:
 
 @pytest.mark.parametrize("rate", [None, 0.0])
 def test_there_is_no_ratio_without_both_figures_or_to_nothing(rate: float | None) -> None:
-    published = replace(PUBLISHED, rows=(PublishedRow("a", ("A", 1000, 4000, rate)),))
+    published = replace(PUBLISHED, rows=(published_row("a", "A", 1000, 4000, rate),))
     assert row(beside(BOTH, published, HERE), 0)["rateRatio"] is None
 
 
@@ -185,7 +186,7 @@ def test_a_setting_that_differs_for_some_names_them() -> None:
 
 
 def test_other_timeouts_and_unknown_versions_are_said() -> None:
-    here = Circumstances(workload=Workload(timeout_s=0.8), versions={"b": "7"})
+    here = Circumstances(timeout_s=0.8, versions={"b": "7"})
     told = notes(beside(BOTH, PUBLISHED, here))
     assert "timeout: published 5 s, measured 0.8 s" in told
     assert "versions: A 1.0, here unknown; B unknown, here 7 (published: a lock file)" in told
@@ -196,11 +197,11 @@ def test_figures_are_compared_at_the_same_condition_only() -> None:
     published = replace(
         PUBLISHED,
         columns=(
-            PublishedColumn(Column("method"), Role.IDENTITY),
-            PublishedColumn(Column("connections", INTEGER), Role.CONDITION),
-            PublishedColumn(Column("rate", DECIMAL)),
+            PublishedColumn("method", role=Role.IDENTITY),
+            PublishedColumn("connections", INTEGER, role=Role.CONDITION),
+            PublishedColumn("rate", DECIMAL),
         ),
-        rows=(PublishedRow("a", ("A", 20, 10.0)), PublishedRow("a", ("A", 100, 50.0))),
+        rows=tuple({"subject": "a", "method": "A", "connections": at, "rate": at / 2} for at in (20, 100)),
         ordered_by="",
     )
     columns = (Column("subject"), Column("connections", INTEGER), Column("rate", DECIMAL))

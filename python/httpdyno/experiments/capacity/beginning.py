@@ -74,7 +74,7 @@ def make_capacity(options: CapacityOptions, subjects: Sequence[Subject], engine:
     found = {
         "slo": DEFAULT_OBJECTIVE if options.slo is None else options.slo,
         "duration_s": usual_s if options.duration_s is None else options.duration_s,
-        "timeout_s": options.timeout_s or (preset.timeout_s if preset else _TIMEOUT_S),
+        "timeout_s": options.timeout_s or (preset and preset.table.circumstances.timeout_s) or _TIMEOUT_S,
         "seed": web.seed,
         "scale": options.scale if options.preset else None,
         "against": there.url if there else None,

@@ -1,17 +1,18 @@
-"""The published grids of the capacity question, as they were run: which points, over which link, under which label."""
+"""The published grids of the capacity question, as they were run: which points, and where each lies in its table."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
 from httpdyno.errors import UsageError
 from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.capacity.figures import CapacityPoint
-from httpdyno.model import Loop
+from httpdyno.model import ColumnKind, Loop
 from httpdyno.published import PublishedTable, find_preset
+from httpdyno.published.table import Role, Row
 
-__all__ = ["DEFAULT_SUBJECTS", "CapacityPreset", "Place", "find_capacity_preset"]
+__all__ = ["DEFAULT_SUBJECTS", "PRINTED", "UNITS", "CapacityPreset", "Place", "find_capacity_preset"]
 
 DEFAULT_SUBJECTS: Final = ("go-net-http",)
 """Whom a preset asks when nobody is named.
@@ -19,83 +20,26 @@ DEFAULT_SUBJECTS: Final = ("go-net-http",)
 The grids were measured with hey, but ask about the client that hey is made of, Go's net/http. As a client each of its
 answers is verified, and it needs nothing but Go; hey itself is asked when it is named, and then as shipped.
 """
+PRINTED: Final = "published "
+"""Before the name of a column: its cell as it was printed, of a row that was brought to a scale."""
 
-Place = tuple[float, float, int]
-"""Where a published row lies in its grid: its first three columns."""
+Place = tuple[float, ...]
+"""Where a row lies in its grid: its conditions, in the columns and units of the publication."""
 
-_KIB: Final = 1024
-_MS: Final = 10**6
-_GBIT: Final = 10**9
-_BATCH_4: Final = "published-batch-4"
-
-
-def _range(first: int, last: int, step: int, unit: int = 1) -> tuple[int, ...]:
-    return tuple(unit * value for value in range(first, last + 1, step))
-
-
-def _closed(sizes_kib: tuple[int, ...], delays_ms: tuple[int, ...], concurrencies: tuple[int, ...]) -> Axes:
-    return Axes(
-        sizes_bytes=tuple(_KIB * size for size in sizes_kib),
-        delays_ns=tuple(_MS * delay for delay in delays_ms),
-        concurrencies=concurrencies,
-        loop=Loop.CLOSED,
-    )
-
-
-_BATCH_1: Final = _closed((0, 500, 1000), _range(100, 2000, 100), _range(100, 1500, 100))
-_BATCH_2: Final = _closed(_range(0, 500, 100), _range(100, 1000, 100), _range(200, 1000, 200))
-_BATCH_3: Final = _closed(_range(0, 100, 10), (100,), _range(1, 113, 16))
-_OVER_TBF: Final = replace(
-    _closed((200,), (0,), _range(200, 1000, 200)),
-    rates_bits_per_s=_range(1, 10, 1, _GBIT),
-    queues_ns=_range(100, 500, 100, _MS),
-)
-_AS_RUN: Final = {
-    "published-batch-1": _BATCH_1,
-    # Its figures say what the line was: an answer without content took 38.7 ms longer than its delay, of which the
-    # programs take less than one, and content came at 450 Mbit/s, which is 470 with headers. At 600 ms, where next to
-    # nothing was answered, the batch broke off: that is not run again.
-    "published-batch-1-public-network": replace(
-        _BATCH_1,
-        delays_ns=_range(100, 500, 100, _MS),
-        round_trips_ns=(38 * _MS,),
-        rates_bits_per_s=(470 * 10**6,),
-    ),
-    "published-batch-2": _BATCH_2,
-    # Their links had 10 and 23 Gbit/s, of which 0.91 were used: a direct link asks the same question.
-    "published-batch-3": _BATCH_3,
-    "published-batch-3-23gbit": _BATCH_3,
-    _BATCH_4: _OVER_TBF,
+UNITS: Final = {"": 1, "ms": 10**6, "s": 10**9, "KiB": 1024, "Gbit/s": 10**9, "1/s": 1}
+"""What of ours is one of theirs."""
+_USUAL: Final = {
+    **{"delay": "0", "rtt": "0", "link_rate": None, "queue": None, "loss": 0.0, "rps": 2000.0},
+    "loop": Loop.CLOSED.value,
 }
-_AS_LABELLED: Final = {
-    _BATCH_4: replace(_OVER_TBF, queues_ns=(None,), round_trips_ns=_range(100, 500, 100, _MS)),
-}
-
-
-def _think_time(point: CapacityPoint) -> int:
-    return point.delay_ns
-
-
-def _label(point: CapacityPoint) -> int:
-    return point.round_trip_ns or point.queue_ns or 0
+"""What is asked of a grid whose description does not say it, as settings of a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class CapacityPreset:
     """One published grid."""
 
-    name: str
-    """``published-batch-4``."""
-    as_run: Axes
-    as_labelled: Axes | None
-    """What its labels say that it was; None where that is the same."""
-    timeout_s: float = 20.0
-    """Of hey, unless it is told another: a request that takes longer has failed."""
-    table: PublishedTable = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Read what was published."""
-        object.__setattr__(self, "table", find_preset(self.name, "capacity").table)
+    table: PublishedTable
 
     def axes(self, scale: Fraction = Fraction(1), *, as_labelled: bool = False) -> Axes:
         """Return the grid at a share of its rates and of what is in flight; sizes and times stay as they are.
@@ -107,13 +51,13 @@ class CapacityPreset:
         UsageError
             If it is wanted as labelled, and its labels are right.
         """
-        axes = self.as_run
-        if as_labelled:
-            if self.as_labelled is None:
-                raise UsageError(
-                    f"--as-labelled: {self.name} is what its labels say, only {_BATCH_4} is not; leave it out"
-                )
-            axes = self.as_labelled
+        asked = self.table.asked.get("as_labelled") if as_labelled else self.table.asked["as_run"]
+        if asked is None:
+            name = self.table.preset
+            raise UsageError(
+                f"--as-labelled: {name} is what its labels say, only published-batch-4 is not; leave it out"
+            )
+        axes = Axes.restored({**_USUAL, **asked})
         return replace(
             axes,
             rates_bits_per_s=tuple(None if rate is None else int(rate * scale) for rate in axes.rates_bits_per_s),
@@ -122,40 +66,37 @@ class CapacityPreset:
         )
 
     def place(self, point: CapacityPoint) -> Place:
-        """Return where a point lies in the published grid, in its columns and units, as it was measured."""
-        first_ns: Callable[[CapacityPoint], int] = _label if self.has_rates else _think_time
-        second = Fraction(point.rate_bits_per_s or 0, _GBIT) if self.has_rates else Fraction(point.size_bytes, _KIB)
-        return _number(Fraction(first_ns(point), _MS)), _number(second), point.concurrency
+        """Return where a point lies in the published grid, as it was measured."""
+        return tuple(
+            _number(Fraction(next(filter(None, (getattr(point, name) for name in column.ours)), 0), UNITS[column.unit]))
+            for column in self.table.of_role(Role.CONDITION)
+        )
 
-    def scaled(self, published: Place, scale: Fraction) -> Place:
-        """Return where a published row lies in a grid at that scale."""
-        first, second, concurrency = published
-        scaled = _number(Fraction(second) * scale) if self.has_rates else second
-        return first, scaled, _fewer(concurrency, scale)
+    def at_scale(self, scale: Fraction, subjects: Iterable[str]) -> PublishedTable:
+        """Return the published rows as subjects are to give them at that scale, beside what was printed."""
+        rows = [self._scaled(row, scale) for row in self.table.rows]
+        return replace(self.table, rows=tuple({**row, "subject": subject} for subject in subjects for row in rows))
 
-    def share(self, published: Place, scale: Fraction) -> float:
-        """Return which share of a published rate is the same at that scale.
-
-        Where the rate of the link decides, the scale; else what is in flight, which is a whole number and may be more.
-        """
-        return float(scale) if self.has_rates else self.scaled(published, scale)[2] / published[2]
-
-    @property
-    def has_rates(self) -> bool:
-        """Whether the second column is the rate of the link; else it is the size of answers."""
-        return self.name == _BATCH_4
+    def _scaled(self, row: Row, scale: Fraction) -> Row:
+        """Bring a row to a scale: what is counted stays whole, and a figure has the share of what it is per."""
+        cells = {**row, **{f"{PRINTED}{name}": cell for name, cell in row.items()}}
+        shares: dict[str, float] = {}
+        for column in self.table.of_role(Role.CONDITION):
+            value = row[column.name]
+            if column.scaled and isinstance(value, int):
+                counted = column.kind is ColumnKind.INTEGER
+                scaled = Fraction(_fewer(value, scale)) if counted else value * scale
+                cells[column.name], shares[column.name] = _number(scaled), float(scaled / value)
+        for column in self.table.columns:
+            figure = row[column.name]
+            if column.per and isinstance(figure, int | float):
+                cells[column.name] = figure * shares[column.per]
+        return cells
 
 
 def find_capacity_preset(name: str) -> CapacityPreset:
-    """Return the preset of that name.
-
-    Raises
-    ------
-    UnknownName
-        If there is none; the message lists those that there are.
-    """
-    _ = find_preset(name, "capacity")
-    return CapacityPreset(name, _AS_RUN[name], _AS_LABELLED.get(name))
+    """Return the preset of that name; UnknownName lists those that there are."""
+    return CapacityPreset(find_preset(name, "capacity"))
 
 
 def _fewer(count: int, scale: Fraction) -> int:

@@ -13,7 +13,7 @@ from httpdyno.experiments.crawl.crawl import HEADLINE
 from httpdyno.experiments.options import stored_options
 from httpdyno.lab.engine import Engine
 from httpdyno.model import Subject, SubjectKind
-from httpdyno.published import Preset, find_preset, parse_scale
+from httpdyno.published import PublishedTable, find_preset, parse_scale
 from httpdyno.subjects.catalogue import Catalogue
 
 __all__ = ["Selected", "choose_subjects", "make_cost"]
@@ -28,7 +28,7 @@ class Selected:
     """Who is measured."""
 
     subjects: tuple[Subject, ...]
-    preset: Preset | None = None
+    preset: PublishedTable | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Who was not named and cannot take part, and why."""
 
@@ -106,7 +106,7 @@ def make_cost(options: CostOptions, selected: Selected, peer: Subject | None, en
     return cost
 
 
-def _documents(options: CostOptions, preset: Preset | None) -> int:
+def _documents(options: CostOptions, preset: PublishedTable | None) -> int:
     if options.scale is not None and preset is None:
         raise UsageError("--scale: there is nothing to take a share of; give a --preset, too, or --documents instead")
     if options.documents is not None:
@@ -114,5 +114,5 @@ def _documents(options: CostOptions, preset: Preset | None) -> int:
             raise UsageError("--documents: --scale says how many documents, too; leave one of the two out")
         return options.documents
     if preset is not None and not (options.quick and options.scale is None):
-        return preset.urls(parse_scale(options.scale or "1")) or DOCUMENTS
+        return preset.scaled_urls(parse_scale(options.scale or "1")) or DOCUMENTS
     return QUICK_DOCUMENTS if options.quick else DOCUMENTS

@@ -9,7 +9,7 @@ from httpdyno.experiments.companion import ORIGIN, find_peer
 from httpdyno.experiments.latency.latency import DURATION_S, QUICK_DURATION_S, Latency, able_to
 from httpdyno.experiments.latency.options import NAME, LatencyOptions
 from httpdyno.experiments.latency.points import grid, points_text
-from httpdyno.experiments.latency.presets import HEADLINE, PUBLISHED_PEER, published_points
+from httpdyno.experiments.latency.published_blocks import published_points
 from httpdyno.experiments.options import stored_options
 from httpdyno.lab.engine import Engine
 from httpdyno.model import Subject, SubjectKind
@@ -37,8 +37,8 @@ def peer_of(catalogue: Catalogue, options: LatencyOptions) -> Subject | None:
     """
     name = options.peer
     if options.preset is not None:
-        find_preset(options.preset, NAME)
-        name = PUBLISHED_PEER if name is None and options.against is None else name
+        asked = find_preset(options.preset, NAME).asked
+        name = asked["peer"] if name is None and options.against is None else name
     return None if name == ORIGIN else find_peer(catalogue, name, "json")
 
 
@@ -56,10 +56,10 @@ def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: s
     """
     if names:
         return catalogue.select_of_kind(names, SubjectKind.CLIENT)
-    if preset is not None:
-        there = [name for name in find_preset(preset, NAME).subjects if name in catalogue.subjects]
-        return catalogue.select_of_kind(there, SubjectKind.CLIENT)
-    return catalogue.usual(HEADLINE)
+    published = find_preset("published" if preset is None else preset, NAME).subjects
+    if preset is None:
+        return catalogue.usual(published)
+    return catalogue.select_of_kind([name for name in published if name in catalogue.subjects], SubjectKind.CLIENT)
 
 
 def make_latency(
@@ -104,5 +104,5 @@ def make_latency(
 def _points(options: LatencyOptions) -> str:
     given = options.workload is not None or options.parallel is not None
     if options.preset is not None and not given:
-        return points_text(published_points())
+        return points_text(published_points(find_preset(options.preset, NAME)))
     return points_text(grid(options.workload or _WORKLOADS, options.parallel or _PARALLELS))

@@ -6,10 +6,10 @@ from typing import Final
 
 from httpdyno.experiments.latency.figures import LatencyPoint, LatencySummary
 from httpdyno.experiments.latency.table import of_timeit
-from httpdyno.experiments.published import PRESET_SETTING
+from httpdyno.experiments.published import preset_of
 from httpdyno.judge import rankable_trials
 from httpdyno.model import Axis, Chart, ChartKind, Series, Trial
-from httpdyno.published import PublishedTable, find_preset
+from httpdyno.published import PublishedTable
 from httpdyno.report.sections.condition import ConditionTrials
 from httpdyno.report.sections.response_charts import percentile_chart, response_histograms
 from httpdyno.stats import median
@@ -37,19 +37,17 @@ def latency_charts(run: Run, blocks: Mapping[str, Sequence[Trial]], names: Mappi
         Likewise.
     """
     for number, (point, trials) in enumerate(blocks.items()):
-        drawn = (_loops(trials, names, _published(run)), _shares(trials, names), _percentiles(run, trials, names))
+        drawn = (
+            _loops(trials, names, preset_of(run.manifest)),
+            _shares(trials, names),
+            _percentiles(run, trials, names),
+        )
         for chart in filter(None, drawn):
             yield _of_point(chart, point, number)
 
 
 def _of_point(chart: Chart, point: str, number: int) -> Chart:
     return replace(chart, name=f"{chart.name}-{number}", title=f"{chart.title}: {point}")
-
-
-def _published(run: Run) -> PublishedTable | None:
-    """Find the publication that the run measures again; None for any other run."""
-    name = run.manifest.settings.get(PRESET_SETTING)
-    return find_preset(name, run.manifest.experiment).table if isinstance(name, str) else None
 
 
 def _loops(trials: Sequence[Trial], names: Mapping[str, str], published: PublishedTable | None) -> Chart | None:
@@ -95,8 +93,8 @@ def _runs(trials: Sequence[Trial], name: str, *, itself: bool) -> Iterator[Serie
 
 def _as_published(published: PublishedTable, of: Trial, point: LatencyPoint) -> Iterator[Series]:
     """Draw what was published of a client at a point: the first time that it was printed, over each of them."""
-    rows = [published.cells(row) for row in published.rows if row.subject == of.subject]
-    there = [row for row in rows if (row["workload"], row["parallel"]) == (point.workload.value, point.parallel)]
+    wanted = (of.subject, point.workload.value, point.parallel)
+    there = [row for row in published.rows if (row["subject"], row["workload"], row["parallel"]) == wanted]
     if not there:
         return
     row = f"{of.method}, published"

@@ -13,7 +13,7 @@ from httpdyno.experiments.latency.metrics import LATENCY_METRICS, MEAN
 from httpdyno.judge import rankable_trials, trial_notes, trial_table
 from httpdyno.model import Cell, Column, ColumnKind, Note, Outcome, Table, Trial, format_span, format_time
 
-__all__ = ["IDENTITY", "RANKED_BY", "latency_table", "latency_views", "of_timeit", "page_table", "seed_text"]
+__all__ = ["IDENTITY", "RANKED_BY", "WORDS", "latency_table", "latency_views", "of_timeit", "page_table", "seed_text"]
 
 RANKED_BY: Final = MEAN.name
 IDENTITY: Final = (
@@ -53,7 +53,7 @@ _SHOWN: Final = (
     "wrong",
     "verdict",
 )
-_SAID: Final = {Content.PLAIN: "Plain text", Content.JSON: "JSON"}
+WORDS: Final = {Content.PLAIN: "Plain text", Content.JSON: "JSON"}
 _MS: Final = 1e-6
 
 
@@ -138,7 +138,7 @@ def _block(table: Table, names: list[str], block: tuple[Cell, ...]) -> Table:
     return Table(
         tuple(table.columns[place] for place in kept),
         tuple(tuple(_short(table.rows[row][place], names[place]) for place in kept) for row in rows),
-        title=f"{_SAID[Content(str(workload))]}, {at_once}, {'' if keepalive else 'no '}keep-alive",
+        title=f"{WORDS[Content(str(workload))]}, {at_once}, {'' if keepalive else 'no '}keep-alive",
         notes=tuple(notes),
     )
 

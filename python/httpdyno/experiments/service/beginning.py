@@ -9,10 +9,10 @@ from httpdyno.experiments.capacity.value_list import parse_values
 from httpdyno.experiments.options import stored_options
 from httpdyno.experiments.service.axes import OWN_GENERATOR, UNLIMITED, Axes
 from httpdyno.experiments.service.figures import Endpoint
-from httpdyno.experiments.service.options import ServiceOptions
-from httpdyno.experiments.service.presets import ALSO_NAMED, SENT_S, THREADS_OF, find_service_preset, preset_axes
+from httpdyno.experiments.service.options import NAME, ServiceOptions
 from httpdyno.experiments.service.service import USUAL_REPEAT, Service
 from httpdyno.model import Loop, Subject, SubjectKind, parse_loop
+from httpdyno.published import PublishedTable, find_preset
 from httpdyno.subjects.catalogue import Catalogue
 
 __all__ = ["Selected", "choose_servers", "make_service"]
@@ -48,8 +48,8 @@ def choose_servers(catalogue: Catalogue, names: Sequence[str] | None, options: S
     if names:
         servers = catalogue.select(names, SubjectKind.SERVER)
     elif options.preset is not None:
-        preset = find_service_preset(options.preset)
-        servers = catalogue.select(dict.fromkeys((*preset.subjects, *ALSO_NAMED)))
+        preset = find_preset(options.preset, NAME)
+        servers = catalogue.select((*preset.subjects, *(absent["subject"] for absent in preset.unpublished)))
     else:
         servers = tuple(one for one in catalogue.of_kind(SubjectKind.SERVER) if _has(one, endpoint))
     if not servers:
@@ -94,14 +94,14 @@ def make_service(options: ServiceOptions, selected: Selected, *, cpus: str | Non
     UsageError
         If two of them contradict each other.
     """
-    preset = None if options.preset is None else find_service_preset(options.preset)
+    preset = None if options.preset is None else find_preset(options.preset, NAME)
     if options.search and preset is not None:
         raise UsageError("--search: a preset has its own numbers of connections; leave one of the two out")
     if options.server_cpus is not None and cpus is not None:
         raise UsageError("--cpus: --server-cpus chooses the CPUs of each point; leave one of the two out")
     if options.most_connections is not None and not options.search:
         raise UsageError("--most-connections: only a search goes on until a server breaks; give --search, too")
-    axes = _axes(options, Axes() if preset is None else preset_axes(preset), selected.generator, available)
+    axes = _axes(options, Axes() if preset is None else _published_axes(preset), selected.generator, available)
     if preset is not None and len(axes.cpus) > 1:
         raise UsageError("--server-cpus: the published form has a row for each server; give one number beside --preset")
     whole = preset is not None and not options.quick and options.duration_s is None
@@ -113,10 +113,15 @@ def make_service(options: ServiceOptions, selected: Selected, *, cpus: str | Non
     return Service(
         **(stored_options(options) | found),
         axes=axes,
-        send_s=SENT_S if whole else None,
+        send_s=preset.asked["send_s"] if preset is not None and whole else None,
         generator_folder=str(selected.generator.folder) if selected.generator else None,
-        threads_of=None if preset is None else THREADS_OF,
+        threads_of=None if preset is None else preset.asked["threads_of"],
     )
+
+
+def _published_axes(preset: PublishedTable) -> Axes:
+    counts = sorted({int(str(row["connections"])) for row in preset.rows})
+    return Axes(connections=tuple(counts), threads=(preset.asked["threads"],))
 
 
 def _axes(options: ServiceOptions, axes: Axes, generator: Subject | None, available: int) -> Axes:

@@ -6,7 +6,7 @@ from httpdyno.experiments.definition import Definition, has_lines
 from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.experiments.service.metrics import RANKED_BY, SERVICE_METRICS
 from httpdyno.experiments.service.options import NAME
-from httpdyno.experiments.service.published_form import run_in_seed_form
+from httpdyno.experiments.service.published_form import published_form
 from httpdyno.experiments.service.report import service_report
 from httpdyno.experiments.service.rules import SERVICE_RULES
 from httpdyno.experiments.service.server_trial import run_server_trial
@@ -39,7 +39,7 @@ DEFINITION: Final = Definition(
     restore=restore_service,
     asks_web=False,
     report=service_report,
-    preset_views=lambda run: (*run.views, run_in_seed_form(run.manifest, run.trials)),
+    preset_views=lambda of: (*of.views, published_form(of.run.manifest, of.trials, of.published)),
     rules=SERVICE_RULES,
     figures=(ServicePoint, ServiceSummary),
     found=lambda trial: has_lines(trial) or trial.get(ServiceSummary) is not None,

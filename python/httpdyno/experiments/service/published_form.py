@@ -1,37 +1,68 @@
-"""A run of the published servers in the form of the publication, beside what was published."""
+"""The published form of the service question: 95 % and requests a second, side by side for each load."""
 
 from collections.abc import Sequence
+from typing import Final
 
-from httpdyno.experiments.service.presets import find_service_preset, published_figures
-from httpdyno.experiments.service.seed_form import seed_form
-from httpdyno.model import Table, Trial
+from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
+from httpdyno.model import Cell, Column, Note, Outcome, Table, Trial
+from httpdyno.published import PublishedTable
+from httpdyno.stats import median
 from httpdyno.store import Manifest
 
-__all__ = ["run_in_seed_form"]
+__all__ = ["published_form"]
+
+_NOTES: Final = (
+    "95%: the mean of the slowest 5 %, as rewrk computes what it prints under that name",
+    "req/s: published over a whole run of 30 s, in which all connections answer in step, 14 times 2 s: 14/30 a second"
+    " each; measured ",
+)
 
 
-def run_in_seed_form(manifest: Manifest, trials: Sequence[Trial]) -> Table:
-    """Put a run that was made with a preset into the form of its publication.
-
-    Parameters
-    ----------
-    manifest : Manifest
-        Of the run.
-    trials : sequence of Trial
-        Of the same run.
-
-    Raises
-    ------
-    UnknownName
-        If this version does not know the preset.
-    """
-    preset = find_service_preset(str(manifest.settings["preset"]))
-    names = {
-        row.subject: (str(cells["framework"]), str(cells["language"]))
-        for row in preset.table.rows
-        for cells in [preset.table.cells(row)]
-    }
+def published_form(manifest: Manifest, trials: Sequence[Trial], published: PublishedTable) -> Table:
+    """Put a run into the published form: a server that was measured above what was published of it."""
+    figures = {(row["subject"], row["connections"]): (row["slowest5"], row["requestsPerSec"]) for row in published.rows}
     measured = {subject.id: (subject.method, subject.language.lower()) for subject in manifest.subjects}
-    return seed_form(
-        trials, published_figures(preset), {**names, **{k: v for k, v in measured.items() if k not in names}}
+    names = {str(row["subject"]): (row["framework"], row["language"]) for row in published.rows}
+    points = {trial[ServicePoint].connections for trial in trials if trial.get(ServicePoint)}
+    connections = sorted(points or {int(str(row["connections"])) for row in published.rows})
+    rows: list[tuple[Cell, ...]] = []
+    notes: list[Note] = []
+    for subject, named in {**names, **measured, **names}.items():
+        own = [trial for trial in trials if trial.subject == subject]
+        if own:
+            failed = next((trial for trial in own if trial.outcome is not Outcome.OK), None)
+            if failed is not None:
+                notes.append(Note(f"{failed.outcome}: {failed.reason}", len(rows)))
+            rows.append((*named, "measured", *(_measured(own, count) for count in connections), subject))
+        if subject in names:
+            there = (_cell(*figures.get((subject, count), (None, None))) for count in connections)
+            rows.append((*named, "published", *there, subject))
+    if any("≥" in str(cell) for row in rows for cell in row):
+        notes.append(Note("≥: requests were still open at the end of the trial, and count as long as they had waited"))
+    # Another generator claims its figures, over all of its run.
+    claimed = any(trial[ServiceSummary].claimed_answers is not None for trial in trials if trial.get(ServiceSummary))
+    over = "over a whole run, too" if claimed else "in the steady stretch, where it is connections / 2"
+    columns = (
+        *map(Column, ("framework", "lang", "figures", *(f"{count} conns (95%, req/s)" for count in connections))),
+        Column("subject", description="name of the subject's folder", shown=False),
     )
+    title = "as published: framework, lang, 95 % and req/s"
+    return Table(columns, tuple(rows), title, (*notes, Note(_NOTES[0]), Note(_NOTES[1] + over)))
+
+
+def _measured(trials: Sequence[Trial], connections: int) -> str:
+    there = [
+        trial[ServiceSummary]
+        for trial in trials
+        if trial.get(ServiceSummary) and trial.get(ServicePoint) and trial[ServicePoint].connections == connections
+    ]
+    slowest = median([one.slowest_5_ns for one in there])
+    cell = _cell(None if slowest is None else slowest / 1e6, median([one.per_s for one in there]))
+    return f"≥ {cell}" if any(one.at_least for one in there) and slowest is not None else cell
+
+
+def _cell(slowest_ms: Cell, per_s: Cell) -> str:
+    if slowest_ms is None and per_s is None:
+        return "---"
+    first = "---" if slowest_ms is None else f"{slowest_ms:.2f}ms"
+    return f"{first}, {'---' if per_s is None else f'{per_s:.2f}'}"

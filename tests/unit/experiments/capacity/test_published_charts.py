@@ -33,7 +33,9 @@ def trials_of(
 
 
 def charts_of(name: str, scale: str | None, trials: list[Trial]) -> tuple[Chart, ...]:
-    return published_charts(trials, manifest_of(trials, settings={"preset": name, "scale": scale}))
+    return published_charts(
+        trials, manifest_of(trials, experiment="capacity", settings={"preset": name, "scale": scale})
+    )
 
 
 def test_batch_4_is_drawn_against_the_rate_of_the_link_with_the_line_of_the_target() -> None:

@@ -8,7 +8,7 @@ import pytest
 from doubles.trials import trial
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.presets import find_capacity_preset
-from httpdyno.experiments.capacity.published_form import beside_published, in_form, measurements
+from httpdyno.experiments.capacity.published_form import beside_published, in_form, measured_rows
 from httpdyno.model import Outcome, Trial, Validity, figures_of
 from httpdyno.report import render
 
@@ -40,7 +40,7 @@ def test_one_subject_has_the_published_columns_and_no_other() -> None:
 def test_rows_come_in_the_published_order_and_a_failed_trial_has_no_figures() -> None:
     trials = [measured(number=number) for number in range(250)]
     table = in_form(reversed(trials), BATCH_4)
-    published = [BATCH_4.scaled(row.cells[:3], TENTH) for row in BATCH_4.table.rows]  # type: ignore[arg-type]
+    published = [tuple(row.values())[1:4] for row in BATCH_4.at_scale(TENTH, ["hey"]).rows]
     assert [row[:3] for row in table.rows] == published
     failed = trial(
         "go-net-http", 0, outcome=Outcome.CRASHED, validity=None, capacity_point=trials[0].get(CapacityPoint)
@@ -50,8 +50,8 @@ def test_rows_come_in_the_published_order_and_a_failed_trial_has_no_figures() ->
 
 def test_repeats_are_their_median_and_several_subjects_are_named() -> None:
     repeats = [measured(per_s, latency) for per_s, latency in ((58, 0.3), (59, 0.5), (70, 0.4))]
-    (one,) = measurements(repeats, BATCH_4)
-    assert (one.per_s, one.latency_s, one.verdict, one.limit) == (59, 0.4, "yes", "bandwidth")
+    (one,) = measured_rows(repeats, BATCH_4)
+    assert (one["Requests/sec"], one["Average Latency (s)"], one["held"], one["limit"]) == (59, 0.4, "yes", "bandwidth")
     two = in_form([*repeats, measured(subject="hey")], BATCH_4)
     assert [column.name for column in two.columns][:2] == ["subject", "Delay"]
     assert [row[0] for row in two.rows] == ["go-net-http", "hey"]
@@ -104,6 +104,6 @@ def test_unscaled_the_published_places_are_not_repeated() -> None:
 
 def test_what_is_not_valid_says_so() -> None:
     limited = replace(measured(), validity=Validity.ORIGIN_LIMITED)
-    assert measurements([limited], BATCH_4)[0].verdict == "yes, ORIGIN_LIMITED"
+    assert measured_rows([limited], BATCH_4)[0]["held"] == "yes, ORIGIN_LIMITED"
     refused = replace(limited, figures=figures_of(limited[CapacityPoint]), validity=Validity.LINK_LIMITED)
-    assert measurements([refused], BATCH_4)[0].verdict == "LINK_LIMITED"
+    assert measured_rows([refused], BATCH_4)[0]["held"] == "LINK_LIMITED"

@@ -93,7 +93,7 @@ def test_the_table_says_where_the_split_rests_on_the_clients_own_times() -> None
 def test_beside_a_publication_another_machine_is_named(tmp_path: Path) -> None:
     settings = {"preset": "published", "against": "http://other:8080"}
     folder = make_run(tmp_path, [cost_trial()], experiment="cost", settings=settings)
-    told = notes(run_beside(open_run(folder), definition_of("cost"), find_preset("published", "cost").table))
+    told = notes(run_beside(open_run(folder), definition_of("cost"), find_preset("published", "cost")))
     assert "played to the client by http://other:8080, another machine" in told
 
 
@@ -129,20 +129,20 @@ def test_who_failed_keeps_a_row() -> None:
 
 
 def test_the_published_form_has_the_published_columns_and_figures_are_compared_per_document() -> None:
-    published = find_preset("published", "cost").table
+    published = find_preset("published", "cost")
     measured = cost_table([cost_trial("ruby-curb", documents=1_000, document_us=400, start_ms=0), tool_trial()])
     form = in_published_form(measured, published, {})
     names = ["runtime", "client", "documents", "user", "system", "total", "real"]
     assert [column.name for column in form.columns] == names
     assert form.rows[0][:3] == ("Ruby", "curb", 1_000)
-    assert find_preset("published", "cost").urls() == 10_000
+    assert find_preset("published", "cost").urls == 10_000
     assert set(find_preset("published", "cost").subjects) >= {"ruby-curb", "java-apache-httpclient5", "ab", "httperf"}
 
 
 def test_a_run_stands_beside_the_publication(tmp_path: Path) -> None:
     one = cost_trial("ruby-curb", documents=1_000, document_us=544, start_ms=0)
     run = open_run(make_run(tmp_path, [one], experiment="cost", settings={"preset": "published"}))
-    table = run_beside(run, definition_of("cost"), find_preset("published", "cost").table, for_programs=True)
+    table = run_beside(run, definition_of("cost"), find_preset("published", "cost"), for_programs=True)
     curb = next(row for row in rows(table) if row["subject"] == "ruby-curb")
     # 0.544 s for a thousand documents are as much as the published 5.44 s for ten thousand.
     assert (curb["total"], curb["totalPublished"], curb["totalRatio"]) == (0.544, 5.44, 1.0)

@@ -12,9 +12,10 @@ from httpdyno.errors import InvalidValue, UnreadableRun
 from httpdyno.experiments.latency.figures import Content, LatencyPoint
 from httpdyno.experiments.latency.latency import Latency
 from httpdyno.experiments.latency.points import grid, parse_points, points_text
-from httpdyno.experiments.latency.presets import published_points
+from httpdyno.experiments.latency.published_blocks import published_points
 from httpdyno.experiments.restoring import restored_from_settings
 from httpdyno.model import Capabilities, Subject, SubjectKind, UrlSeries
+from httpdyno.published import find_preset
 
 POINTS = st.lists(st.builds(LatencyPoint, st.sampled_from(Content), st.integers(1, 1000)), min_size=1, unique=True)
 ALL = Capabilities(keepalive=(True, False), check=("json",), harness=("timeit",))
@@ -38,7 +39,7 @@ def test_points_are_read_as_they_are_written(points: list[LatencyPoint]) -> None
 
 def test_a_grid_is_each_with_each() -> None:
     assert points_text(grid("plain, json", "1,20")) == "plain:1,json:1,plain:20,json:20"
-    assert points_text(published_points()) == "plain:1,json:1,plain:20"
+    assert points_text(published_points(find_preset("published", "latency"))) == "plain:1,json:1,plain:20"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from typing import Any
 
 from doubles.trials import trial
 from httpdyno.experiments.latency.figures import Content, LatencyPoint, LatencyRun, LatencySummary
-from httpdyno.experiments.latency.presets import PUBLISHED
 from httpdyno.experiments.latency.published_blocks import published_blocks
 from httpdyno.experiments.latency.table import latency_table, latency_views
 from httpdyno.model import Counters, Outcome, Trial, Validity
@@ -108,7 +107,7 @@ def test_json_that_is_not_parsed_is_told() -> None:
 
 
 def test_the_published_blocks_stand_beside_what_was_measured() -> None:
-    published = find_preset(PUBLISHED, "latency").table
+    published = find_preset("published", "latency")
     trials = [timed("python-httpx", 0, 2.2), timed("python-httpx", 1, 2.1, harness=True)]
     plain, json, twenty = published_blocks(trials, published)
     assert plain.title == "*** Plain text ***"

@@ -5,17 +5,20 @@ from pathlib import Path
 
 import pytest
 
+from doubles.runs import manifest_of
 from httpdyno.errors import UnreadableRun
 from httpdyno.experiments.service.axes import Axes
+from httpdyno.experiments.service.beginning import Selected, make_service
 from httpdyno.experiments.service.charts import service_charts
 from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
-from httpdyno.experiments.service.presets import THREADS_OF, find_service_preset, preset_axes, published_figures
-from httpdyno.experiments.service.seed_form import seed_form
+from httpdyno.experiments.service.options import ServiceOptions
+from httpdyno.experiments.service.published_form import published_form
 from httpdyno.experiments.service.service import Service
 from httpdyno.experiments.service.table import service_table
 from httpdyno.experiments.service.views import service_views
 from httpdyno.judge import trial_not_run
-from httpdyno.model import Outcome, Subject, SubjectKind, Table, Trial, TrialPlan, Validity, figures_of
+from httpdyno.model import Note, Outcome, Subject, SubjectKind, Table, Trial, TrialPlan, Validity, figures_of
+from httpdyno.published import find_preset
 
 MS = 10**6
 
@@ -150,42 +153,48 @@ def test_points_that_differ_in_their_cpus_have_a_column_of_them() -> None:
     }
 
 
+PUBLISHED = find_preset("published", "service")
+
+
+def in_form(trials: list[Trial]) -> Table:
+    return published_form(manifest_of(trials, experiment="service"), trials, PUBLISHED)
+
+
 def test_the_preset_is_the_published_measurement() -> None:
-    preset = find_service_preset("published")
-    assert preset.subjects == ("flask-gunicorn", "rust-axum", "rust-tide", "go-net-http-server")
-    assert preset_axes(preset) == Axes(connections=(20, 100, 250), threads=(1,))
-    assert THREADS_OF == {"flask-gunicorn": 10}
-    figures = published_figures(preset)
+    assert PUBLISHED.subjects == ("flask-gunicorn", "rust-axum", "rust-tide", "go-net-http-server")
+    assert [one["subject"] for one in PUBLISHED.unpublished] == ["rust-actix-web", "rust-warp"]
+    selected = Selected(())
+    asked = make_service(ServiceOptions(preset="published"), selected)
+    assert asked.axes == Axes(connections=(20, 100, 250), threads=(1,))
+    assert (asked.threads_of, asked.send_s) == ({"flask-gunicorn": 10}, 30)
+    figures = {(row["subject"], row["connections"]): (row["slowest5"], row["requestsPerSec"]) for row in PUBLISHED.rows}
     assert figures["go-net-http-server", 250] == (2058.82, 116.67)
     assert figures["flask-gunicorn", 250] == (None, None)
-    assert [one.subject for one in preset.table.unpublished] == ["rust-actix-web", "rust-warp"]
 
 
 def test_the_published_form_has_both_lines_side_by_side() -> None:
-    published = {("rust-axum", 20): (2002.24, 9.33), ("rust-axum", 100): (2029.32, 46.67)}
-    names = {"rust-axum": ("axum", "rust"), "rust-warp": ("warp", "rust")}
     trials = [trial("rust-axum", 20, 3.5), trial("rust-axum", 100, 9), trial("rust-warp", 20, 2.25)]
-    table = seed_form(trials, published, names)
+    table = in_form(trials)
     assert shown(table) == ["framework", "lang", "figures", "20 conns (95%, req/s)", "100 conns (95%, req/s)"]
-    assert table.rows == (
+    assert [row for row in table.rows if row[-1] in {"rust-axum", "rust-warp"}] == [
         ("axum", "rust", "measured", "2003.50ms, 10.00", "2009.00ms, 50.00", "rust-axum"),
         ("axum", "rust", "published", "2002.24ms, 9.33", "2029.32ms, 46.67", "rust-axum"),
-        ("warp", "rust", "measured", "2002.25ms, 10.00", "---", "rust-warp"),
-    )
+        ("rust-warp", "rust", "measured", "2002.25ms, 10.00", "---", "rust-warp"),
+    ]
 
 
 def test_the_published_form_tells_a_lower_bound_from_a_figure() -> None:
-    table = seed_form([trial("flask", 100, 4990)], {}, {"flask": ("Flask", "python")})
+    table = in_form([trial("flask-gunicorn", 100, 4990)])
     assert table.rows[0][3] == "≥ 6990.00ms, 50.00"
     assert table.notes[0].text.startswith("≥: requests were still open")
 
 
 def test_the_published_form_says_why_a_server_has_no_figures() -> None:
-    failed = replace(trial("rust-axum", 20, 1), outcome=Outcome.DIED, reason="killed by SIGKILL")
+    failed = replace(trial("flask-gunicorn", 20, 1), outcome=Outcome.DIED, reason="killed by SIGKILL")
     failed = replace(failed, figures=figures_of(failed[ServicePoint]))
-    table = seed_form([failed], {}, {"rust-axum": ("axum", "rust")})
-    assert table.rows == (("axum", "rust", "measured", "---", "rust-axum"),)
-    assert table.notes[0].text == "died: killed by SIGKILL"
+    table = in_form([failed])
+    assert table.rows[0] == ("Flask & Gunicorn", "python", "measured", "---", "flask-gunicorn")
+    assert table.notes[0] == Note("died: killed by SIGKILL", 0)
 
 
 def test_charts_have_a_line_for_each_server_and_the_limit() -> None:
