@@ -10,7 +10,7 @@ SHELL := bash
 export CARGO_TARGET_DIR := $(CURDIR)/target
 BIN := .venv/bin
 # Those of scripts/ that are Python, which their names do not say.
-SCRIPTS := scripts/take-pictures scripts/write-accuracy scripts/write-crawl-table scripts/write-example scripts/write-notices scripts/write-reference scripts/write-subjects
+SCRIPTS := scripts/pages scripts/take-pictures scripts/write-accuracy scripts/write-crawl-table scripts/write-example scripts/write-notices scripts/write-reference scripts/write-subjects
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,7 +65,7 @@ check: setup ## Check format, lint, types and import rules
 
 ratios: setup ## Measure speed beside other programs, and print the ratios; some cases with ARGS='--rounds 5 load-h1'
 	@scripts/setup-peers
-	@PYTHONPATH=benches $(BIN)/python -m ratios $(ARGS)
+	@PYTHONPATH=benches:scripts $(BIN)/python -m ratios $(ARGS)
 
 fuzz: setup ## Fuzz each parser for SECONDS=900, one after another
 	@scripts/fuzz $(or $(SECONDS),900) $(ARGS)

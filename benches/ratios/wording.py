@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from httpdyno.model.documentation import with_table
+from pages.table import with_table
 from ratios.case import Case
 from ratios.figures import Column, Finding, Spread, spread
 from ratios.results import Result

@@ -22,7 +22,6 @@ __all__ = [
     "InvalidValue",
     "NotResumable",
     "NothingMeasured",
-    "ProbeFailed",
     "StorageFailed",
     "SubjectUnavailable",
     "TooFewBlocks",
@@ -54,10 +53,6 @@ class CheckFailed(HttpdynoError):
     """A check or a threshold was not met: the measurement itself is fine."""
 
     exit_code = 1
-
-
-class ProbeFailed(CheckFailed):
-    """A subject does not do what its ``subject.toml`` claims."""
 
 
 class UsageError(HttpdynoError):

@@ -14,8 +14,8 @@ from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import rank
 from httpdyno.model import Interval, Trial
 from httpdyno.stats import FloatArray, holm, median_interval, paired_effect, unpaired_effect
-from httpdyno.stats.power import relative_power
 from httpdyno.stats.ratio import ratio_p, unpaired_ratio_p
+from pages.power import relative_power
 
 RUNS = 2000
 NOISE = 0.03

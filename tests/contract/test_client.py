@@ -11,6 +11,7 @@ import pytest
 from contract.crawling import Crawled, crawl_in_room, urls_of
 from contract.escalation import DELAYS_MS, TIMEOUTS_S, first_right
 from contract.memory import LARGE_HEAPS, LONG, LONGEST, SHORT, TAKE_A_MINUTE, Growth, memory_growth
+from doubles.claims import require_claims
 from httpdyno.judge.saturation import TIMED_OUT_SATURATED
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
@@ -20,7 +21,7 @@ from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Count, Outcome
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.builder import BuildOutcome
-from httpdyno.subjects.probe import ProbeResult, probe_cases, require_claims
+from httpdyno.subjects.probe import ProbeResult, probe_cases
 
 # The fixture's type; importing it from conftest would load that file twice.
 Crawl = "Crawl"

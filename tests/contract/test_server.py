@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from doubles.claims import require_claims
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.server_prober import probe_server
 from httpdyno.lab.server_process import ServerProcess
 from httpdyno.subjects.build import Build
-from httpdyno.subjects.probe import require_claims
 from httpdyno.subjects.server_probe import Answer, Ask
 
 QUICK = {"WORKLOADS_MS": "0,5"}

@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from httpdyno.cli.app import app
-from httpdyno.cli.reference import ENGINE_VERBS
+from pages.command_line import ENGINE_VERBS
 
 CORRECT: Final = frozenset({"VALID", "ORIGIN_LIMITED", "UNSTEADY"})
 """What the trial of a correct client may be: nobody keeps the machine of the tests from having other work."""

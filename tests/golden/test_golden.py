@@ -19,13 +19,13 @@ from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.load.judge import judge_load
 from httpdyno.experiments.registry import definition_of, experiment_names, figure_records
 from httpdyno.model import Outcome, Table, Trial, Verdict
-from httpdyno.model.documentation import records_page
 from httpdyno.published import Circumstances, beside, published_table
 from httpdyno.report import Surface, format_names, render
 from httpdyno.report.html.page import page
 from httpdyno.report.json_schema import experiment_schema
 from httpdyno.runs.report import build_report
 from httpdyno.store import Run, open_run
+from pages.records import records_page
 
 HERE = Path(__file__).parent
 REFERENCE = HERE.parents[1] / "docs" / "reference"

@@ -41,7 +41,7 @@ def test_nothing_goes_on_after_the_end(number: signal.Signals, status: int, tmp_
     subprocess.run([COMMAND, "subjects", "build", "wrk"], check=True, capture_output=True)
     argv = [sys.executable, "-m", "ratios", "origin-plain", "--seconds", "60", "--json", str(tmp_path / "ratios.json")]
     argv += ["--server-cpus", str(cpus[0]), "--client-cpus", str(cpus[1])]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "benches"), "TMPDIR": str(tmp_path)}
+    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'benches'}:{ROOT / 'scripts'}", "TMPDIR": str(tmp_path)}
     with subprocess.Popen(argv, env=environment, stderr=subprocess.DEVNULL) as process:
         until = time.monotonic() + PATIENCE_S
         while len(processes_of(tmp_path / "httpdyno-ratios-")) < 2 and time.monotonic() < until:

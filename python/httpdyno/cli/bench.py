@@ -1,5 +1,6 @@
 """``httpdyno bench``: crawl the same URLs with several clients and compare them."""
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,8 +40,6 @@ from httpdyno.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from httpdyno.runs.pending import PendingRun
 
 __all__ = ["bench"]

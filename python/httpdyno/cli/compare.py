@@ -1,5 +1,6 @@
 """``httpdyno compare``: two runs against each other, or the subjects of one, with a threshold for CI."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,14 +8,15 @@ import typer
 
 from httpdyno.cli.completion import complete_metrics, complete_run_subjects, complete_runs
 from httpdyno.cli.options import Format
-from httpdyno.cli.run_argument import RUN_HELP, RunsFolder
+from httpdyno.cli.run_argument import RUN_HELP, RunsFolder, open_named_run
+from httpdyno.cli.tables import check_format, print_table
+from httpdyno.cli.terminal import tell
+from httpdyno.errors import CheckFailed, NothingMeasured, UsageError
+from httpdyno.model import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from httpdyno.experiments.definition import Definition
     from httpdyno.judge.threshold import Threshold
-    from httpdyno.model import Metric
 
 __all__ = ["compare"]
 
@@ -65,10 +67,6 @@ def compare(
     format: Format = "table",  # noqa: A002
 ) -> None:
     """Print what changed from run A to run B, or how the subjects of one run differ, and how sure that is."""
-    from httpdyno.cli.output import check_format, print_table
-    from httpdyno.cli.run_argument import open_named_run
-    from httpdyno.cli.terminal import tell
-    from httpdyno.errors import CheckFailed, NothingMeasured, UsageError
     from httpdyno.experiments.registry import definition_of
     from httpdyno.runs.pair_comparison import compare_within_run
     from httpdyno.runs.run_comparison import compare_two_runs

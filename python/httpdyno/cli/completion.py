@@ -6,7 +6,11 @@ from typing import Final
 
 import typer
 
+from httpdyno.errors import HttpdynoError
 from httpdyno.experiments.options import HTTP_VERSIONS, WEBS
+from httpdyno.model import LINK_PRESETS, Direction
+from httpdyno.report import format_names
+from httpdyno.subjects.folders import builtin_folder, subject_folders
 
 __all__ = [
     "complete_arrivals",
@@ -63,7 +67,6 @@ def complete_servers(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def _subjects(context: typer.Context, incomplete: str, below: str) -> list[str]:
-    from httpdyno.subjects.folders import builtin_folder, subject_folders
 
     tops = [builtin_folder() / below, *(context.params.get("subjects") or ())]
     names = {folder.resolve().name for top in tops for folder in subject_folders(top)}
@@ -73,23 +76,17 @@ def _subjects(context: typer.Context, incomplete: str, below: str) -> list[str]:
 
 def complete_tools(incomplete: str) -> list[str]:
     """Offer the load tools that come with httpdyno."""
-    from httpdyno.subjects.folders import builtin_folder, subject_folders
-
     return _beginning([folder.name for folder in subject_folders(builtin_folder() / "tools")], incomplete)
 
 
 def complete_generators(incomplete: str) -> list[str]:
     """Offer httpdyno's own generator, the load tools, and all of them."""
-    from httpdyno.subjects.folders import builtin_folder, subject_folders
-
     tools = [folder.name for folder in subject_folders(builtin_folder() / "tools")]
     return _beginning(["all", "httpdyno", *tools], incomplete)
 
 
 def complete_links(incomplete: str) -> list[str]:
     """Offer the links that have a name."""
-    from httpdyno.model import LINK_PRESETS
-
     return _beginning(["direct", *(preset.name for preset in LINK_PRESETS)], incomplete)
 
 
@@ -110,7 +107,6 @@ def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
 
 def complete_run_subjects(context: typer.Context, incomplete: str) -> list[str]:
     """Offer the subjects of the run that is named already."""
-    from httpdyno.errors import HttpdynoError
     from httpdyno.store import find_run, read_manifest
 
     # Where an option lacks its value, as the one that is completed does, arguments are left as they stand.
@@ -125,7 +121,6 @@ def complete_run_subjects(context: typer.Context, incomplete: str) -> list[str]:
 def complete_metrics(incomplete: str) -> list[str]:
     """Offer the metrics by which something is better or worse, those of all experiments."""
     from httpdyno.experiments.registry import definition_of, experiment_names
-    from httpdyno.model import Direction
 
     metrics = [metric for name in experiment_names() for metric in definition_of(name).metrics]
     return _beginning({metric.name for metric in metrics if metric.better is not Direction.NEITHER}, incomplete)
@@ -177,8 +172,6 @@ def complete_own_webs(incomplete: str) -> list[str]:
 
 def complete_formats(incomplete: str) -> list[str]:
     """Offer the formats of tables."""
-    from httpdyno.report import format_names
-
     return _beginning(format_names(), incomplete)
 
 

@@ -12,6 +12,7 @@ from rich.text import Text
 from httpdyno.cli.link_line import link_line
 from httpdyno.cli.result_lines import ResultLines
 from httpdyno.cli.terminal import tell
+from httpdyno.experiments.registry import definition_of
 from httpdyno.lab.progress import Progress as TrialProgress
 from httpdyno.model import (
     CEILING_TRIAL,
@@ -252,8 +253,6 @@ def _where(plan: TrialPlan) -> str:
 
 def _ending(trial: Trial, *, rate: bool) -> str:
     """Describe in a few words what became of a trial."""
-    from httpdyno.experiments.registry import definition_of
-
     told = definition_of(trial.experiment).told if trial.outcome is Outcome.OK else None
     if told is not None and (words := told(trial)):
         return without_controls(words)

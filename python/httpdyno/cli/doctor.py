@@ -1,17 +1,17 @@
 """``httpdyno doctor``: what this machine can and cannot do, what follows, and what would help."""
 
-from typing import TYPE_CHECKING, Annotated, Final
+import json
+from dataclasses import asdict
+from typing import Annotated, Final
 
 import typer
+from rich.console import Console
 
 from httpdyno.cli.completion import complete_fact_formats
 from httpdyno.cli.terminal import results
+from httpdyno.errors import InvalidValue
+from httpdyno.model import Fact
 from httpdyno.report.cell import without_controls
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from httpdyno.model import Fact
 
 __all__ = ["doctor"]
 
@@ -24,10 +24,6 @@ def doctor(
     ] = "plain",
 ) -> None:
     """Print what this machine can and cannot do, each fact with its consequence and its cure."""
-    import json
-    from dataclasses import asdict
-
-    from httpdyno.errors import InvalidValue
     from httpdyno.lab.diagnosis import diagnose
 
     if format not in {"plain", "json"}:
@@ -41,7 +37,7 @@ def doctor(
         _print(fact, console)
 
 
-def _print(fact: "Fact", console: "Console") -> None:
+def _print(fact: Fact, console: Console) -> None:
     label, colour = _LABELS[fact.ok]
     console.out(f"{label:8}", style=colour, end="")
     console.out(without_controls(f"{fact.name}: {_readable(fact.value)}"))

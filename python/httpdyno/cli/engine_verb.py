@@ -9,6 +9,7 @@ from typer.core import TyperCommand
 
 from httpdyno.cli.completion import complete_links, complete_own_webs
 from httpdyno.errors import HttpdynoError
+from httpdyno.lab.location import find_engine
 
 __all__ = ["EngineVerb"]
 
@@ -33,7 +34,6 @@ class EngineVerb(TyperCommand):
 
 
 def _options(verb: str) -> list[str]:
-    from httpdyno.lab.location import find_engine
 
     try:
         said = subprocess.run(

@@ -1,68 +1,38 @@
 """What a verb leaves on stdout and stderr at its end: the table, where the run is, what could not be built."""
 
 import shlex
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import typer
 
 from httpdyno.cli.page import leave_page
-from httpdyno.cli.terminal import reader_may_leave, results, tell
-from httpdyno.errors import HttpdynoError, Interrupted, NothingMeasured, NotResumable, UnknownName
+from httpdyno.cli.preset import absent_subjects
+from httpdyno.cli.tables import print_tables
+from httpdyno.cli.terminal import results, tell
+from httpdyno.errors import HttpdynoError, Interrupted, NothingMeasured, NotResumable
 from httpdyno.model import Note, Subject, Table
-from httpdyno.report import Surface, format_names, render
 from httpdyno.report.cell import without_controls
+from httpdyno.report.sections.reservation import table_reservations
 from httpdyno.runs.pending import PendingRun
 from httpdyno.runs.run import Measured
+from httpdyno.runs.showing import read_by_programs, shown_tables
+from httpdyno.store import Run
 from httpdyno.subjects.builder import BuildOutcome
 from httpdyno.subjects.probe import ProbeResult
 
-if TYPE_CHECKING:
-    from httpdyno.store import Run
-
 __all__ = [
-    "check_format",
     "close_run",
     "print_probe",
     "print_reserved",
     "print_run",
-    "print_table",
-    "print_tables",
     "require_builds",
     "telling_of_rest",
 ]
 
 _WITHOUT_NOTES: Final = "csv"
-
-
-def check_format(name: str) -> None:
-    """Refuse a format that no report has, before anything is measured.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such format.
-    """
-    known = format_names()
-    if name not in known:
-        raise UnknownName(f"--format: {name!r} is not known; known are: {', '.join(known)}")
-
-
-def print_table(table: Table, format_name: str) -> None:
-    """Write a table to stdout."""
-    print_tables([table], format_name)
-
-
-def print_tables(tables: Iterable[Table], format_name: str) -> None:
-    """Write tables to stdout, an empty line between them."""
-    surface = Surface.of(sys.stdout)
-    texts = [render(table, format_name, surface) for table in tables]
-    with reader_may_leave():
-        sys.stdout.write("\n".join(texts))
-        sys.stdout.flush()
 
 
 def print_reserved(tables: Sequence[Table], reservations: Sequence[Note], format_name: str) -> None:
@@ -78,13 +48,11 @@ def print_reserved(tables: Sequence[Table], reservations: Sequence[Note], format
 
 def _has_place(tables: Sequence[Table], format_name: str) -> bool:
     """Return whether the reservations of tables can be read in what is printed of them."""
-    from httpdyno.runs.showing import read_by_programs
-
     without_rows = read_by_programs(format_name) and not any(table.rows for table in tables)
     return format_name != _WITHOUT_NOTES and not without_rows
 
 
-def print_run(run: "Run", format_name: str) -> None:
+def print_run(run: Run, format_name: str) -> None:
     """Write what a run measured to stdout, and with what reservations it is read.
 
     Raises
@@ -94,10 +62,6 @@ def print_run(run: "Run", format_name: str) -> None:
     UnknownName
         If this version does not know the preset of the run.
     """
-    from httpdyno.cli.preset import absent_subjects
-    from httpdyno.report.sections.reservation import table_reservations
-    from httpdyno.runs.showing import shown_tables
-
     tables = shown_tables(run, format_name, absent_subjects(run))
     # To read the trials once more takes about a millisecond each: only where the tables do not say it.
     notes = () if _has_place(tables, format_name) else table_reservations(run.manifest, run.records())

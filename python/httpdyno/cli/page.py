@@ -1,14 +1,16 @@
 """Writes the page of a run: one HTML file that needs no network."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from httpdyno.cli.terminal import tell
 from httpdyno.errors import HttpdynoError
-
-if TYPE_CHECKING:
-    from httpdyno.model import Report
-    from httpdyno.store import Run
+from httpdyno.experiments.registry import definition_of
+from httpdyno.model import Report
+from httpdyno.runs.report import build_report
+from httpdyno.storage import storage_errors
+from httpdyno.store import Run
+from httpdyno.store.files import write_whole
+from httpdyno.store.layout import REPORT
 
 __all__ = ["leave_page", "report_of", "write_page", "write_report"]
 
@@ -31,12 +33,10 @@ def write_report(run: "Run") -> Path:
     StorageFailed
         If the folder cannot be written.
     """
-    from httpdyno.store.layout import REPORT
-
     return write_page(report_of(run), run.folder / REPORT)
 
 
-def report_of(run: "Run") -> "Report":
+def report_of(run: Run) -> Report:
     """Return what a run says.
 
     Raises
@@ -44,13 +44,10 @@ def report_of(run: "Run") -> "Report":
     UnreadableRun
         If the run is damaged, or of an experiment that this version does not know.
     """
-    from httpdyno.experiments.registry import definition_of
-    from httpdyno.runs.report import build_report
-
     return build_report(run, definition_of(run.manifest.experiment))
 
 
-def write_page(told: "Report", path: Path) -> Path:
+def write_page(told: Report, path: Path) -> Path:
     """Write the page of a report; give its path.
 
     Raises
@@ -58,9 +55,7 @@ def write_page(told: "Report", path: Path) -> Path:
     StorageFailed
         If it cannot be written.
     """
-    from httpdyno.report.html.page import page
-    from httpdyno.storage import storage_errors
-    from httpdyno.store.files import write_whole
+    from httpdyno.report.html.page import page  # heavy: only who writes a page pays for its charts
 
     text = page(told).encode()
     with storage_errors(f"{path}: the report cannot be written", folder=path.parent, cure="name another: --html FILE"):

@@ -7,7 +7,9 @@ import typer
 
 from httpdyno.cli.completion import complete_published, complete_runs
 from httpdyno.cli.options import Format
-from httpdyno.cli.run_argument import RUN_HELP, RunsFolder
+from httpdyno.cli.run_argument import RUN_HELP, RunsFolder, open_named_run
+from httpdyno.cli.tables import check_format, print_table
+from httpdyno.errors import UsageError
 
 __all__ = ["published"]
 
@@ -27,8 +29,7 @@ def published(
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """List the tables that others have published; print one with its source, or with a run beside it."""
-    from httpdyno.cli.output import check_format, print_reserved, print_table
-    from httpdyno.errors import UsageError
+    from httpdyno.cli.output import print_reserved
     from httpdyno.published import published_listing, published_table
 
     check_format(format)
@@ -39,7 +40,6 @@ def published(
     elif beside is None:
         print_table(published_table(name).as_table(), format)
     else:
-        from httpdyno.cli.run_argument import open_named_run
         from httpdyno.experiments.published import run_beside
         from httpdyno.experiments.registry import definition_of
         from httpdyno.report.sections.reservation import table_reservations

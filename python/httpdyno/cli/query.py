@@ -10,9 +10,12 @@ import typer
 from httpdyno.cli.completion import complete_runs
 from httpdyno.cli.options import Format
 from httpdyno.cli.run_argument import RUN_HELP, RunsFolder
+from httpdyno.cli.tables import check_format
+from httpdyno.cli.terminal import reader_may_leave, tell
+from httpdyno.errors import UnreadableRun, UsageError
+from httpdyno.report import Surface, render
 
 if TYPE_CHECKING:
-    from httpdyno.errors import UnreadableRun
     from httpdyno.store import Run
     from httpdyno.store.query import Answer
 
@@ -42,8 +45,6 @@ def query(
     The tables trials and samples have the columns of the records and, before them, run. Runs that cannot be read are
     named on stderr and left out; one that --run asks for is refused.
     """
-    from httpdyno.cli.output import check_format
-    from httpdyno.cli.terminal import reader_may_leave
     from httpdyno.experiments.registry import figure_columns
     from httpdyno.report.stream import STREAMED, stream
     from httpdyno.store import polars_types
@@ -58,12 +59,11 @@ def query(
 
 
 def _opened(names: list[str] | None, runs: Path) -> "dict[str, Run]":
-    from httpdyno.cli.terminal import tell
     from httpdyno.store import find_run, run_folders
     from httpdyno.store.find import foreign_folders
     from httpdyno.store.query import open_runs
 
-    def refuse(error: "UnreadableRun") -> None:
+    def refuse(error: UnreadableRun) -> None:
         raise error
 
     if names:
@@ -75,7 +75,6 @@ def _opened(names: list[str] | None, runs: Path) -> "dict[str, Run]":
 
 
 def _text(sql: str | None) -> str:
-    from httpdyno.errors import UsageError
 
     if sql is None and sys.stdin.isatty():
         raise UsageError("there is no query; write it like: httpdyno query 'select subject, right_per_s from trials'")
@@ -90,7 +89,6 @@ def _text(sql: str | None) -> str:
 def _table(answer: "Answer", format_name: str) -> Iterator[str]:
     import polars as pl
 
-    from httpdyno.report import Surface, render
     from httpdyno.report.frame_table import frame_table
 
     frame = pl.DataFrame(schema=answer.columns)

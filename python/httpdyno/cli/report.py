@@ -1,5 +1,6 @@
 """``httpdyno report``: what a run says, as a table, as a page, as charts."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -7,9 +8,12 @@ import typer
 
 from httpdyno.cli.completion import complete_formats
 from httpdyno.cli.run_argument import RunName, RunsFolder, open_named_run
+from httpdyno.cli.tables import check_format
+from httpdyno.cli.terminal import reader_may_leave, tell
+from httpdyno.model import Report
+from httpdyno.storage import storage_errors
 
 if TYPE_CHECKING:
-    from httpdyno.model import Report
     from httpdyno.store import Run
 
 __all__ = ["report"]
@@ -42,9 +46,8 @@ def report(
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Print the table of a run and write its page: one HTML file that needs no network."""
-    from httpdyno.cli.output import check_format, print_run
+    from httpdyno.cli.output import print_run
     from httpdyno.cli.page import report_of, write_page
-    from httpdyno.cli.terminal import tell
     from httpdyno.store.layout import REPORT
 
     check_format(format or "table")
@@ -64,9 +67,7 @@ def report(
 
 
 def _print_schema(run: "Run") -> None:
-    import sys
 
-    from httpdyno.cli.terminal import reader_may_leave
     from httpdyno.report.json_schema import experiment_schema
     from httpdyno.runs.showing import shown_tables
 
@@ -76,11 +77,10 @@ def _print_schema(run: "Run") -> None:
         sys.stdout.flush()
 
 
-def _write_charts(told: "Report", folder: Path) -> Path:
+def _write_charts(told: Report, folder: Path) -> Path:
     from httpdyno.report.charts.canvas import Canvas
     from httpdyno.report.charts.drawing import png, svg
     from httpdyno.report.charts.theme import LIGHT
-    from httpdyno.storage import storage_errors
 
     drawn = {}
     for chart in told.charts:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from httpdyno.cli.completion import complete_runs
+from httpdyno.errors import UnreadableRun
 
 if TYPE_CHECKING:
     from httpdyno.store import Run
@@ -38,7 +39,6 @@ def open_named_run(name: str, runs: Path) -> "Run":
     UnreadableRun
         If it is no run, is damaged, or was written by a newer version.
     """
-    from httpdyno.errors import UnreadableRun
     from httpdyno.store import RELATIVE_NAMES, find_run, open_run
 
     try:

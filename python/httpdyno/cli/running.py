@@ -13,9 +13,10 @@ from httpdyno.cli.background import leave_running
 from httpdyno.cli.display import Display
 from httpdyno.cli.installing import install_needs
 from httpdyno.cli.live import LiveOptions
-from httpdyno.cli.output import check_format, close_run, print_run, telling_of_rest
+from httpdyno.cli.output import close_run, print_run, telling_of_rest
 from httpdyno.cli.resuming import refuse_beside_resume, resume_named
 from httpdyno.cli.session import make_place, options_of_environment
+from httpdyno.cli.tables import check_format
 from httpdyno.cli.terminal import messages, tell
 from httpdyno.experiments.experiment import Experiment
 from httpdyno.lab.interruption import Interruption

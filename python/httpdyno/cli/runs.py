@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from httpdyno.cli.options import Format, OutputFolder
+from httpdyno.cli.tables import check_format, print_table
+from httpdyno.cli.terminal import tell
 
 __all__ = ["runs"]
 
 
 def runs(out: OutputFolder = Path("runs"), format: Format = "table") -> None:  # noqa: A002
     """List the runs of a folder, the newest first."""
-    from httpdyno.cli.output import check_format, print_table
-    from httpdyno.cli.terminal import tell
     from httpdyno.runs.past import runs_table
 
     check_format(format)

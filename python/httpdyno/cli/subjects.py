@@ -6,7 +6,10 @@ import typer
 
 from httpdyno.cli.completion import complete_claimants, complete_subjects
 from httpdyno.cli.options import Cpus, Format, SubjectFolders
+from httpdyno.cli.tables import check_format, print_table
+from httpdyno.cli.terminal import messages
 from httpdyno.cli.verb import Verb
+from httpdyno.lab.interruption import Interruption
 
 __all__ = ["app"]
 
@@ -25,7 +28,6 @@ Claimants = Annotated[
 @app.command("list", cls=Verb)
 def list_subjects(format: Format = "table", subjects: SubjectFolders = None) -> None:  # noqa: A002
     """List every subject with its state, and what is missing where it is unavailable."""
-    from httpdyno.cli.output import check_format, print_table
     from httpdyno.subjects.cache import cache_folder
     from httpdyno.subjects.catalogue import read_catalogue
     from httpdyno.subjects.listing import subjects_table
@@ -42,7 +44,6 @@ def install(names: Names = None, subjects: SubjectFolders = None) -> None:
     else the line to type is printed. Libraries come with each subject's build, from its lock file.
     """
     from httpdyno.cli.installing import install_needs
-    from httpdyno.lab.interruption import Interruption
     from httpdyno.subjects.catalogue import read_catalogue
 
     catalogue = read_catalogue(subjects or ())
@@ -57,8 +58,6 @@ def build(names: Names = None, subjects: SubjectFolders = None) -> None:
     """Build what is not built yet; a subject that cannot be built does not stop the others."""
     from httpdyno.cli.display import Display
     from httpdyno.cli.output import require_builds
-    from httpdyno.cli.terminal import messages
-    from httpdyno.lab.interruption import Interruption
     from httpdyno.subjects.builder import build_subjects
     from httpdyno.subjects.cache import cache_folder
     from httpdyno.subjects.catalogue import read_catalogue
@@ -80,8 +79,6 @@ def probe(names: Claimants = None, cpus: Cpus = None, subjects: SubjectFolders =
     from httpdyno.cli.display import Display
     from httpdyno.cli.output import print_probe, require_builds
     from httpdyno.cli.session import make_place
-    from httpdyno.cli.terminal import messages
-    from httpdyno.lab.interruption import Interruption
     from httpdyno.lab.proof import prove
     from httpdyno.subjects.builder import build_subjects
     from httpdyno.subjects.catalogue import read_catalogue

@@ -27,6 +27,10 @@ from httpdyno.cli.options import (
     Web,
     Yes,
 )
+from httpdyno.cli.tables import check_format
+from httpdyno.cli.terminal import messages, results, tell
+from httpdyno.lab.interruption import Interruption
+from httpdyno.model import SubjectKind
 
 __all__ = ["try_subject"]
 
@@ -65,13 +69,10 @@ def try_subject(
     from httpdyno.cli.against import given, settle_against
     from httpdyno.cli.display import Display, Spectator
     from httpdyno.cli.live import LiveOptions
-    from httpdyno.cli.output import check_format, close_run, print_reserved
+    from httpdyno.cli.output import close_run, print_reserved
     from httpdyno.cli.result_lines import ResultLines
     from httpdyno.cli.session import CrawlOptions, begin_crawl, make_place
-    from httpdyno.cli.terminal import messages, results, tell
     from httpdyno.experiments.registry import definition_of
-    from httpdyno.lab.interruption import Interruption
-    from httpdyno.model import SubjectKind
     from httpdyno.report.sections.reservation import of_memory
     from httpdyno.runs.run import measure
     from httpdyno.runs.showing import reserved

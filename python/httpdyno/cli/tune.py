@@ -1,6 +1,7 @@
 """``httpdyno tune``: find the concurrency that gives a client the most right answers a second."""
 
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -25,15 +26,14 @@ from httpdyno.cli.options import (
     Urls,
     UserAgent,
 )
+from httpdyno.cli.terminal import tell
+from httpdyno.errors import NothingMeasured, UsageError
+from httpdyno.lab.interruption import Interruption
+from httpdyno.model import Subject, SubjectKind, format_exact, parse_duration_ns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-
     from httpdyno.cli.session import CrawlOptions
-    from httpdyno.lab.interruption import Interruption
     from httpdyno.lab.place import Place
-    from httpdyno.model import Subject
     from httpdyno.runs.pending import PendingRun
     from httpdyno.runs.run import Measured
     from httpdyno.urls.source import UrlFile
@@ -99,8 +99,6 @@ def tune(
     from httpdyno.cli.output import close_run
     from httpdyno.cli.running import Beginning, RunOptions, make_run, show
     from httpdyno.cli.session import CrawlOptions
-    from httpdyno.errors import NothingMeasured, UsageError
-    from httpdyno.model import SubjectKind
 
     def begin(beginning: Beginning) -> "AbstractContextManager[PendingRun]":
         if name is None:
@@ -134,7 +132,6 @@ def tune(
 
 
 def _lasting(duration: str | None, timeout: str) -> str:
-    from httpdyno.model import format_exact, parse_duration_ns
 
     if duration is not None:
         return duration
@@ -145,15 +142,14 @@ def _lasting(duration: str | None, timeout: str) -> str:
 @contextmanager
 def _begin(
     options: "CrawlOptions",
-    subject: "Subject",
+    subject: Subject,
     place: "Place",
-    interruption: "Interruption",
+    interruption: Interruption,
     *,
     urls: str | None,
     limit: int | None,
 ) -> "Iterator[PendingRun]":
     from httpdyno.cli.session import make_crawl
-    from httpdyno.errors import UsageError
     from httpdyno.experiments.tune.tune import Tune
     from httpdyno.runs.pending import begin_run
 
@@ -178,12 +174,11 @@ def _begin(
 
 
 def _open_urls(
-    options: "CrawlOptions", place: "Place", interruption: "Interruption", *, urls: str | None, limit: int | None
+    options: "CrawlOptions", place: "Place", interruption: Interruption, *, urls: str | None, limit: int | None
 ) -> "UrlFile":
     """Get the list ready: of the size that is asked for, else as many as a fast client can get through in a trial."""
     from httpdyno.cli.session import open_urls
     from httpdyno.experiments.tune.list_size import SAMPLED, urls_needed
-    from httpdyno.model import parse_duration_ns
 
     if limit is None:
         timeout_s = parse_duration_ns(options.timeout, name="--timeout") / 1e9
@@ -205,7 +200,6 @@ def _open_urls(
 
 def _keep(run: "PendingRun", measured: "Measured") -> bool:
     """Keep what was found, and say where it is used; or why nothing is kept. Tell whether something was."""
-    from httpdyno.cli.terminal import tell
     from httpdyno.experiments.tune.tune import Tune
     from httpdyno.experiments.tune.tuned import keep_found, options_found_for
     from httpdyno.experiments.tune.tuning import chosen_words, concluded, disturbed_words, uncertain_words

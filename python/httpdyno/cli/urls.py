@@ -11,7 +11,11 @@ import typer
 
 from httpdyno.cli.completion import complete_own_webs
 from httpdyno.cli.options import Limit, Seed
+from httpdyno.cli.terminal import messages, reader_may_leave, tell
+from httpdyno.errors import UnknownName, UsageError
 from httpdyno.experiments.options import WEBS
+from httpdyno.lab.location import find_engine
+from httpdyno.model import LIVE
 
 if TYPE_CHECKING:
     from httpdyno.urls.download import Received
@@ -37,19 +41,13 @@ def urls(
     Of a table of domains (DomCop's, Tranco's, Majestic's, Umbrella's, Chrome's) each site is printed once, as
     https://domain/; what is no name of a host or has no public site is left out, and counted on stderr.
     """
-    from httpdyno.cli.terminal import reader_may_leave
-
     with _prepared(source, limit, seed) as prepared, prepared.file.path.open("rb") as lines, reader_may_leave():
         shutil.copyfileobj(lines, sys.stdout.buffer)
         sys.stdout.flush()
 
 
 def _prepared(source: str, limit: int | None, seed: int | None) -> "UrlFile":
-    from httpdyno.cli.terminal import tell
-    from httpdyno.errors import UnknownName, UsageError
     from httpdyno.lab.engine import Engine
-    from httpdyno.lab.location import find_engine
-    from httpdyno.model import LIVE
     from httpdyno.urls.list_file import is_remote
     from httpdyno.urls.preparation import prepare_urls
     from httpdyno.urls.source import STANDARD_INPUT, urls_of_web
@@ -72,8 +70,6 @@ def _prepared(source: str, limit: int | None, seed: int | None) -> "UrlFile":
 def _download_shown(source: str) -> Iterator["Received"]:
     """Draw a bar on stderr while something is downloaded, when that is a terminal."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from httpdyno.cli.terminal import messages
 
     console = messages()
     columns = (TextColumn("{task.description}", markup=False), BarColumn(30), DownloadColumn(), TimeRemainingColumn())

@@ -1,15 +1,19 @@
 """``httpdyno verify-generator``: whether load generators tell the truth."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from httpdyno.cli.completion import complete_cases, complete_generators
 from httpdyno.cli.options import Format, SubjectFolders
+from httpdyno.cli.tables import check_format, print_table
+from httpdyno.cli.terminal import messages, tell
+from httpdyno.errors import NothingMeasured
+from httpdyno.lab.interruption import Interruption
+from httpdyno.model import parse_duration_ns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from httpdyno.experiments.verify_generator.run import Bench, Step, Verified
 
 __all__ = ["verify_generator"]
@@ -59,14 +63,10 @@ def verify_generator(
 
     Exit code 1 when a generator that was named reports something wrong; with --tool all only when httpdyno does.
     """
-    from httpdyno.cli.output import check_format, print_table
-    from httpdyno.errors import NothingMeasured
     from httpdyno.experiments.verify_generator.choice import choose
     from httpdyno.experiments.verify_generator.place import make_bench
     from httpdyno.experiments.verify_generator.run import steps
     from httpdyno.experiments.verify_generator.table import verified_table
-    from httpdyno.lab.interruption import Interruption
-    from httpdyno.model import parse_duration_ns
 
     check_format(format)
     usual_s = _QUICK_S if quick else _USUAL_S
@@ -87,7 +87,6 @@ def verify_generator(
 
 def _verify(planned: "Sequence[Step]", bench: "Bench") -> "list[Verified]":
     """Run them all, with a line on stderr for each: a spinner on a terminal."""
-    from httpdyno.cli.terminal import messages, tell
     from httpdyno.experiments.verify_generator.run import verify
     from httpdyno.experiments.verify_generator.table import verdict_of
 

@@ -6,6 +6,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_args, get_type_hints
 
+from pydantic import TypeAdapter, ValidationError
+
 from httpdyno.errors import InvalidValue, UnreadableRun
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.options import option_fields
@@ -42,8 +44,6 @@ def restored(kind: type[_Kind], settings: Mapping[str, Setting], webs: Sequence[
     UnreadableRun
         If a setting is missing or cannot be.
     """
-    from pydantic import TypeAdapter, ValidationError  # heavy: only who resumes a run pays for it
-
     of_kind: Any = kind
     with reading_settings():
         web = only_web(webs)

@@ -15,7 +15,7 @@ from httpdyno.report.sections.link_table import link_tables
 from httpdyno.report.sections.outcome_charts import error_table, status_chart, verdict_chart, verdict_counts
 from httpdyno.report.sections.ranking_charts import cost_chart, ranking_chart, ratio_chart
 from httpdyno.report.sections.reservation import reservations
-from httpdyno.report.sections.response_charts import distribution_chart, percentile_chart, response_histograms
+from httpdyno.report.sections.response_charts import distribution_chart, percentile_chart, response_times
 from httpdyno.report.sections.subjects import subject_names
 from httpdyno.report.sections.tables import comparison_table, ranking_table
 from httpdyno.report.sections.time_charts import memory_chart, throughput_chart
@@ -91,14 +91,14 @@ def _charts(
     names: Mapping[str, str],
     verdicts: Mapping[int, Mapping[str, int]],
 ) -> Iterator[Chart]:
-    histograms = response_histograms(of, run.samples())
+    times = response_times(of, run.samples())
     drawn = (
         ranking_chart(of, ranking, metric, names),
         ratio_chart(of, ranking, names),
         throughput_chart(of),
         memory_chart(of),
-        percentile_chart(of, histograms),
-        distribution_chart(of, histograms),
+        percentile_chart(of, times),
+        distribution_chart(of, times),
         verdict_chart(of, verdicts),
         status_chart(of),
         cost_chart(of, metric),

@@ -1,7 +1,6 @@
 """How long trials took in earlier runs of the same folder, under the same conditions."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -12,14 +11,12 @@ from httpdyno.experiments.registry import definition_of
 from httpdyno.model import Outcome, Trial
 from httpdyno.runs.estimate import OVERHEAD_S, Key
 from httpdyno.stats import median
-from httpdyno.store import Manifest, open_run, read_manifest, run_folders
+from httpdyno.store import Manifest, differences, open_run, read_manifest, run_folders
 
-__all__ = ["earlier_durations", "same_work"]
+__all__ = ["earlier_durations"]
 
 _LOOKED_AT: Final = 50
 """How many runs are looked at, the newest first: a folder may hold thousands."""
-_HOW_OFTEN: Final = frozenset({"repeat", "quick", "preset"})
-"""Settings that say which trials there are, and nothing of what one of them does."""
 
 
 def earlier_durations(folder: Path, manifest: Manifest) -> dict[Key, float]:
@@ -42,7 +39,7 @@ def earlier_durations(folder: Path, manifest: Manifest) -> dict[Key, float]:
     for path in islice(_folders(folder), _LOOKED_AT):
         try:
             earlier = read_manifest(path)
-            if same_work(earlier, manifest, definition.amount):
+            if _same_work(earlier, manifest, definition.amount):
                 share = _share(manifest, earlier, definition.amount)
                 durations = _durations(open_run(path).records(), share, definition) | durations
         except HttpdynoError:
@@ -50,16 +47,14 @@ def earlier_durations(folder: Path, manifest: Manifest) -> dict[Key, float]:
     return durations
 
 
-def same_work(one: Manifest, other: Manifest, amount: str | None = None) -> bool:
+def _same_work(one: Manifest, other: Manifest, amount: str | None) -> bool:
     """Return whether trials of two runs were given the same, or more of it, on machines of the same kind."""
-    return _work(one, amount) == _work(other, amount)
-
-
-def _work(manifest: Manifest, amount: str | None) -> tuple[object, ...]:
-    settings = {name: value for name, value in manifest.settings.items() if name not in {*_HOW_OFTEN, amount}}
-    urls = None if manifest.urls is None else replace(manifest.urls, source=None)
-    machine = manifest.machine
-    return manifest.experiment, settings, urls, manifest.webs, machine.cpu, machine.cpus
+    matter = (
+        difference.name in {"cpu", "cpus"} if difference.part == "machine" else difference.name != amount
+        for difference in differences(one, other)
+        if difference.part != "instrument"
+    )
+    return one.experiment == other.experiment and not any(matter)
 
 
 def _share(manifest: Manifest, earlier: Manifest, amount: str | None) -> float:

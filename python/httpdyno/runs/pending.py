@@ -15,7 +15,6 @@ from httpdyno.judge import JudgedTrial
 from httpdyno.lab.place import Place
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Purpose, Subject, Trial
-from httpdyno.runs.changes import changed_subject
 from httpdyno.store import (
     Manifest,
     Run,
@@ -25,6 +24,7 @@ from httpdyno.store import (
     describe_machine,
     keep_list,
     lockfile_digests,
+    subject_differences,
 )
 from httpdyno.subjects.build import build_place
 from httpdyno.subjects.builder import BuildOutcome
@@ -186,8 +186,8 @@ class PendingRun:
     def _check_unchanged(self, writer: RunWriter, versions: Sequence[SubjectVersion]) -> None:
         then = {subject.id: subject for subject in writer.manifest.subjects}
         for now in versions:
-            if self.settled and (change := changed_subject(then[now.id], now, built=True)):
-                raise NotResumable(f"{writer.folder}: {now.id}: {change}; begin a new run")
+            if self.settled and (change := next(subject_differences(then[now.id], now), None)):
+                raise NotResumable(f"{writer.folder}: {now.id}: {change.changed}; begin a new run")
         if trial := self.plan.unplanned(self.trials):
             number = trial.trial + 1
             raise NotResumable(f"{writer.folder}: trial {number} is not what its settings plan; begin a new run")

@@ -14,9 +14,18 @@ from httpdyno.lab.engine import Engine
 from httpdyno.lab.place import Place
 from httpdyno.lab.room import Pinning
 from httpdyno.model import LIVE, Subject
-from httpdyno.runs.changes import changed_engine, changed_machine, changed_subject
 from httpdyno.runs.pending import PendingRun, describe_subject
-from httpdyno.store import Manifest, RunWriter, SubjectVersion, describe_machine, open_run
+from httpdyno.store import (
+    Manifest,
+    RunWriter,
+    SubjectVersion,
+    WebIdentity,
+    describe_machine,
+    differences,
+    open_run,
+    subject_differences,
+    web_differences,
+)
 from httpdyno.subjects.definition import read_subject
 from httpdyno.urls.source import UrlFile, urls_of_run
 
@@ -89,19 +98,20 @@ def _reopened(writer: RunWriter, place: Place) -> Resumed:
 def _check_surroundings(folder: Path, manifest: Manifest, engine: Engine) -> None:
     definition = definition_of(manifest.experiment)
     listed = manifest.urls is not None or definition.restore is not None
-    if not listed or not (manifest.webs or not definition.asks_web):
+    if not listed or not (manifest.webs or not definition.asks_web) or manifest.engine is None:
         raise NotResumable(f"{folder} was made by a version of httpdyno that could not resume runs; begin a new run")
-    if manifest.version != httpdyno.__version__:
-        change: str | None = f"httpdyno is {httpdyno.__version__}, was {manifest.version}"
-    else:
-        change = changed_engine(manifest.engine, engine.identity())
-    if change is None and (differs := changed_machine(manifest.machine, describe_machine())):
-        change = f"this is not the machine that it was begun on: {differs}"
-    for web in manifest.webs:
-        if web.name != LIVE and change is None and engine.web(web.name, seed=web.seed).digest != web.digest:
-            change = f"the web {web.name} is not what it was"
+    now = replace(manifest, version=httpdyno.__version__, engine=engine.identity(), machine=describe_machine())
+    change = next(differences(manifest, now), None)
+    if change is None:
+        # Asked last: another engine need not know the web.
+        change = next(web_differences(manifest.webs, [_as_now(web, engine) for web in manifest.webs]), None)
     if change:
-        raise NotResumable(f"{folder}: {change}; begin a new run")
+        of_machine = "this is not the machine that it was begun on: " if change.part == "machine" else ""
+        raise NotResumable(f"{folder}: {of_machine}{change.changed}; begin a new run")
+
+
+def _as_now(web: WebIdentity, engine: Engine) -> WebIdentity:
+    return web if web.name == LIVE else replace(web, digest=engine.web(web.name, seed=web.seed).digest)
 
 
 def _subjects(folder: Path, recorded: Sequence[SubjectVersion], cache: Path) -> list[Subject]:
@@ -110,8 +120,10 @@ def _subjects(folder: Path, recorded: Sequence[SubjectVersion], cache: Path) -> 
         if then.folder is None or then.concurrency is None:
             raise NotResumable(f"{folder}: where {then.id} lies was not recorded; begin a new run")
         subject = replace(read_subject(Path(then.folder)), concurrency=then.concurrency)
-        if change := changed_subject(then, describe_subject(subject, cache), built=False):
-            raise NotResumable(f"{folder}: {then.id}: {change}; begin a new run")
+        for change in subject_differences(then, describe_subject(subject, cache)):
+            # Before it is built nobody knows whether it is available.
+            if change.name != "availability":
+                raise NotResumable(f"{folder}: {then.id}: {change.changed}; begin a new run")
         subjects.append(subject)
     return subjects
 

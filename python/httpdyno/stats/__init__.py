@@ -3,7 +3,6 @@
 from httpdyno.stats.boundary import Check
 from httpdyno.stats.effect import Effect, paired_effect, unpaired_effect
 from httpdyno.stats.frontier import ColumnBoundary, FrontierSearch
-from httpdyno.stats.histogram import Histogram
 from httpdyno.stats.holm import holm
 from httpdyno.stats.order import median_interval
 from httpdyno.stats.ratio import FEWEST_BLOCKS, unpaired_ratio_interval
@@ -22,7 +21,6 @@ __all__ = [
     "Effect",
     "FloatArray",
     "FrontierSearch",
-    "Histogram",
     "NotEnoughPoints",
     "Observation",
     "OptimumSearch",

@@ -1,16 +1,11 @@
 """Student's t distribution: what the mean of a few values may say."""
 
-from functools import cache
-from typing import Final
-
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FloatArray", "noncentral_tails", "two_sided_p", "two_sided_quantile"]
+__all__ = ["FloatArray", "two_sided_p", "two_sided_quantile"]
 
 FloatArray = npt.NDArray[np.float64]
-
-_NODES: Final = 200
 
 # scipy is imported where it is used: it takes longer to load than the commands that need no statistics may take in all.
 
@@ -44,27 +39,3 @@ def two_sided_p(t: FloatArray, freedom: FloatArray | float) -> FloatArray:
 
     # The lower tail keeps its digits where 1 - upper would lose them.
     return np.asarray(2 * stdtr(freedom, -np.abs(t)), dtype=np.float64)
-
-
-@cache
-def _legendre() -> tuple[FloatArray, FloatArray]:
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    return nodes, weights
-
-
-def noncentral_tails(critical: float, freedom: float, shift: float) -> float:
-    """Return the chance that t is further from 0 than ``critical`` when the truth is ``shift`` standard errors away.
-
-    It is the mean, over what the standard error may be estimated as, of the chance that a normal value lies outside. A
-    Gauss-Legendre rule over the quantiles of chi-square takes it: scipy's own noncentral t gives up for large shifts.
-
-    References
-    ----------
-    Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2 (1995), chapter 31.
-    """
-    from scipy.special import gammaincinv, ndtr
-
-    nodes, weights = _legendre()
-    chi_square = 2 * gammaincinv(freedom / 2, (nodes + 1) / 2)
-    bound = critical * np.sqrt(chi_square / freedom)
-    return float(weights @ (ndtr(shift - bound) + ndtr(-shift - bound)) / 2)

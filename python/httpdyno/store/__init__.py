@@ -1,6 +1,7 @@
 """Runs on disk: written whole or marked partial, and read back."""
 
 from httpdyno.store.columns import polars_schema, polars_types
+from httpdyno.store.differences import Difference, differences, subject_differences, web_differences
 from httpdyno.store.find import RELATIVE_NAMES, find_run, run_folders
 from httpdyno.store.kept_list import keep_list, restore_list
 from httpdyno.store.lock import Holder, holder_of
@@ -20,6 +21,7 @@ from httpdyno.store.writer import RunWriter
 
 __all__ = [
     "RELATIVE_NAMES",
+    "Difference",
     "EngineIdentity",
     "GitState",
     "Holder",
@@ -35,6 +37,7 @@ __all__ = [
     "WebIdentity",
     "describe_git",
     "describe_machine",
+    "differences",
     "find_run",
     "find_tuned",
     "holder_of",
@@ -47,4 +50,6 @@ __all__ = [
     "read_manifest",
     "restore_list",
     "run_folders",
+    "subject_differences",
+    "web_differences",
 ]

@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
 
 from httpdyno.errors import UnreadableRun
 from httpdyno.model import RECORD_VERSION
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
 
 __all__ = [
     "EngineIdentity",
@@ -132,8 +130,7 @@ class Manifest:
 
 
 @cache
-def _adapter() -> "TypeAdapter[Manifest]":
-    from pydantic import TypeAdapter  # heavy: only those who touch a manifest pay for it
+def _adapter() -> TypeAdapter[Manifest]:
 
     return TypeAdapter(Manifest)
 
@@ -158,8 +155,6 @@ def manifest_from_json(text: bytes, *, where: str) -> Manifest:
     UnreadableRun
         If it is no manifest, or one of a newer version.
     """
-    from pydantic import TypeAdapter, ValidationError
-
     try:
         values = TypeAdapter(dict[str, object]).validate_json(text)
     except ValidationError as error:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from httpdyno.storage import storage_errors
+from httpdyno.store.differences import subject_differences, web_differences
 from httpdyno.store.files import write_whole
+from httpdyno.store.manifest import SubjectVersion, WebIdentity
 
 __all__ = ["NotTuned", "Tuned", "TunedFor", "find_tuned", "keep_tuned"]
 
@@ -48,6 +50,12 @@ class TunedFor:
         if self.http_version:
             place = (*place, f"http {self.http_version}")
         return f"{self.subject}-{hashlib.sha256(repr(place).encode()).hexdigest()[:16]}.json"
+
+    @property
+    def as_recorded(self) -> tuple[SubjectVersion, WebIdentity]:
+        """The subject and the web as a manifest describes them."""
+        subject = SubjectVersion(self.subject, "", "", fingerprint=self.fingerprint)
+        return subject, WebIdentity(self.web, self.seed, self.web_digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +142,10 @@ def find_tuned(cache: Path, of: TunedFor) -> Tuned | NotTuned:
         return NotTuned("not tuned on this machine for this web")
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return NotTuned("what was found before cannot be read")
-    if then.fingerprint != of.fingerprint:
-        return NotTuned("it has changed since it was tuned")
-    if then.seed == of.seed and then.web_digest != of.web_digest:
-        return NotTuned(f"the web {of.web} has changed since it was tuned")
     if tuned.concurrency < 1:
         return NotTuned("what was found before cannot be read")
+    (subject, web), (subject_now, web_now) = then.as_recorded, of.as_recorded
+    webs = web_differences([web], [web_now]) if then.seed == of.seed else ()
+    for change in (*subject_differences(subject, subject_now), *webs):
+        return NotTuned(f"{change.changed} since it was tuned")
     return tuned

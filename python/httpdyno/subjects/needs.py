@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from packaging.specifiers import SpecifierSet
+
 from httpdyno.errors import InvalidValue
 from httpdyno.model import Need, Subject
 from httpdyno.subjects.engine_program import ENGINE_NAME, usable_engine
@@ -31,16 +33,8 @@ __all__ = [
     "why_unavailable",
 ]
 
-_CONSTRAINT: Final = re.compile(r"\s*(?P<operator>>=|<=|==|!=|>|<)\s*(?P<version>[0-9]+(?:\.[0-9]+)*)\s*")
+_CONSTRAINT: Final = re.compile(r"\s*(>=|<=|==|!=|>|<)\s*[0-9]+(\.[0-9]+)*\s*")
 _VERSION: Final = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]+)+)")
-_OPERATORS: Final[Mapping[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]]] = {
-    ">=": lambda found, wanted: found >= wanted,
-    "<=": lambda found, wanted: found <= wanted,
-    "==": lambda found, wanted: found == wanted,
-    "!=": lambda found, wanted: found != wanted,
-    ">": lambda found, wanted: found > wanted,
-    "<": lambda found, wanted: found < wanted,
-}
 _VERSION_ARGUMENTS: Final[Mapping[str, str]] = {
     "ab": "-V",
     "apache2": "-v",
@@ -88,13 +82,8 @@ def install_line(need: str, subject: str = "") -> str:
     return f"{recipe.line} {subject}".strip() if isinstance(recipe, WheelRecipe) else recipe.line
 
 
-def parse_constraint(text: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def parse_constraint(text: str) -> SpecifierSet:
     """Read a constraint such as ``>=1.22`` or ``>=3.11,<4``; empty and ``*`` allow every version.
-
-    Returns
-    -------
-    tuple of (operator, version)
-        All of them must hold.
 
     Raises
     ------
@@ -102,26 +91,17 @@ def parse_constraint(text: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
         If the text is no such constraint.
     """
     if text.strip() in {"", "*"}:
-        return ()
-    parts = []
-    for part in text.split(","):
-        match = _CONSTRAINT.fullmatch(part)
-        if match is None:
-            raise InvalidValue(f"needs: {text!r} is not understood; write it like '>=1.22' or '>=3.11,<4'")
-        parts.append((match["operator"], _numbers(match["version"])))
-    return tuple(parts)
+        return SpecifierSet()
+    # Of what Python's own constraints can say, only what means the same for every program.
+    if not all(_CONSTRAINT.fullmatch(part) for part in text.split(",")):
+        raise InvalidValue(f"needs: {text!r} is not understood; write it like '>=1.22' or '>=3.11,<4'")
+    return SpecifierSet(text)
 
 
 def satisfies(version: str, constraint: str) -> bool:
     """Whether a version, such as ``1.26.8``, meets a constraint; missing parts count as 0, as 1.22 is 1.22.0."""
-    if not version:
-        return not parse_constraint(constraint)
-    found = _numbers(version)
-    for operator, wanted in parse_constraint(constraint):
-        width = max(len(found), len(wanted))
-        if not _OPERATORS[operator](_padded(found, width), _padded(wanted, width)):
-            return False
-    return True
+    wanted = parse_constraint(constraint)
+    return wanted.contains(version) if version else not len(wanted)
 
 
 def check_needs(subject: Subject, find: Callable[[str], ProgramVersion | None] | None = None) -> tuple[Miss, ...]:
@@ -217,11 +197,3 @@ def find_program(program: str) -> ProgramVersion | None:
         return None
     match = _VERSION.search(asked.stdout + asked.stderr)
     return ProgramVersion(program, Path(path), match[1] if match else "")
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
-
-
-def _padded(version: tuple[int, ...], width: int) -> tuple[int, ...]:
-    return version + (0,) * (width - len(version))

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from httpdyno.errors import ProbeFailed
 from httpdyno.model import Counters, Subject, Workload
 from httpdyno.model.timed_calls import TimedAnswer, TimedCalls
 
@@ -16,7 +15,6 @@ __all__ = [
     "claims_anything",
     "conclude",
     "probe_cases",
-    "require_claims",
 ]
 
 PROBE_WEB: Final = "plain"
@@ -139,19 +137,6 @@ def conclude(subject: Subject, case: ProbeCase, shown: Shown) -> ProbeResult:
     works = case.works(shown)
     failure = subject.known_failure(case.claim) if works != case.claimed else None
     return ProbeResult(case.claim, case.claimed, works, failure.reason if failure else None)
-
-
-def require_claims(subject: Subject, results: tuple[ProbeResult, ...]) -> None:
-    """Refuse a subject whose claims are not what it does: what the contract asks of every adapter of ours.
-
-    Raises
-    ------
-    ProbeFailed
-        With every claim that differs.
-    """
-    wrong = [str(result) for result in results if not result.honest]
-    if wrong:
-        raise ProbeFailed(f"{subject.id}: {'; '.join(wrong)}; correct its [capabilities] or its adapter")
 
 
 def _all_right(codes: Codes, urls: tuple[str, ...]) -> bool:

@@ -6,10 +6,10 @@ import pytest
 
 from doubles.command_line import Command, all_commands
 from httpdyno.cli.examples import EXAMPLES, examples_text
-from httpdyno.cli.reference import command_line_page
 from httpdyno.experiments.options import WEBS
 from httpdyno.published import preset_names
 from httpdyno.subjects.catalogue import read_catalogue
+from pages.command_line import command_line_page
 
 _OWN = {"mine"}
 """Subjects of whoever types the example."""

@@ -17,7 +17,6 @@ from doubles.trials import trial
 from guide_pages import blocks, command_lines, first_cells, options_of_engine, text_of, typed_commands
 from httpdyno.cli.load_words import LOAD_OPTIONS
 from httpdyno.cli.quick import read_quickly
-from httpdyno.cli.reference import ENGINE_VERBS
 from httpdyno.experiments.capacity.quantity import QUANTITIES
 from httpdyno.experiments.load.limit import limit_names, parse_load_limit
 from httpdyno.experiments.registry import definition_of
@@ -26,6 +25,7 @@ from httpdyno.store import open_run, polars_schema
 from httpdyno.store.manifest_columns import RUN_COLUMNS
 from httpdyno.store.query import TABLES, ask
 from httpdyno.subjects.catalogue import read_catalogue
+from pages.command_line import ENGINE_VERBS
 
 PAGES = (
     *("capacity.md", "cost.md", "fetch.md", "latency.md", "load.md", "service.md", "two-machines.md"),

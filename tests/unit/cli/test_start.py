@@ -75,6 +75,18 @@ def test_help_and_completion_import_nothing_heavy() -> None:
     assert done.stdout == "[]\n"
 
 
+def test_runs_are_listed_without_what_measures_and_draws(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        f"sys.argv = ['httpdyno', 'runs', '--out', {str(tmp_path)!r}]\n"
+        "from httpdyno.cli import main\n"
+        "main()\n"
+        "print([name for name in ('httpdyno.experiments.registry', 'altair') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("\n[]\n")
+
+
 @pytest.mark.parametrize("verb", ["load", "runs", "fetch"])
 def test_an_interruption_during_the_imports_is_no_traceback(verb: str) -> None:
     program = (

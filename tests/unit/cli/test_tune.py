@@ -189,7 +189,8 @@ def test_a_subject_that_has_changed_is_to_be_tuned_again(
     ended = httpdyno("try", *given, "--concurrency", "auto", "--format", "json")
 
     assert ended.code == 0, ended.err
-    assert "scales: it has changed since it was tuned: its own concurrency, 3, is used" in ended.err
+    changed = "scales: its files, or the programs that it is built with, have changed since it was tuned"
+    assert f"{changed}: its own concurrency, 3, is used" in ended.err
 
 
 def test_what_cannot_be_read_is_as_if_it_were_not_there(httpdyno: Command, given: list[str], found: Path) -> None:

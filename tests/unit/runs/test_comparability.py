@@ -40,10 +40,10 @@ def test_runs_of_the_same_kind_are_alike() -> None:
     [
         (machines(kernel="6.12"), ("kernel: 6.1 in A, 6.12 in B",)),
         (machines(cpu="Another", cpus=4), ("cpu: A CPU in A, Another in B", "cpus: 2 in A, 4 in B")),
-        (machines(governor="performance"), ("governor: unset in A, performance in B",)),
-        (machines(clock_source="hpet"), ("clock source: unset in A, hpet in B",)),
+        (machines(governor="performance"), ("governor: not known in A, performance in B",)),
+        (machines(clock_source="hpet"), ("clock source: not known in A, hpet in B",)),
         (machines(memory_bytes=16 * 2**30), ("memory: 8.0 GiB in A, 16.0 GiB in B",)),
-        (machines(memory_bytes=None), ("memory: 8.0 GiB in A, unset in B",)),
+        (machines(memory_bytes=None), ("memory: 8.0 GiB in A, not known in B",)),
         # A kernel keeps some megabytes for itself, not always the same.
         (machines(memory_bytes=8 * 2**30 - 2**22), ()),
         # What one of them did not look at is not known to differ.

@@ -57,8 +57,8 @@ def test_for_something_else_nothing_is_known(tmp_path: Path, change: dict[str, A
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"fingerprint": "f2"}, "it has changed since it was tuned"),
-        ({"web_digest": "d2"}, "the web top-sites has changed since it was tuned"),
+        ({"fingerprint": "f2"}, "its files, or the programs that it is built with, have changed since it was tuned"),
+        ({"web_digest": "d2"}, "the web top-sites has another model since it was tuned"),
     ],
 )
 def test_what_has_changed_is_said(tmp_path: Path, change: dict[str, Any], reason: str) -> None:

@@ -11,7 +11,7 @@ from httpdyno.judge import rankable_trials
 from httpdyno.model import Axis, Chart, ChartKind, Series, Trial
 from httpdyno.published import PublishedTable
 from httpdyno.report.sections.condition import ConditionTrials
-from httpdyno.report.sections.response_charts import percentile_chart, response_histograms
+from httpdyno.report.sections.response_charts import percentile_chart, response_times
 from httpdyno.stats import median
 from httpdyno.store import Run
 
@@ -142,7 +142,7 @@ def _percentiles(run: Run, trials: Sequence[Trial], names: Mapping[str, str]) ->
     lines = [trial for trial in trials if not of_timeit(trial)]
     by_name = {name: [trial for trial in lines if trial.subject == subject] for subject, name in names.items()}
     of = ConditionTrials("", by_name, tuple(names.values()))
-    return percentile_chart(of, response_histograms(of, run.samples())) if lines else None
+    return percentile_chart(of, response_times(of, run.samples())) if lines else None
 
 
 def _known(trials: Sequence[Trial]) -> list[LatencySummary]:

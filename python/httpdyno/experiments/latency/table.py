@@ -12,6 +12,7 @@ from httpdyno.experiments.latency.judge.timeit import per_loop_text
 from httpdyno.experiments.latency.metrics import LATENCY_METRICS, MEAN
 from httpdyno.judge import rankable_trials, trial_notes, trial_table
 from httpdyno.model import Cell, Column, ColumnKind, Note, Outcome, Table, Trial, format_span, format_time
+from httpdyno.stats import median
 
 __all__ = ["IDENTITY", "RANKED_BY", "WORDS", "latency_table", "latency_views", "of_timeit", "page_table", "seed_text"]
 
@@ -214,7 +215,6 @@ def _loops(row: _Row) -> tuple[Cell, ...]:
 
 
 def _median_ms(values: Sequence[float]) -> float | None:
-    from httpdyno.stats import median
 
     middle = median(values)
     return None if middle is None else round(middle * _MS, 6)

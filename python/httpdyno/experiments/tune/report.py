@@ -17,7 +17,7 @@ from httpdyno.report.sections.link_table import link_tables
 from httpdyno.report.sections.outcome_charts import error_table, status_chart, verdict_chart, verdict_counts
 from httpdyno.report.sections.ranking_charts import cost_chart
 from httpdyno.report.sections.reservation import reservations
-from httpdyno.report.sections.response_charts import percentile_chart, response_histograms
+from httpdyno.report.sections.response_charts import percentile_chart, response_times
 from httpdyno.report.sections.tables import comparison_table
 from httpdyno.report.sections.trust_tables import rule_table, trial_overview
 from httpdyno.stats import Conclusion, NotEnoughPoints, Point, ScalabilityLaw, Standing
@@ -123,9 +123,9 @@ def _charts(
     if not trials:
         return
     yield tuning_chart(trials, conclusion, law, _own(run.manifest.settings))
-    histograms = response_histograms(of, run.samples())
+    times = response_times(of, run.samples())
     drawn = (
-        percentile_chart(of, histograms),
+        percentile_chart(of, times),
         verdict_chart(of, _reached(verdict_counts(run.samples()))),
         status_chart(of),
         cost_chart(of, definition.ranking_metric),

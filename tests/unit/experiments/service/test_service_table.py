@@ -164,7 +164,7 @@ def test_the_preset_is_the_published_measurement() -> None:
     assert PUBLISHED.subjects == ("flask-gunicorn", "rust-axum", "rust-tide", "go-net-http-server")
     assert [one["subject"] for one in PUBLISHED.unpublished] == ["rust-actix-web", "rust-warp"]
     selected = Selected(())
-    asked = make_service(ServiceOptions(preset="published"), selected)
+    asked = make_service(ServiceOptions(preset="published"), selected, cpus=None, available=2)
     assert asked.axes == Axes(connections=(20, 100, 250), threads=(1,))
     assert (asked.threads_of, asked.send_s) == ({"flask-gunicorn": 10}, 30)
     figures = {(row["subject"], row["connections"]): (row["slowest5"], row["requestsPerSec"]) for row in PUBLISHED.rows}

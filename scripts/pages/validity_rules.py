@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from httpdyno.judge.validity.rule import Rule, percent
-from httpdyno.model.documentation import with_table
+from pages.table import with_table
 
 __all__ = ["with_rules"]
 

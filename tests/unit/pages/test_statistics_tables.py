@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from httpdyno.stats.documentation import with_tables
+from pages.statistics_tables import with_tables
 
 PAGE = Path(__file__).parents[3] / "docs" / "concepts" / "statistics.md"
 

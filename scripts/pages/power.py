@@ -1,10 +1,17 @@
 """Power: how likely a difference of a given size is found, and how large one has to be."""
 
 import math
+from functools import cache
+from typing import Final
 
-from httpdyno.stats.student import noncentral_tails, two_sided_quantile
+import numpy as np
+from scipy.special import gammaincinv, ndtr
+
+from httpdyno.stats.student import FloatArray, two_sided_quantile
 
 __all__ = ["relative_power", "smallest_difference"]
+
+_NODES: Final = 200
 
 
 def relative_power(ratio: float, spread: float, blocks: int, *, comparisons: int = 1, level: float = 0.95) -> float:
@@ -34,7 +41,7 @@ def relative_power(ratio: float, spread: float, blocks: int, *, comparisons: int
     Box, Hunter and Hunter, Statistics for Experimenters (2005), chapter 3; the power is that of the noncentral t.
     """
     critical = two_sided_quantile(1 - (1 - level) / comparisons, blocks - 1)
-    return noncentral_tails(critical, blocks - 1, abs(math.log(ratio)) / spread * math.sqrt(blocks))
+    return _noncentral_tails(critical, blocks - 1, abs(math.log(ratio)) / spread * math.sqrt(blocks))
 
 
 def smallest_difference(
@@ -64,3 +71,25 @@ def smallest_difference(
         else:
             high = middle
     return math.expm1(high)
+
+
+@cache
+def _legendre() -> tuple[FloatArray, FloatArray]:
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    return nodes, weights
+
+
+def _noncentral_tails(critical: float, freedom: float, shift: float) -> float:
+    """Return the chance that t is further from 0 than ``critical`` when the truth is ``shift`` standard errors away.
+
+    It is the mean, over what the standard error may be estimated as, of the chance that a normal value lies outside. A
+    Gauss-Legendre rule over the quantiles of chi-square takes it: scipy's own noncentral t gives up for large shifts.
+
+    References
+    ----------
+    Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2 (1995), chapter 31.
+    """
+    nodes, weights = _legendre()
+    chi_square = 2 * gammaincinv(freedom / 2, (nodes + 1) / 2)
+    bound = critical * np.sqrt(chi_square / freedom)
+    return float(weights @ (ndtr(shift - bound) + ndtr(-shift - bound)) / 2)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from httpdyno.experiments.registry import validity_rules
-from httpdyno.judge.validity.documentation import with_rules
 from httpdyno.model import Validity
+from pages.validity_rules import with_rules
 
 PAGE = Path(__file__).parents[3] / "docs" / "concepts" / "validity.md"
 

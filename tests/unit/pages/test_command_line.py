@@ -6,7 +6,7 @@ from functools import cache, partial
 import pytest
 
 from doubles.command_line import all_commands
-from httpdyno.cli.reference import command_line_page
+from pages.command_line import command_line_page
 
 HELP = {"-h", "--help"}
 page = cache(partial(command_line_page, {}))

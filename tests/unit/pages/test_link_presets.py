@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from httpdyno.model.link_documentation import with_link_presets
+from pages.link_presets import with_link_presets
 
 PAGE = Path(__file__).parents[3] / "docs" / "concepts" / "link.md"
 

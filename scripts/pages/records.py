@@ -1,4 +1,4 @@
-"""Pages that say what the code says: the reference of the records, tables that are written into other pages."""
+"""The reference of the records, from their types."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -8,7 +8,7 @@ from httpdyno.model.record import RECORD_VERSION, Field, schema
 from httpdyno.model.sample import Sample
 from httpdyno.model.trial import Trial
 
-__all__ = ["records_page", "with_table"]
+__all__ = ["records_page"]
 
 _INTRODUCTION: Final = """# Records
 
@@ -60,21 +60,6 @@ def records_page(figures: Mapping[type[FigureRecord], Sequence[str]]) -> str:
         *(line for kind, experiments in figures.items() for line in _figures(kind, experiments)),
     ]
     return "\n".join(parts) + "\n"
-
-
-def with_table(page: str, name: str, table: str) -> str:
-    """Write a table into a page, between the pair of comments that bears its name.
-
-    Raises
-    ------
-    ValueError
-        If the page has no place for it.
-    """
-    begin, end = f"<!-- generated: {name} -->", f"<!-- end: {name} -->"
-    if page.count(begin) != 1 or page.count(end) != 1:
-        raise ValueError(f"the page needs one {begin} and one {end}")
-    before, _, rest = page.partition(begin)
-    return f"{before}{begin}\n\n{table}\n{end}{rest.partition(end)[2]}"
 
 
 def _section(title: str, record: type[Any]) -> list[str]:

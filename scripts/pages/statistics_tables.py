@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from httpdyno.model.documentation import with_table
 from httpdyno.stats.order import median_interval
-from httpdyno.stats.power import relative_power, smallest_difference
+from pages.power import relative_power, smallest_difference
+from pages.table import with_table
 
 __all__ = ["with_tables"]
 

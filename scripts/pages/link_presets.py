@@ -1,8 +1,8 @@
 """The table of the named links in the page about links."""
 
-from httpdyno.model.documentation import with_table
 from httpdyno.model.link import Link
 from httpdyno.model.link_presets import LINK_PRESETS
+from pages.table import with_table
 
 __all__ = ["with_link_presets"]
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from httpdyno.stats.power import relative_power, smallest_difference
 from httpdyno.stats.ratio import ratio_p
+from pages.power import relative_power, smallest_difference
 
 
 def test_equals_are_told_apart_as_often_as_promised() -> None:

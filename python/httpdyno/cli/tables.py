@@ -1,0 +1,38 @@
+"""Tables on stdout, in the format that is asked for."""
+
+import sys
+from collections.abc import Iterable
+
+from httpdyno.cli.terminal import reader_may_leave
+from httpdyno.errors import UnknownName
+from httpdyno.model import Table
+from httpdyno.report import Surface, format_names, render
+
+__all__ = ["check_format", "print_table", "print_tables"]
+
+
+def check_format(name: str) -> None:
+    """Refuse a format that no report has, before anything is measured.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such format.
+    """
+    known = format_names()
+    if name not in known:
+        raise UnknownName(f"--format: {name!r} is not known; known are: {', '.join(known)}")
+
+
+def print_table(table: Table, format_name: str) -> None:
+    """Write a table to stdout."""
+    print_tables([table], format_name)
+
+
+def print_tables(tables: Iterable[Table], format_name: str) -> None:
+    """Write tables to stdout, an empty line between them."""
+    surface = Surface.of(sys.stdout)
+    texts = [render(table, format_name, surface) for table in tables]
+    with reader_may_leave():
+        sys.stdout.write("\n".join(texts))
+        sys.stdout.flush()

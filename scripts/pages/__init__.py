@@ -1,0 +1,1 @@
+"""The pages of docs that say what the code says."""
