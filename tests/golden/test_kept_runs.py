@@ -69,6 +69,14 @@ def test_its_figures_are_those_of_its_experiment(run: Run) -> None:
         assert figures_of(*filter(None, map(trial.get, definition.figures))) == trial.figures
 
 
+def test_its_trials_at_hand_are_what_reading_its_folder_gives(run: Run) -> None:
+    ceiling = run.ceiling()
+    at_hand = Run.of(run.folder, run.manifest, [*run.records(), *([ceiling] if ceiling else ())])
+    assert at_hand.records() == run.records()
+    assert at_hand.ceiling() == ceiling
+    assert set(at_hand.trials.columns) <= set(run.trials.columns)
+
+
 def test_it_is_shown_in_every_format_and_as_a_page(run: Run) -> None:
     definition = definition_of(run.manifest.experiment)
     trials = run.records()

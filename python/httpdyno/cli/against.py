@@ -1,37 +1,27 @@
 """``--against`` beside the options of a crawl: where no web was named, that of the other machine is taken."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from httpdyno.cli.terminal import tell
 from httpdyno.experiments.against import agreed, refuse_beside
+from httpdyno.experiments.crawl.options import AskedUrls
 from httpdyno.lab.engine import Engine
 
-if TYPE_CHECKING:
-    import typer
+__all__ = ["settle_against"]
 
-    from httpdyno.cli.session import CrawlOptions
-
-__all__ = ["given", "settle_against"]
+_Asked = TypeVar("_Asked", bound=AskedUrls)
 
 
-def given(context: "typer.Context", name: str) -> bool:
-    """Return whether an option was typed, or set by the environment: one that was not may follow the other machine."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT"
-
-
-def settle_against(options: "CrawlOptions", engine: Engine, *, web_given: bool) -> "CrawlOptions":
+def settle_against(options: _Asked, engine: Engine) -> _Asked:
     """Ask another machine's origin who it is; where no web was named here, its own is taken.
 
     Parameters
     ----------
-    options : CrawlOptions
+    options : AskedUrls
         Those without ``against`` come back as they are.
     engine : Engine
         Asks.
-    web_given : bool
-        Whether the web was named, or is only the usual one.
 
     Raises
     ------
@@ -43,5 +33,5 @@ def settle_against(options: "CrawlOptions", engine: Engine, *, web_given: bool) 
     if options.against is None:
         return options
     refuse_beside(link=options.link)
-    url, web, seed = agreed(options.against, engine, tell, web=options.web if web_given else None, seed=options.seed)
+    url, web, seed = agreed(options.against, engine, tell, web=options.web, seed=options.seed)
     return replace(options, against=url, web=web, seed=seed)

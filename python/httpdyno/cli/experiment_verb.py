@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from httpdyno.runs.pending import PendingRun
     from httpdyno.store import Run
 
-__all__ = ["BeginRun", "experiment_verb"]
+__all__ = ["OF_EVERY_RUN", "BeginRun", "experiment_verb", "option_parameters", "verb_of"]
 
 _Options = TypeVar("_Options")
 BeginRun = Callable[["Beginning", Sequence[str] | None, _Options], "AbstractContextManager[PendingRun]"]
@@ -36,7 +36,7 @@ _COMPLETIONS: Final[Mapping[str, Callable[..., list[str]]]] = {
     "--preset": complete_presets,
     "--http-version": complete_http_versions,
 }
-_OF_EVERY_RUN: Final[Sequence[tuple[str, Any, object]]] = (
+OF_EVERY_RUN: Final[Sequence[tuple[str, Any, object]]] = (
     ("install", Install, False),
     ("cpus", Cpus, None),
     ("format", Format, "table"),
@@ -81,32 +81,48 @@ def experiment_verb(
         Leaves in the folder of the run whatever else belongs there.
     """
 
-    def verb(context: typer.Context, **typed: Any) -> None:  # noqa: ANN401
+    def run(context: typer.Context, typed: Mapping[str, Any]) -> None:
         from httpdyno.cli.running import RunOptions, run_and_show
 
         def begun(beginning: "Beginning") -> "AbstractContextManager[PendingRun]":
             return begin(beginning, typed["names"], options(**read_options(options, typed)))
 
-        of_run = RunOptions(**{name: typed[name] for name, _, _ in _OF_EVERY_RUN})
+        of_run = RunOptions(**{name: typed[name] for name, _, _ in OF_EVERY_RUN}, yes=typed.get("yes", False))
         run_and_show(context, of_run, begun, fetcher=fetcher, beside=beside)
 
     argument = typer.Argument(metavar=named, help=names, autocompletion=complete_names)
-    offered = {**_COMPLETIONS, **completions}
-    parameters = [
-        ("context", typer.Context, inspect.Parameter.empty),
-        ("names", Annotated[list[str] | None, argument], None),
-        *((one.option.parameter, _annotation(one, offered), one.default) for one in option_fields(options)),
-        *_OF_EVERY_RUN,
-    ]
+    subjects = ("names", Annotated[list[str] | None, argument], None)
+    return verb_of(run, [subjects, *option_parameters(options, completions), *OF_EVERY_RUN], help)
+
+
+def verb_of(
+    run: Callable[[typer.Context, Mapping[str, Any]], None],
+    parameters: Sequence[tuple[str, Any, object]],
+    help: str,  # noqa: A002
+) -> Callable[..., None]:
+    """Return a function with these parameters (name, annotation, default), which hands over what was typed by name."""
+
+    def verb(context: typer.Context, **typed: Any) -> None:  # noqa: ANN401
+        run(context, typed)
+
+    taken = [("context", typer.Context, inspect.Parameter.empty), *parameters]
     verb.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # which inspect reads
         [
             inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
-            for name, annotation, default in parameters
+            for name, annotation, default in taken
         ]
     )
-    verb.__annotations__ = {name: annotation for name, annotation, _ in parameters}
+    verb.__annotations__ = {name: annotation for name, annotation, _ in taken}
     verb.__doc__ = help
     return verb
+
+
+def option_parameters(
+    options: type[Any], completions: Mapping[str, Callable[..., list[str]]] = {}
+) -> list[tuple[str, Any, object]]:
+    """Return the options of a dataclass as parameters; ``completions`` has what is offered beside what is usual."""
+    offered = {**_COMPLETIONS, **completions}
+    return [(one.option.parameter, _annotation(one, offered), one.default) for one in option_fields(options)]
 
 
 def _annotation(one: OptionField, offered: Mapping[str, Callable[..., list[str]]]) -> Any:  # noqa: ANN401

@@ -7,55 +7,34 @@ from typing import Final
 import httpdyno
 from httpdyno.cli.terminal import tell
 from httpdyno.errors import Interrupted, InvalidValue, UsageError
+from httpdyno.experiments.crawl.options import CrawlOptions
 from httpdyno.lab.interruption import Interruption
-from httpdyno.model import LIVE, counted, parse_duration_ns
+from httpdyno.model import counted
 from httpdyno.urls.hosts import HOSTS_COUNTED
 
-__all__ = ["LiveOptions", "Traffic", "confirm", "live_user_agent", "require_answer"]
+__all__ = ["Traffic", "check_live", "confirm", "live_user_agent", "require_answer"]
 
 _NO_COMMENT: Final = frozenset("()\\")
 """They end or change the comment of a user agent (RFC 9110, section 5.6.5)."""
 
 
-@dataclass(frozen=True, slots=True)
-class LiveOptions:
-    """The options that only the real internet needs, as they were typed."""
+def check_live(options: CrawlOptions) -> None:
+    """Refuse what one of the webs cannot have.
 
-    per_host: int | None = None
-    per_host_interval: str | None = None
-    contact: str = ""
-    yes: bool = False
-
-    @property
-    def per_host_interval_s(self) -> float:
-        """The least time between two URLs of one host.
-
-        Raises
-        ------
-        InvalidValue
-            If it cannot be read.
-        """
-        if self.per_host_interval is None:
-            return 0.0
-        return parse_duration_ns(self.per_host_interval, name="--per-host-interval") / 1e9
-
-    def check(self, web: str, link: str) -> None:
-        """Refuse what one of the webs cannot have.
-
-        Raises
-        ------
-        UsageError
-            If there is a limit per host for a web of ours, or a link to the real internet.
-        """
-        if web == LIVE:
-            if link != "direct":
-                raise UsageError(
-                    "--link: the way to the real internet is what it is; leave it out, or give a --web of ours"
-                )
-            return
-        for option, value in (("--per-host", self.per_host), ("--per-host-interval", self.per_host_interval)):
-            if value is not None:
-                raise UsageError(f"{option}: only the hosts of --web live are spared; leave it out, or give --web live")
+    Raises
+    ------
+    UsageError
+        If there is a limit per host for a web of ours, or a link to the real internet.
+    """
+    if options.on_live_web:
+        if options.link != "direct":
+            raise UsageError(
+                "--link: the way to the real internet is what it is; leave it out, or give a --web of ours"
+            )
+        return
+    for option, value in (("--per-host", options.per_host), ("--per-host-interval", options.per_host_interval_s)):
+        if value is not None:
+            raise UsageError(f"{option}: only the hosts of --web live are spared; leave it out, or give --web live")
 
 
 def live_user_agent(contact: str) -> str:
@@ -97,7 +76,7 @@ class Traffic:
         )
 
 
-def require_answer(options: LiveOptions) -> None:
+def require_answer(*, agreed: bool) -> None:
     """Refuse to begin where nobody can be asked, and nobody has agreed before.
 
     Raises
@@ -105,11 +84,11 @@ def require_answer(options: LiveOptions) -> None:
     UsageError
         If standard input is no terminal, and there is no ``--yes``.
     """
-    if not options.yes and not (sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()):
+    if not agreed and not (sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()):
         raise UsageError("--web live asks before it starts, and there is no terminal to ask at; give --yes to agree")
 
 
-def confirm(traffic: Traffic, options: LiveOptions, interruption: Interruption) -> None:
+def confirm(traffic: Traffic, interruption: Interruption, *, agreed: bool) -> None:
     """Print what will be sent, and ask whether it may.
 
     Raises
@@ -119,7 +98,7 @@ def confirm(traffic: Traffic, options: LiveOptions, interruption: Interruption) 
     """
     for line in traffic.lines:
         tell(line)
-    if options.yes:
+    if agreed:
         return
     with interruption.at_once("the question was open"):
         sys.stderr.write("Continue? [y/N] ")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from httpdyno.cli.live import LiveOptions, confirm, require_answer
+from httpdyno.cli.live import confirm, require_answer
 from httpdyno.cli.session import make_place, traffic_of
 from httpdyno.errors import NotResumable, UsageError
 from httpdyno.experiments.crawl.crawl import Crawl
@@ -21,9 +21,7 @@ __all__ = ["refuse_beside_resume", "resume_named"]
 
 
 @contextmanager
-def resume_named(
-    name: str, runs: Path, interruption: Interruption, live: LiveOptions, *, verb: str
-) -> Iterator[PendingRun]:
+def resume_named(name: str, runs: Path, interruption: Interruption, *, agreed: bool, verb: str) -> Iterator[PendingRun]:
     """Go on with a run that a user has named; standard input may be its lock.
 
     Raises
@@ -45,19 +43,20 @@ def resume_named(
     with interruption.at_once("the run was being reopened"):
         resumed = resume_run(folder, make_place(None, runs), inherited=0)
     with resumed.urls or nullcontext(), resumed.run:
-        _agree_again(resumed, live, interruption)
+        _agree_again(resumed, interruption, agreed=agreed)
         yield resumed.run
 
 
-def _agree_again(resumed: Resumed, live: LiveOptions, interruption: Interruption) -> None:
+def _agree_again(resumed: Resumed, interruption: Interruption, *, agreed: bool) -> None:
     """Ask before the rest of a run goes to the real internet, unless the process that handed it over has asked."""
     run = resumed.run
     if not run.live or run.manifest is None or (run.writer and run.writer.lock.inherited):
         return
-    require_answer(live)
+    require_answer(agreed=agreed)
     assert isinstance(run.experiment, Crawl), "only a crawl asks the real internet"
     assert resumed.urls is not None, "a crawl has a list"
-    confirm(traffic_of(run.experiment, resumed.urls, run.manifest.trials_planned - len(run.trials)), live, interruption)
+    trials = run.manifest.trials_planned - len(run.trials)
+    confirm(traffic_of(run.experiment, resumed.urls, trials), interruption, agreed=agreed)
 
 
 def refuse_beside_resume(context: typer.Context, allowed: Collection[str]) -> None:

@@ -12,7 +12,6 @@ import typer
 from httpdyno.cli.background import leave_running
 from httpdyno.cli.display import Display
 from httpdyno.cli.installing import install_needs
-from httpdyno.cli.live import LiveOptions
 from httpdyno.cli.output import close_run, print_run, telling_of_rest
 from httpdyno.cli.resuming import refuse_beside_resume, resume_named
 from httpdyno.cli.session import make_place, options_of_environment
@@ -45,6 +44,8 @@ class RunOptions:
     resume: str | None = None
     detach: bool = False
     install: bool = False
+    yes: bool = False
+    """Whether what the run asks about is agreed to."""
 
 
 class Beginning:
@@ -110,7 +111,6 @@ def make_run(
     options: RunOptions,
     begin: Begin,
     *,
-    live: LiveOptions | None = None,
     fetcher: bool = False,
 ) -> Made | None:
     """Begin a run or go on with one, and measure it; None when it was left to a process in the background.
@@ -124,8 +124,6 @@ def make_run(
     begin : callable
         Begins the run when there is none to go on with: reads the verb's own options at once, and makes the run's
         folder when the context that it gives is entered.
-    live : LiveOptions, optional
-        Of a verb that may ask the real internet.
     fetcher : bool
         Whether it is asked before all trials what the web can give at all.
 
@@ -146,7 +144,7 @@ def make_run(
             _tell_left_out(catalogue)
         begun = begin(beginning)
     else:
-        begun = resume_named(options.resume, options.out, interruption, live or LiveOptions(), verb=verb)
+        begun = resume_named(options.resume, options.out, interruption, agreed=options.yes, verb=verb)
     with interruption, begun as run, telling_of_rest(run):
         if options.detach:
             leave_running(run, verb, options.format)
@@ -167,7 +165,6 @@ def run_and_show(
     options: RunOptions,
     begin: Begin,
     *,
-    live: LiveOptions | None = None,
     fetcher: bool = False,
     beside: Callable[[Run], None] | None = None,
 ) -> None:
@@ -175,7 +172,7 @@ def run_and_show(
 
     Parameters
     ----------
-    context, options, begin, live, fetcher
+    context, options, begin, fetcher
         As ``make_run`` takes them.
     beside : callable, optional
         Leaves in the folder of the run whatever else belongs there.
@@ -187,7 +184,7 @@ def run_and_show(
     typer.Exit
         With 3 when nothing could be measured, 130 when the run was interrupted.
     """
-    made = make_run(context, options, begin, live=live, fetcher=fetcher)
+    made = make_run(context, options, begin, fetcher=fetcher)
     if made is None:
         return
     run = show(made.measured, options.format)

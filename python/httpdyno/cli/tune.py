@@ -1,38 +1,23 @@
 """``httpdyno tune``: find the concurrency that gives a client the most right answers a second."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from httpdyno.cli.completion import complete_clients
-from httpdyno.cli.options import (
-    Against,
-    Cpus,
-    Format,
-    HttpVersion,
-    Install,
-    LinkSeed,
-    LinkSpec,
-    Memory,
-    OutputFolder,
-    OwnWeb,
-    Resume,
-    Seed,
-    SubjectFolders,
-    Timeout,
-    Urls,
-    UserAgent,
-)
+from httpdyno.cli.experiment_verb import OF_EVERY_RUN, option_parameters, verb_of
 from httpdyno.cli.terminal import tell
 from httpdyno.errors import NothingMeasured, UsageError
-from httpdyno.lab.interruption import Interruption
-from httpdyno.model import Subject, SubjectKind, format_exact, parse_duration_ns
+from httpdyno.experiments.options import read_options, stored_options
+from httpdyno.experiments.tune.options import TuneOptions
+from httpdyno.model import SubjectKind
 
 if TYPE_CHECKING:
-    from httpdyno.cli.session import CrawlOptions
+    from httpdyno.cli.running import Beginning
+    from httpdyno.lab.interruption import Interruption
     from httpdyno.lab.place import Place
     from httpdyno.runs.pending import PendingRun
     from httpdyno.runs.run import Measured
@@ -44,158 +29,76 @@ _TIMEOUTS: Final = 2
 _BEYOND_TIMEOUTS_S: Final = 2
 """A trial lasts two timeouts and two seconds: URLs that never answer have then given their places back for a while."""
 
-_Limit = Annotated[
-    int | None,
-    typer.Option(
-        "--limit",
-        metavar="N",
-        min=1,
-        envvar="LIMIT",
-        help="How many URLs a trial has at most. Default: as many as a fast client can get through in its time.",
-    ),
-]
-_Duration = Annotated[
-    str | None,
-    typer.Option(
-        "--duration",
-        metavar="TIME",
-        envvar="DURATION",
-        help="When a trial is ended: seconds, or with a unit (20s). Default: two timeouts and 2 s.",
-    ),
-]
 
-
-def tune(
-    context: typer.Context,
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="SUBJECT", help="A client, such as go-net-http.", autocompletion=complete_clients),
-    ] = None,
-    urls: Urls = None,
-    limit: _Limit = None,
-    duration: _Duration = None,
-    timeout: Timeout = "5",
-    http_version: HttpVersion = None,
-    user_agent: UserAgent = "",
-    web: OwnWeb = "top-sites",
-    seed: Seed = None,
-    link: LinkSpec = "direct",
-    link_seed: LinkSeed = 1,
-    against: Against = None,
-    install: Install = False,
-    cpus: Cpus = None,
-    memory: Memory = None,
-    format: Format = "table",  # noqa: A002
-    out: OutputFolder = Path("runs"),
-    subjects: SubjectFolders = None,
-    resume: Resume = None,
-) -> None:
-    """Find the concurrency with the most right answers a second, in at most 12 short trials, and keep it.
-
-    More errors or late answers than at low concurrency rule one out; of those that are equally good the smallest is
-    chosen. `bench --concurrency auto` uses it, on this machine and with the same web.
-    """
-    from httpdyno.cli.against import given, settle_against
+def _tune(context: typer.Context, typed: Mapping[str, Any]) -> None:
     from httpdyno.cli.output import close_run
     from httpdyno.cli.running import Beginning, RunOptions, make_run, show
-    from httpdyno.cli.session import CrawlOptions
 
     def begin(beginning: Beginning) -> "AbstractContextManager[PendingRun]":
-        if name is None:
-            raise UsageError("tune: name the SUBJECT whose concurrency is to be found, such as go-net-http")
-        (subject,) = beginning.catalogue.select_of_kind([name], SubjectKind.CLIENT)
-        beginning.install(subject)
-        options = CrawlOptions(
-            web=web,
-            seed=seed,
-            timeout=timeout,
-            duration=_lasting(duration, timeout),
-            user_agent=user_agent,
-            concurrency=None,
-            memory=memory,
-            link=link,
-            link_seed=link_seed,
-            against=against,
-            http_version=http_version,
-        )
-        place = beginning.place
-        options = settle_against(options, place.engine, web_given=given(context, "web"))
-        return _begin(options, subject, place, beginning.interruption, urls=urls, limit=limit)
+        return _begin(beginning, typed["name"], TuneOptions(**read_options(TuneOptions, typed)))
 
-    made = make_run(context, RunOptions(format, out, subjects, cpus, resume, install=install), begin, fetcher=True)
+    made = make_run(context, RunOptions(**{name: typed[name] for name, _, _ in _OF_RUN}), begin, fetcher=True)
     assert made is not None, "a search has no --detach"
-    show(made.measured, format)
+    show(made.measured, typed["format"])
     found = _keep(made.run, made.measured)
     close_run(made.measured)
     if not found:
         raise typer.Exit(NothingMeasured.exit_code)
 
 
-def _lasting(duration: str | None, timeout: str) -> str:
-
-    if duration is not None:
-        return duration
-    timeout_s = parse_duration_ns(timeout, name="--timeout") / 1e9
-    return format_exact(_TIMEOUTS * timeout_s + _BEYOND_TIMEOUTS_S)
-
-
 @contextmanager
-def _begin(
-    options: "CrawlOptions",
-    subject: Subject,
-    place: "Place",
-    interruption: Interruption,
-    *,
-    urls: str | None,
-    limit: int | None,
-) -> "Iterator[PendingRun]":
-    from httpdyno.cli.session import make_crawl
+def _begin(beginning: "Beginning", name: str | None, options: TuneOptions) -> "Iterator[PendingRun]":
+    from httpdyno.cli.against import settle_against
+    from httpdyno.cli.session import lasting_web
+    from httpdyno.experiments.crawl.options import WEB
     from httpdyno.experiments.tune.tune import Tune
     from httpdyno.runs.pending import begin_run
 
+    if name is None:
+        raise UsageError("tune: name the SUBJECT whose concurrency is to be found, such as go-net-http")
+    (subject,) = beginning.catalogue.select_of_kind([name], SubjectKind.CLIENT)
+    beginning.install(subject)
     if options.on_live_web:
         raise UsageError("tune: a search sends far too much to the real internet; tune on a web of ours")
-    with _open_urls(options, place, interruption, urls=urls, limit=limit) as prepared:
-        crawl = make_crawl(options, prepared, place)
-        experiment = Tune(
-            workload=crawl.workload,
+    place = beginning.place
+    options = settle_against(options, place.engine)
+    if options.deadline_s is None:
+        options = replace(options, deadline_s=_TIMEOUTS * options.timeout_s + _BEYOND_TIMEOUTS_S)
+    web = place.engine.web(options.web or WEB, seed=options.seed)
+    with _open_urls(options, place, beginning.interruption) as prepared:
+        search = Tune(
+            **(stored_options(options) | {"seed": web.seed}),
+            file=prepared.file.path,
             start=subject.concurrency,
-            web=crawl.web,
-            seed=crawl.seed,
-            web_digest=crawl.web_digest,
-            deadline_s=crawl.deadline_s,
-            memory_bytes=crawl.memory_bytes,
-            link=crawl.link,
-            link_seed=crawl.link_seed,
-            against=crawl.against,
+            web=lasting_web(options.web or WEB),
+            web_digest=web.digest,
         )
-        with begin_run(experiment, [subject], prepared, place) as run:
+        with begin_run(search, [subject], prepared, place) as run:
             yield run
 
 
-def _open_urls(
-    options: "CrawlOptions", place: "Place", interruption: Interruption, *, urls: str | None, limit: int | None
-) -> "UrlFile":
+def _open_urls(options: TuneOptions, place: "Place", interruption: "Interruption") -> "UrlFile":
     """Get the list ready: of the size that is asked for, else as many as a fast client can get through in a trial."""
     from httpdyno.cli.session import open_urls
+    from httpdyno.experiments.crawl.options import WEB
     from httpdyno.experiments.tune.list_size import SAMPLED, urls_needed
 
-    if limit is None:
-        timeout_s = parse_duration_ns(options.timeout, name="--timeout") / 1e9
-        deadline_s = parse_duration_ns(options.duration, name="--duration") / 1e9
+    if options.limit is None:
+        assert options.deadline_s is not None, "a trial has an end"
         # Standard input can be read once only: nothing is known of its URLs beforehand.
-        source = None if urls == "-" else urls
-        with open_urls(place, options, interruption, urls=source, limit=SAMPLED) as sample:
+        source = None if options.urls == "-" else options.urls
+        with open_urls(place, replace(options, urls=source, limit=SAMPLED), interruption) as sample:
             limit = urls_needed(
                 sample,
                 place.engine,
-                web=options.web,
+                web=options.web or WEB,
                 seed=options.seed,
-                timeout_s=timeout_s,
-                deadline_s=deadline_s,
+                timeout_s=options.timeout_s,
+                deadline_s=options.deadline_s,
                 against=options.against,
             )
-    return open_urls(place, options, interruption, urls=urls, limit=limit)
+        options = replace(options, limit=limit)
+    return open_urls(place, options, interruption)
 
 
 def _keep(run: "PendingRun", measured: "Measured") -> bool:
@@ -220,3 +123,16 @@ def _keep(run: "PendingRun", measured: "Measured") -> bool:
     found_for = options_found_for(run.experiment)
     tell(f"kept for this machine; use it with: httpdyno bench {subject.id}{found_for} --concurrency auto")
     return True
+
+
+_OF_RUN: Final = [parameter for parameter in OF_EVERY_RUN if parameter[0] != "detach"]
+_name = typer.Argument(metavar="SUBJECT", help="A client, such as go-net-http.", autocompletion=complete_clients)
+tune = verb_of(
+    _tune,
+    [("name", Annotated[str | None, _name], None), *option_parameters(TuneOptions), *_OF_RUN],
+    help="""Find the concurrency with the most right answers a second, in at most 12 short trials, and keep it.
+
+    More errors or late answers than at low concurrency rule one out; of those that are equally good the smallest is
+    chosen. `bench --concurrency auto` uses it, on this machine and with the same web.
+    """,
+)

@@ -61,10 +61,8 @@ class Definition:
     """Returns whether a trial found anything; unless told otherwise: whether a client printed a line."""
     runs: Mapping[SubjectKind, RunTrial] = field(default_factory=lambda: {SubjectKind.CLIENT: run_client_trial})
     """Who runs and judges the trials of subjects of each kind that it has."""
-    restore: Callable[[Settings, Sequence[WebIdentity]], Experiment] | None = None
-    """Makes the experiment again from its settings and its webs; None: with its list, or its runs are not continued."""
-    restore_with_list: Callable[[Settings, Sequence[WebIdentity], Path], Experiment] | None = None
-    """Makes the experiment again whose conditions share one list of URLs."""
+    restore: Callable[[Settings, Sequence[WebIdentity], Path | None], Experiment] | None = None
+    """Makes the experiment again from its settings, its webs and its list; None: its runs are not continued."""
     asks_web: bool = True
     """Whether its subjects are clients, which ask a web or a peer; servers answer themselves."""
     rules: tuple[Rule, ...] = RULES
@@ -91,7 +89,7 @@ class Definition:
     @property
     def resumable(self) -> bool:
         """Whether its runs can be continued once they were stopped."""
-        return self.restore is not None or self.restore_with_list is not None
+        return self.restore is not None
 
     @property
     def ranking_metric(self) -> Metric:

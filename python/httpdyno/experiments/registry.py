@@ -92,10 +92,6 @@ def restore_experiment(
         If this version knows none of that name, or a setting or the list is missing or cannot be.
     """
     known = definition_of(name)
-    if known.restore is not None:
-        return known.restore(settings, webs)
-    if known.restore_with_list is None:
+    if known.restore is None:
         raise NotResumable(f"a run of {name} cannot be continued; begin a new run")
-    if urls is None:
-        raise UnreadableRun(f"the run of {name} is damaged: its list of URLs is missing; begin a new run")
-    return known.restore_with_list(settings, webs, urls)
+    return known.restore(settings, webs, urls)

@@ -97,8 +97,7 @@ def _reopened(writer: RunWriter, place: Place) -> Resumed:
 
 def _check_surroundings(folder: Path, manifest: Manifest, engine: Engine) -> None:
     definition = definition_of(manifest.experiment)
-    listed = manifest.urls is not None or definition.restore is not None
-    if not listed or not (manifest.webs or not definition.asks_web) or manifest.engine is None:
+    if not (manifest.webs or not definition.asks_web) or manifest.engine is None:
         raise NotResumable(f"{folder} was made by a version of httpdyno that could not resume runs; begin a new run")
     now = replace(manifest, version=httpdyno.__version__, engine=engine.identity(), machine=describe_machine())
     change = next(differences(manifest, now), None)

@@ -9,12 +9,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from httpdyno.lab.trial import RoomOutput, run_trial
 
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.progress import Progress
-from httpdyno.lab.room import Command, Pinning
+from httpdyno.lab.room import Command, Pinning, RoomSpec
+from httpdyno.lab.run_room import RoomOutput, run_room
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, Counters, Workload, counters_from_report
 
@@ -74,7 +74,8 @@ def run(engine: Engine, tmp_path: Path) -> Iterator[Run]:
             listed.file.write(b"".join(b" " + url + b"\r\n\n" for url in urls))
             listed.file.flush()
             command = Command((sys.executable, "-S", "-c", program), tmp_path, {"A": "1"}, (Path("/etc/hosts"),))
-            output = run_trial(engine.path, condition, Pinning(), command, listed, interruption, observer)
+            spec = RoomSpec.of(condition, command, Pinning())
+            output = run_room(engine.path, spec, listed, interruption, observer)
             return opened.enter_context(output)
 
         yield begin

@@ -8,8 +8,9 @@ from conftest import MakeSubject
 from doubles.command_line import Command
 from httpdyno import __version__
 from httpdyno.cli import completion
-from httpdyno.cli.live import LiveOptions, Traffic, live_user_agent
+from httpdyno.cli.live import Traffic, check_live, live_user_agent
 from httpdyno.errors import InvalidValue
+from httpdyno.experiments.crawl.options import CrawlOptions
 from httpdyno.model import LIVE
 from httpdyno.urls import hosts
 from httpdyno.urls.hosts import count_hosts
@@ -152,10 +153,9 @@ def test_a_contact_of_the_environment_belongs_to_the_command(
 
 
 def test_defaults_ask_for_little() -> None:
-    options = LiveOptions()
-    options.check("live", "direct")
-    assert (options.per_host, options.per_host_interval_s, options.yes) == (None, 0.0, False)
-    assert LiveOptions(per_host_interval="200ms").per_host_interval_s == 0.2
+    options = CrawlOptions(web="live")
+    check_live(options)
+    assert (options.per_host, options.per_host_interval_s, options.yes) == (None, None, False)
 
 
 def test_urls_of_a_table_of_domains(httpdyno: Command, tmp_path: Path) -> None:

@@ -272,7 +272,7 @@ Change = Callable[[dict[str, Any]], object]
         (lambda m: m["settings"].pop("deadline_s"), "the settings of the run are damaged: deadline_s is missing"),
         (lambda m: m["webs"].append(m["webs"][0]), "the settings of the run are damaged: there must be one web"),
         (lambda m: m.update(engine=None), "was made by a version of httpdyno that could not resume runs"),
-        (lambda m: m.update(urls=None), "was made by a version of httpdyno that could not resume runs"),
+        (lambda m: m.update(urls=None), "the run is damaged: its list of URLs is missing; begin a new run"),
         (lambda m: m.update(experiment="dance"), "experiment 'dance' is not known"),
         (lambda m: m.update(record_version=99), "written by a newer httpdyno"),
     ],

@@ -10,17 +10,17 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conftest import MakeSubject
 from doubles.command_line import Command
-from httpdyno.cli.session import CrawlOptions, make_place, open_urls
+from httpdyno.cli.session import make_place, open_urls
 from httpdyno.errors import EmptyList, Interrupted
+from httpdyno.experiments.crawl.options import AskedUrls
 from httpdyno.lab.interruption import Interruption
 from httpdyno.store import open_run
-
-OPTIONS = CrawlOptions("plain", None, "5", "600", "", None, None)
 
 
 @pytest.fixture
@@ -65,10 +65,10 @@ def signal_when_read(pipe: int, number: signal.Signals) -> Iterator[None]:
         thread.join()
 
 
-def urls_of(**given: object) -> str:
+def urls_of(*, piped: bool = False, **given: Any) -> str:
     with (
         Interruption() as interruption,
-        open_urls(make_place(None, None), OPTIONS, interruption, **given) as urls,  # type: ignore[arg-type]
+        open_urls(make_place(None, None), AskedUrls(web="plain", **given), interruption, piped=piped) as urls,
     ):
         return urls.file.read_text()
 
@@ -94,13 +94,13 @@ def test_a_signal_that_came_before_is_heeded(piped: int) -> None:
     interruption = Interruption()
     interruption.request()
     with pytest.raises(Interrupted):
-        open_urls(make_place(None, None), OPTIONS, interruption, urls="-", limit=None)
+        open_urls(make_place(None, None), AskedUrls(web="plain", urls="-"), interruption)
 
 
 def test_a_signal_after_the_reading_is_only_noted(piped: int) -> None:
     os.write(piped, b"a.example\n")
     with Interruption() as interruption:
-        open_urls(make_place(None, None), OPTIONS, interruption, urls="-", limit=1).file.close()
+        open_urls(make_place(None, None), AskedUrls(web="plain", urls="-", limit=1), interruption).file.close()
         signal.raise_signal(signal.SIGTERM)
         assert interruption.requested
 

@@ -11,8 +11,9 @@ from doubles.plans import following
 from doubles.trials import trial
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.plan import ListedPlan, NextTrial, SearchPlan
+from httpdyno.experiments.restoring import restored
 from httpdyno.experiments.schedule import schedule
-from httpdyno.experiments.tune.tune import Tune, restore_tune
+from httpdyno.experiments.tune.tune import Tune
 from httpdyno.model import Condition, Outcome, Subject, SubjectKind, Trial, TrialPlan, Workload
 
 SUBJECTS = [
@@ -108,7 +109,7 @@ def test_several_subjects_search_in_rounds_until_each_has_come_to_its_end() -> N
     assert {one.subject.id for one in plan.left([])} == {"one", "two"}
 
 
-TUNE = Tune(Workload(Path("/urls")), start=16, web="plain", web_digest="d")
+TUNE = Tune(file=Path("/urls"), start=16, web="plain", web_digest="d")
 
 
 def test_a_search_for_a_concurrency_goes_on_as_if_it_had_not_been_stopped() -> None:
@@ -147,10 +148,10 @@ def test_each_subject_has_a_search_of_its_own() -> None:
 
 
 def test_a_search_is_made_again_from_what_its_manifest_says() -> None:
-    assert restore_tune({**TUNE.settings(), "more": 1}, TUNE.webs(), Path("/urls")) == TUNE
+    assert restored(Tune, {**TUNE.settings(), "more": 1}, TUNE.webs(), Path("/urls")) == TUNE
 
 
 @pytest.mark.parametrize("deadline_s", [0, -1.0])
 def test_a_search_that_no_trial_can_belong_to_is_refused(deadline_s: float) -> None:
     with pytest.raises(InvalidValue, match="duration"):
-        Tune(Workload(Path("/urls")), start=16, deadline_s=deadline_s)
+        Tune(file=Path("/urls"), start=16, deadline_s=deadline_s)

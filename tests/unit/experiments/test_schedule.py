@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
-from httpdyno.experiments.crawl.crawl import Crawl, restore_crawl
+from httpdyno.experiments.crawl.crawl import Crawl
+from httpdyno.experiments.restoring import restored
 from httpdyno.experiments.schedule import schedule, usual_repeat
 from httpdyno.model import Condition, Link, Subject, SubjectKind, Workload
 from httpdyno.store import WebIdentity
@@ -92,7 +93,7 @@ def test_nothing_to_repeat_is_refused() -> None:
 
 
 def test_a_crawl_is_one_condition() -> None:
-    crawl = Crawl(Workload(Path("/urls")), web="plain", seed=5, concurrency=7, deadline_s=60, web_digest="d")
+    crawl = Crawl(file=Path("/urls"), web="plain", seed=5, concurrency=7, deadline_s=60, web_digest="d")
     (condition,) = crawl.conditions()
     assert (condition.experiment, condition.web, condition.seed, condition.deadline_s) == ("bench", "plain", 5, 60)
     plans = schedule(subjects(2), crawl.conditions(), repeat=3, seed=crawl.seed)
@@ -101,12 +102,10 @@ def test_a_crawl_is_one_condition() -> None:
     assert crawl.webs() == (WebIdentity("plain", 5, "d"),)
 
 
-def test_a_crawl_of_before_there_were_links_goes_on_without_one() -> None:
-    crawl = Crawl(Workload(Path("/urls")), link="rtt=40ms,loss=1%", link_seed=5)
-    assert restore_crawl(crawl.settings(), crawl.webs(), Path("/urls")) == crawl
+def test_a_crawl_over_a_link_is_made_again_from_its_settings() -> None:
+    crawl = Crawl(file=Path("/urls"), link="rtt=40ms,loss=1%", link_seed=5)
+    assert restored(Crawl, crawl.settings(), crawl.webs(), Path("/urls")) == crawl
     assert (crawl.condition.link, crawl.condition.link_seed) == (Link.parse("rtt=40ms,loss=1%"), 5)
-    older = {name: value for name, value in crawl.settings().items() if not name.startswith("link")}
-    assert restore_crawl(older, crawl.webs(), Path("/urls")).condition.link.direct
 
 
 @pytest.mark.parametrize(

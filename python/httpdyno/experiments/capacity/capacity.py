@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from httpdyno.errors import InvalidValue
@@ -13,7 +14,7 @@ from httpdyno.experiments.capacity.options import NAME, CapacityOptions
 from httpdyno.experiments.capacity.timing import DEFAULT_DURATION_S, SHORTEST_DURATION_S, timing_of
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import ListedPlan, Plan
-from httpdyno.experiments.restoring import reading_settings, restored_from_settings, settings_of
+from httpdyno.experiments.restoring import reading_settings, restored, settings_of
 from httpdyno.experiments.schedule import schedule
 from httpdyno.model import Condition, Link, Loop, Subject, UrlSeries, Workload
 from httpdyno.store import WebIdentity
@@ -130,7 +131,9 @@ class Capacity(CapacityOptions):
         return {**self.axes.settings(), **settings_of(self)}
 
 
-def restore_capacity(settings: Mapping[str, Setting], webs: Sequence[WebIdentity]) -> Capacity:
+def restore_capacity(
+    settings: Mapping[str, Setting], webs: Sequence[WebIdentity], urls: Path | None = None
+) -> Capacity:
     """Make the experiment again from what its manifest says.
 
     Raises
@@ -140,4 +143,4 @@ def restore_capacity(settings: Mapping[str, Setting], webs: Sequence[WebIdentity
     """
     with reading_settings():
         axes = Axes.restored(settings)
-    return restored_from_settings(Capacity, settings, webs, axes=axes)
+    return restored(Capacity, settings, webs, urls, axes=axes)

@@ -13,7 +13,7 @@ from httpdyno.experiments.cost.rules import COST_RULES
 from httpdyno.experiments.cost.table import IDENTITY, RANKED_BY, cost_table, cost_views
 from httpdyno.experiments.cost.tool_trial import run_cost_tool
 from httpdyno.experiments.definition import Definition, has_lines
-from httpdyno.experiments.restoring import restored_from_settings
+from httpdyno.experiments.restoring import restored
 from httpdyno.experiments.usual_report import usual_report
 from httpdyno.lab.client_trial import run_client_trial
 from httpdyno.model import LinesSummary, SubjectKind, Trial, format_time
@@ -44,7 +44,7 @@ DEFINITION: Final = Definition(
     views=cost_views,
     runs={SubjectKind.CLIENT: partial(run_client_trial, judge=judge_cost), SubjectKind.TOOL: run_cost_tool},
     told=_told,
-    restore=partial(restored_from_settings, Cost),
+    restore=partial(restored, Cost),
     report=lambda run, definition: usual_report(run, definition, cost_charts),
     preset_views=lambda run: (run.views[0], run.in_form, run.beside),
     rules=COST_RULES,

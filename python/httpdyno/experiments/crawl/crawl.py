@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from httpdyno.experiments.crawl.options import WEB, BenchOptions
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import ListedPlan
-from httpdyno.experiments.restoring import restored, workload_settings
+from httpdyno.experiments.restoring import settings_of
 from httpdyno.experiments.schedule import schedule, usual_repeat
-from httpdyno.model import Condition, Link, Subject, Workload
+from httpdyno.model import Condition, Link, Subject
 from httpdyno.store import WebIdentity
 
-__all__ = ["HEADLINE", "NAME", "Crawl", "restore_crawl"]
+__all__ = ["HEADLINE", "NAME", "Crawl"]
 
 NAME: Final = "bench"
 HEADLINE: Final = (
@@ -31,8 +32,8 @@ HEADLINE: Final = (
 """The clients of the table that the published crawl leads with: what is measured when nobody says whom."""
 
 
-@dataclass(frozen=True, slots=True)
-class Crawl:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crawl(BenchOptions):
     """What a crawl consists of: one condition, the same list of URLs for every subject.
 
     Raises
@@ -41,28 +42,15 @@ class Crawl:
         If it has no possible condition.
     """
 
-    workload: Workload
-    web: str = "top-sites"
+    file: Path
+    """The list of URLs that every subject is given."""
+    web: str = WEB
     seed: int = 1
     web_digest: str | None = None
     """What the engine says of web and seed; None on the real internet."""
     concurrency: int | None = None
-    """None: each subject's own."""
-    deadline_s: float = 600.0
-    memory_bytes: int | None = None
-    link: str = "direct"
-    """The path between subjects and web, in its canonical text."""
-    link_seed: int = 1
-    against: str | None = None
-    """The origin of another machine that plays the web; None: it is in the room."""
     per_host: int = 1
-    """URLs of one host in flight, on the real internet."""
     per_host_interval_s: float = 0.0
-    repeat: int | None = None
-    """How often each subject runs; None: as many times as is usual."""
-    quick: bool = False
-    preset: str | None = None
-    """The publication whose subjects, concurrencies and number of URLs it has; None: chosen otherwise."""
 
     def __post_init__(self) -> None:
         """Refuse what no trial can be before anything is built."""
@@ -74,7 +62,7 @@ class Crawl:
         return Condition(
             experiment=NAME,
             web=self.web,
-            workload=self.workload,
+            workload=self.workload(self.file),
             seed=self.seed,
             concurrency=self.concurrency,
             deadline_s=self.deadline_s,
@@ -113,37 +101,4 @@ class Crawl:
 
     def settings(self) -> Mapping[str, Setting]:
         """Return the options that it was made with."""
-        return {
-            "concurrency": self.concurrency,
-            "deadline_s": self.deadline_s,
-            "memory_bytes": self.memory_bytes,
-            "link": self.link,
-            "link_seed": self.link_seed,
-            "against": self.against,
-            "per_host": self.per_host,
-            "per_host_interval_s": self.per_host_interval_s,
-            "repeat": self.repeat,
-            "quick": self.quick,
-            "preset": self.preset,
-            **workload_settings(self.workload),
-        }
-
-
-def restore_crawl(settings: Mapping[str, Setting], webs: Sequence[WebIdentity], urls: Path) -> Crawl:
-    """Make a crawl again from what its manifest says.
-
-    Parameters
-    ----------
-    settings : mapping
-        As ``Crawl.settings`` gives them; others are left alone.
-    webs : sequence of WebIdentity
-        As ``Crawl.webs`` gives them.
-    urls : Path
-        The list.
-
-    Raises
-    ------
-    UnreadableRun
-        If a setting is missing or cannot be.
-    """
-    return restored(Crawl, settings, webs, urls)
+        return settings_of(self)

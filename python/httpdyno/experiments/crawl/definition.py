@@ -1,10 +1,12 @@
 """How the results of the crawl are judged and shown."""
 
+from functools import partial
 from typing import Final
 
-from httpdyno.experiments.crawl.crawl import NAME, restore_crawl
+from httpdyno.experiments.crawl.crawl import NAME, Crawl
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.restoring import restored
 from httpdyno.model import Column, ColumnKind, LinesSummary
 
 __all__ = ["DEFINITION"]
@@ -23,7 +25,7 @@ DEFINITION: Final = Definition(
             "http_version", description="HTTP version that was asked for; empty: each client's default", shown=False
         ),
     ),
-    restore_with_list=restore_crawl,
+    restore=partial(restored, Crawl),
     preset_views=lambda run: (run.in_form, run.beside),
     figures=(LinesSummary,),
 )

@@ -13,7 +13,7 @@ from httpdyno.experiments.latency.published_blocks import published_blocks
 from httpdyno.experiments.latency.report import latency_report
 from httpdyno.experiments.latency.rules import LATENCY_RULES
 from httpdyno.experiments.latency.table import IDENTITY, RANKED_BY, latency_table, latency_views
-from httpdyno.experiments.restoring import restored_from_settings
+from httpdyno.experiments.restoring import restored
 from httpdyno.lab.client_trial import run_client_trial
 from httpdyno.model import LinesSummary, SubjectKind, Trial, format_time
 
@@ -36,7 +36,7 @@ DEFINITION: Final = Definition(
     views=latency_views,
     runs={SubjectKind.CLIENT: partial(run_client_trial, judge=judge_latency)},
     told=_told,
-    restore=partial(restored_from_settings, Latency),
+    restore=partial(restored, Latency),
     report=latency_report,
     preset_views=lambda run: (*run.views, *published_blocks(run.trials, run.published)),
     rules=LATENCY_RULES,

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import ListedPlan, Plan
-from httpdyno.experiments.restoring import reading_settings, restored_from_settings, settings_of
+from httpdyno.experiments.restoring import reading_settings, restored, settings_of
 from httpdyno.experiments.schedule import schedule
 from httpdyno.experiments.service.axes import OWN_GENERATOR, Axes, name_of
 from httpdyno.experiments.service.figures import Endpoint, ServicePoint
@@ -141,7 +142,7 @@ class Service(ServiceOptions):
         return {**self.axes.settings(), **settings_of(self), "threads_of": threads or None, "seed": self.seed}
 
 
-def restore_service(settings: Mapping[str, Setting], webs: Sequence[WebIdentity]) -> Service:
+def restore_service(settings: Mapping[str, Setting], webs: Sequence[WebIdentity], urls: Path | None = None) -> Service:
     """Make the experiment again from what its manifest says.
 
     Raises
@@ -153,4 +154,4 @@ def restore_service(settings: Mapping[str, Setting], webs: Sequence[WebIdentity]
         axes, seed = Axes.restored(settings), int(settings["seed"] or 0)
         pairs = [pair.split("=") for pair in str(settings["threads_of"] or "").split(",") if pair]
         threads = {name: int(count) for name, count in pairs}
-    return restored_from_settings(Service, settings, webs, axes=axes, seed=seed, threads_of=threads or None)
+    return restored(Service, settings, webs, urls, axes=axes, seed=seed, threads_of=threads or None)

@@ -1,12 +1,15 @@
 """How the results of the search for the best concurrency are judged and shown."""
 
+from functools import partial
 from typing import Final
 
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.restoring import restored
+from httpdyno.experiments.tune.options import NAME
 from httpdyno.experiments.tune.report import tuning_report
 from httpdyno.experiments.tune.table import tune_table
-from httpdyno.experiments.tune.tune import NAME, restore_tune
+from httpdyno.experiments.tune.tune import Tune
 from httpdyno.model import Column, ColumnKind, LinesSummary
 
 __all__ = ["DEFINITION"]
@@ -21,7 +24,7 @@ DEFINITION: Final = Definition(
         Column("concurrency", ColumnKind.INTEGER, description="requests in flight at most"),
     ),
     tabulate=tune_table,
-    restore_with_list=restore_tune,
+    restore=partial(restored, Tune),
     report=tuning_report,
     figures=(LinesSummary,),
 )

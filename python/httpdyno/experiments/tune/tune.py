@@ -3,23 +3,22 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from httpdyno.errors import InvalidValue
+from httpdyno.experiments.crawl.options import WEB
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import NextTrial, SearchPlan
-from httpdyno.experiments.restoring import restored, workload_settings
+from httpdyno.experiments.restoring import settings_of
+from httpdyno.experiments.tune.options import NAME, TuneOptions
 from httpdyno.experiments.tune.tuning import HIGHEST, MOST_TRIALS, observed, search_from
-from httpdyno.model import Condition, Link, Outcome, Subject, Trial, Workload
+from httpdyno.model import Condition, Link, Outcome, Subject, Trial
 from httpdyno.store import WebIdentity
 
-__all__ = ["NAME", "Tune", "restore_tune"]
-
-NAME: Final = "tune"
+__all__ = ["Tune"]
 
 
-@dataclass(frozen=True, slots=True)
-class Tune:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tune(TuneOptions):
     """A search for the best concurrency of one client: the same web and list in all trials, one condition each.
 
     Raises
@@ -28,21 +27,16 @@ class Tune:
         If it has no possible condition.
     """
 
-    workload: Workload
+    file: Path
+    """The list of URLs that every trial is given."""
     start: int
     """The subject's own concurrency, about which is searched."""
-    web: str = "top-sites"
+    web: str = WEB
     seed: int = 1
     web_digest: str | None = None
     """What the engine says of web and seed."""
     deadline_s: float = 12.0
     """When a trial is ended, whatever is left of the list."""
-    memory_bytes: int | None = None
-    link: str = "direct"
-    """The path between subject and web, in its canonical text."""
-    link_seed: int = 1
-    against: str | None = None
-    """The origin of another machine that plays the web; None: it is in the room."""
     highest: int = HIGHEST
     most_trials: int = MOST_TRIALS
 
@@ -60,7 +54,7 @@ class Tune:
         return Condition(
             experiment=NAME,
             web=self.web,
-            workload=self.workload,
+            workload=self.workload(self.file),
             seed=self.seed,
             concurrency=concurrency,
             deadline_s=self.deadline_s,
@@ -93,17 +87,7 @@ class Tune:
 
     def settings(self) -> Mapping[str, Setting]:
         """Return the options that it was made with."""
-        return {
-            "start": self.start,
-            "deadline_s": self.deadline_s,
-            "memory_bytes": self.memory_bytes,
-            "link": self.link,
-            "link_seed": self.link_seed,
-            "against": self.against,
-            "highest": self.highest,
-            "most_trials": self.most_trials,
-            **workload_settings(self.workload),
-        }
+        return settings_of(self)
 
     def _choose(self, _subject: Subject, seen: Sequence[Trial]) -> NextTrial | None:
         if any(trial.outcome is Outcome.UNAVAILABLE for trial in seen):
@@ -111,23 +95,3 @@ class Tune:
         search = search_from(self.start, self.highest, self.most_trials)
         step = search.next([observed(trial) for trial in seen])
         return None if step is None else NextTrial(self.condition(step.load), step.reason.value)
-
-
-def restore_tune(settings: Mapping[str, Setting], webs: Sequence[WebIdentity], urls: Path) -> Tune:
-    """Make a search again from what its manifest says.
-
-    Parameters
-    ----------
-    settings : mapping
-        As ``Tune.settings`` gives them; others are left alone.
-    webs : sequence of WebIdentity
-        As ``Tune.webs`` gives them.
-    urls : Path
-        The list.
-
-    Raises
-    ------
-    UnreadableRun
-        If a setting is missing or cannot be.
-    """
-    return restored(Tune, settings, webs, urls)

@@ -91,7 +91,7 @@ def options_found_for(asked: Crawl | Tune) -> str:
     """Return the options that name what a concurrency was found for, a space before each; empty for the usual."""
     link = "" if asked.link == "direct" else f" --link {asked.link}"
     against = "" if asked.against is None else f" --against {asked.against}"
-    version = asked.workload.http_version
+    version = asked.http_version
     return f"{link}{against}" + (f" --http-version {version}" if version else "")
 
 
@@ -137,7 +137,7 @@ def _found_for(subject: Subject, place: Place, asked: Crawl | Tune) -> TunedFor:
         memory_bytes=asked.memory_bytes,
         link=condition.link_name,
         web=web,
-        http_version=asked.workload.http_version,
+        http_version=asked.http_version,
     )
 
 

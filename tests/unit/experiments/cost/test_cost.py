@@ -9,7 +9,7 @@ from httpdyno.errors import InvalidValue, UnreadableRun
 from httpdyno.experiments.cost.cost import Cost, able_to
 from httpdyno.experiments.cost.figures import Coding, CostPoint
 from httpdyno.experiments.registry import restore_experiment
-from httpdyno.experiments.restoring import restored_from_settings
+from httpdyno.experiments.restoring import restored
 from httpdyno.model import Capabilities, Condition, Subject, SubjectKind, UrlSeries
 
 
@@ -134,17 +134,17 @@ def test_a_plan_for_nobody_is_refused() -> None:
     ],
 )
 def test_it_is_made_again_from_its_settings(cost: Cost) -> None:
-    assert restored_from_settings(Cost, cost.settings(), cost.webs()) == cost
+    assert restored(Cost, cost.settings(), cost.webs()) == cost
     assert restore_experiment("cost", cost.settings(), cost.webs(), None) == cost
 
 
 @pytest.mark.parametrize("change", [{"documents": "many"}, {"keepalive": 3}, {"link": None}])
 def test_damaged_settings_are_said_to_be(change: dict[str, Any]) -> None:
     with pytest.raises(UnreadableRun, match="the settings of the run are damaged"):
-        restored_from_settings(Cost, {**Cost().settings(), **change}, Cost().webs())
+        restored(Cost, {**Cost().settings(), **change}, Cost().webs())
 
 
 def test_a_missing_setting_is_named() -> None:
     settings = {name: value for name, value in Cost().settings().items() if name != "gzip"}
     with pytest.raises(UnreadableRun, match="gzip is missing"):
-        restored_from_settings(Cost, settings, Cost().webs())
+        restored(Cost, settings, Cost().webs())

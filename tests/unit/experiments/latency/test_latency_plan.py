@@ -13,7 +13,7 @@ from httpdyno.experiments.latency.figures import Content, LatencyPoint
 from httpdyno.experiments.latency.latency import Latency
 from httpdyno.experiments.latency.points import grid, parse_points, points_text
 from httpdyno.experiments.latency.published_blocks import published_points
-from httpdyno.experiments.restoring import restored_from_settings
+from httpdyno.experiments.restoring import restored
 from httpdyno.model import Capabilities, Subject, SubjectKind, UrlSeries
 from httpdyno.published import find_preset
 
@@ -84,7 +84,7 @@ def test_another_machines_origin_is_asked_under_its_own_name() -> None:
     assert isinstance(condition.workload.urls, UrlSeries)
     assert (condition.workload.urls.prefix, condition.batch) == ("http://other:8080/plain?n=", 1)
     assert condition.link_name == "against http://other:8080"
-    assert restored_from_settings(Latency, dict(made.settings()), made.webs()) == made
+    assert restored(Latency, dict(made.settings()), made.webs()) == made
 
 
 def test_who_cannot_do_what_is_asked_is_left_out_there_only() -> None:
@@ -125,7 +125,7 @@ def test_it_is_made_again_from_its_settings() -> None:
     made = Latency(
         points="plain:1,plain:20", mode="lines", peer="uvicorn", peer_folder="/u", repeat=3, seed=5, quick=True
     )
-    again = restored_from_settings(Latency, dict(made.settings()), made.webs())
+    again = restored(Latency, dict(made.settings()), made.webs())
     assert again == replace(made)
     with pytest.raises(UnreadableRun, match="keepalive is missing"):
-        restored_from_settings(Latency, {}, made.webs())
+        restored(Latency, {}, made.webs())

@@ -1,0 +1,129 @@
+"""What can be said of a crawl: the options of ``try`` and ``bench``, and those that ``tune`` shares, each a field."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from httpdyno.errors import InvalidValue
+from httpdyno.experiments.options import (
+    AGAINST,
+    DURATION,
+    HTTP_VERSION,
+    LINK,
+    LINK_SEED,
+    MEMORY,
+    REPEAT,
+    SEED,
+    TIMEOUT,
+    USER_AGENT,
+    Option,
+    preset_option,
+    quick_option,
+    scale_option,
+    seconds,
+    web_option,
+)
+from httpdyno.model import LIVE, Workload
+
+__all__ = ["AUTO", "WEB", "AskedUrls", "BenchOptions", "CrawlOptions"]
+
+WEB: Final = "top-sites"
+"""What is crawled when nobody says."""
+AUTO: Final = "auto"
+_MOST: Final = 1_000_000
+"""No machine has so many ports; a number beyond is a slip of the keyboard."""
+
+
+def _concurrency(text: str, flag: str) -> int | str | None:
+    word = text.strip()
+    if not word or word == AUTO:
+        return word or None
+    number = int(word) if word.isascii() and word.isdigit() and len(word) <= len(str(_MOST)) else 0
+    if not 1 <= number <= _MOST:
+        raise InvalidValue(f"{flag}: {text[:40]!r} is not understood; give a number of 1 or more, or auto")
+    return number
+
+
+_URLS = Option("--urls", "URLs or bare domains, one a line; - reads standard input.", metavar="FILE|-", stored=False)
+_LIMIT = Option(
+    "--limit",
+    "How many URLs. Default: all of a list, the first 2,000 of a web.",
+    metavar="N",
+    environment="LIMIT",
+    least=1,
+    stored=False,
+)
+_CONCURRENCY = Option(
+    "--concurrency",
+    "Requests in flight at once; auto: what tune has found here. Default: each subject's own.",
+    metavar="N|auto",
+    environment="CONCURRENCY",
+    read=_concurrency,
+)
+_PER_HOST = Option("--per-host", "Live web: URLs of one host in flight at once. Default: 1.", metavar="N", least=1)
+_PER_HOST_INTERVAL = Option(
+    "--per-host-interval",
+    "Live web: the least time between two URLs of one host: seconds, or with a unit (200ms). Default: none.",
+    metavar="TIME",
+    read=seconds,
+)
+_CONTACT = Option(
+    "--contact",
+    "Live web: how you can be reached, a mail address or a page; it stands in the user agent.",
+    metavar="TEXT",
+    environment="HTTPDYNO_CONTACT",
+    stored=False,
+)
+_YES = Option("--yes", "Live web: start without asking.", stored=False)
+_ALL = Option("--all", "Every client there is, not only the eleven of the published crawl's table.", stored=False)
+_QUICK = quick_option("each subject runs once, with 500 URLs, unless --repeat or --limit says otherwise.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedUrls:
+    """Which URLs are asked of which web, and how."""
+
+    urls: Annotated[str | None, _URLS] = None
+    limit: Annotated[int | None, _LIMIT] = None
+    timeout_s: Annotated[float, TIMEOUT] = 5.0
+    http_version: Annotated[str, HTTP_VERSION] = ""
+    user_agent: Annotated[str, USER_AGENT] = ""
+    web: Annotated[str | None, web_option(WEB)] = None
+    seed: Annotated[int | None, SEED] = None
+    link: Annotated[str, LINK] = "direct"
+    link_seed: Annotated[int, LINK_SEED] = 1
+    against: Annotated[str | None, AGAINST] = None
+    memory_bytes: Annotated[int | None, MEMORY] = None
+
+    @property
+    def on_live_web(self) -> bool:
+        """Whether the real internet is asked."""
+        return self.web == LIVE
+
+    def workload(self, file: Path) -> Workload:
+        """Return what a client is given; the list lies in a file."""
+        return Workload(file, timeout_s=self.timeout_s, user_agent=self.user_agent, http_version=self.http_version)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlOptions(AskedUrls):
+    """One crawl as it is asked for; None: not said."""
+
+    concurrency: Annotated[Any, _CONCURRENCY] = None
+    deadline_s: Annotated[float, DURATION] = 600.0
+    web: Annotated[str | None, web_option(WEB, live=True)] = None
+    per_host: Annotated[int | None, _PER_HOST] = None
+    per_host_interval_s: Annotated[float | None, _PER_HOST_INTERVAL] = None
+    contact: Annotated[str, _CONTACT] = ""
+    yes: Annotated[bool, _YES] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchOptions(CrawlOptions):
+    """The crawls of several clients as they are asked for."""
+
+    every: Annotated[bool, _ALL] = False
+    repeat: Annotated[int | None, REPEAT] = None
+    quick: Annotated[bool, _QUICK] = False
+    preset: Annotated[str | None, preset_option()] = None
+    scale: Annotated[str | None, scale_option("URLs")] = None
