@@ -64,10 +64,12 @@ def make_subject(subject_folders: Path) -> MakeSubject:
 
 @pytest.fixture
 def stand_in_engine(tmp_path: Path) -> Path:
-    """A program that takes the engine's argv and does what ``doubles/engine.py`` says."""
+    """A program that takes the engine's argv and does what ``doubles/engine.py`` says; lines are read by the engine."""
     program = tmp_path / "httpdyno-engine"
     program.write_text(
-        f'#!/bin/sh\nexec {sys.executable} -S {TESTS / "doubles" / "engine.py"} "$@"\n', encoding="utf-8"
+        f'#!/bin/sh\n[ "$1" != lines ] || exec {find_engine()} "$@"\n'
+        f'exec {sys.executable} -S {TESTS / "doubles" / "engine.py"} "$@"\n',
+        encoding="utf-8",
     )
     program.chmod(0o755)
     return program

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from doubles.crawl_files import write_expectations, write_trial
+from httpdyno.lab.location import find_engine
 
 pytestmark = pytest.mark.measured
 
@@ -27,9 +28,10 @@ JUDGE = """
 import json, resource, sys
 from pathlib import Path
 from httpdyno.judge import Reference, TrialArtifacts, judge_crawl, read_arrivals, read_expectations
+from httpdyno.lab.engine import Engine
 from httpdyno.model import Condition, KnownFailure, Subject, SubjectKind, TrialPlan, Workload
 folder = Path(sys.argv[1])
-cpu = lambda: sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+cpu = lambda: sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 before = cpu()
 import polars
 RAW = {"quote_char": None, "truncate_ragged_lines": True}
@@ -43,9 +45,9 @@ plan = TrialPlan(0, 0, 0, client, Condition("bench", "plain", Workload(()), conc
 start = 1729512000 * 10**9
 ended = {"exit_code": 0, "started_at_ns": start, "ended_at_ns": start + 900 * 10**9}
 report = {"version": 1, "outcome": "exited", "subject": ended}
-with (folder / "output").open("rb") as output:
-    reference = Reference(read_expectations(folder / "expect.csv"), read_arrivals(folder / "arrivals.csv"))
-    judged = judge_crawl(plan, TrialArtifacts(report, output), reference)
+reference = Reference(read_expectations(folder / "expect.csv"), read_arrivals(folder / "arrivals.csv"))
+lines = Engine(Path(sys.argv[2])).lines(folder / "output", killed=False)
+judged = judge_crawl(plan, TrialArtifacts(report, lines), reference)
 print(json.dumps({
     "cpu_s": cpu() - before,
     "yardstick_s": yardstick_s,
@@ -71,9 +73,8 @@ def test_a_million_samples_cost_little_more_than_to_read_them(
     files: Path, figure: Callable[[str, float, str], None]
 ) -> None:
     environment = {**os.environ, "POLARS_MAX_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", JUDGE, str(files)], env=environment, capture_output=True, text=True, check=False
-    )
+    argv = [sys.executable, "-c", JUDGE, str(files), str(find_engine())]
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     size = sum(path.stat().st_size for path in files.iterdir())

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from doubles.crawl_files import START_NS, write_expectations, write_trial
+from httpdyno.lab.location import find_engine
 
 pytestmark = pytest.mark.measured
 
@@ -32,14 +33,15 @@ from pathlib import Path
 from httpdyno.cli.page import write_report
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import Reference, TrialArtifacts, judge_crawl, read_arrivals, read_expectations
+from httpdyno.lab.engine import Engine
 from httpdyno.model import Condition, KnownFailure, Subject, SubjectKind, TrialPlan, Workload
 from httpdyno.store import Machine, Manifest, RunWriter, WebIdentity, open_run
 
-root, (subjects, blocks, start) = Path(sys.argv[1]), map(int, sys.argv[2:])
+root, engine, (subjects, blocks, start) = Path(sys.argv[1]), Engine(Path(sys.argv[2])), map(int, sys.argv[3:])
 spent = {}
 
 def spend(on):
-    total = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    total = sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     spent[on] = spent.get(on, 0) + total - sum(spent.values())
 
 import polars
@@ -71,9 +73,9 @@ for number in range(subjects * blocks):
     throughput = [[(i + 1) * 2 * 10**8, 3000] for i in range(90)]
     report = {"version": 1, "outcome": "exited", "subject": subject, "throughput": throughput}
     folder = root / plan.subject.id
-    with (folder / "output").open("rb") as output:
-        reference = Reference(expectations, read_arrivals(folder / "arrivals.csv"))
-        judged = judge_crawl(plan, TrialArtifacts(report, output), reference)
+    reference = Reference(expectations, read_arrivals(folder / "arrivals.csv"))
+    artifacts = TrialArtifacts(report, engine.lines(folder / "output", killed=False))
+    judged = judge_crawl(plan, artifacts, reference)
     spend("judging")
     writer.add(judged.trial, judged.samples)
     spend("storing")
@@ -110,7 +112,7 @@ def files(tmp_path: Path) -> Iterator[Path]:
 def test_ten_million_samples_cost_little_more_than_to_read_them(
     files: Path, figure: Callable[[str, float, str], None]
 ) -> None:
-    arguments = [str(files), *map(str, (SUBJECTS, BLOCKS, START_NS))]
+    arguments = [*map(str, (files, find_engine(), SUBJECTS, BLOCKS, START_NS))]
     size = sum(path.stat().st_size for path in (files / "client-0").iterdir())
     done = subprocess.run([sys.executable, "-c", RUN, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -10,6 +10,7 @@ mod doctor;
 mod drive;
 mod expect;
 mod fetch;
+mod lines;
 mod link;
 mod listen_address;
 mod load;
@@ -62,6 +63,8 @@ enum Verb {
     Urls(urls::Arguments),
     /// Say what a correct client must report for each URL of standard input (CSV)
     Expect(expect::Arguments),
+    /// Read what a client printed on standard input: a row for each sample, then what is none (CSV)
+    Lines(lines::Arguments),
     /// Fetch the URLs of standard input, a row of code, time and length each
     Fetch(Box<fetch::Arguments>),
     /// Say which web it is: name, seed, digest (JSON)
@@ -100,6 +103,7 @@ fn main() -> ExitCode {
         Verb::Drive(arguments) => drive::run(&arguments),
         Verb::Urls(arguments) => urls::run(&arguments),
         Verb::Expect(arguments) => expect::run(&arguments),
+        Verb::Lines(arguments) => lines::run(&arguments),
         Verb::Fetch(arguments) => fetch::run(&arguments),
         Verb::Web(arguments) => web_identity::run(&arguments),
         Verb::Link(arguments) => link::run(&arguments),

@@ -3,8 +3,10 @@
 from httpdyno.judge.ceiling import Ceiling, ceiling_notes, ceiling_of, under_ceiling
 from httpdyno.judge.comparison import compare_runs
 from httpdyno.judge.expectations import Expectations, expectations_unknown, read_expectations
+from httpdyno.judge.lines import Lines, read_lines
 from httpdyno.judge.metrics import find_metric
 from httpdyno.judge.notes import trial_notes
+from httpdyno.judge.outcome import ending_from_report
 from httpdyno.judge.rankable import rankable, rankable_trials
 from httpdyno.judge.ranking import rank
 from httpdyno.judge.reference import Reference, clock_bound_ns, read_arrivals
@@ -17,12 +19,14 @@ __all__ = [
     "Expectations",
     "Judge",
     "JudgedTrial",
+    "Lines",
     "Reference",
     "TrialArtifacts",
     "ceiling_notes",
     "ceiling_of",
     "clock_bound_ns",
     "compare_runs",
+    "ending_from_report",
     "expectations_unknown",
     "find_metric",
     "judge_crawl",
@@ -31,6 +35,7 @@ __all__ = [
     "rankable_trials",
     "read_arrivals",
     "read_expectations",
+    "read_lines",
     "trial_not_run",
     "trial_notes",
     "trial_table",

@@ -1,14 +1,15 @@
 """One trial from its files to its record: the lines, their verdicts, the outcome, the figures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from io import BytesIO
 from typing import Any, BinaryIO, Protocol
 
 import polars as pl
 
 from httpdyno.judge.crawl import summarise_crawl
 from httpdyno.judge.distance import TIMED_OUT_OVER_LINK, outlasts_plan
-from httpdyno.judge.lines import read_lines
+from httpdyno.judge.lines import Lines
 from httpdyno.judge.outcome import ending_from_report, outcome_of
 from httpdyno.judge.reference import Reference
 from httpdyno.judge.saturation import is_saturated
@@ -49,18 +50,21 @@ class TrialArtifacts:
     ----------
     report : Mapping[str, Any]
         The engine's report, version 1, parsed from JSON.
-    output : BinaryIO
-        What the client wrote to its standard output.
+    lines : Lines
+        What the client printed.
     stderr : str
         The end of what the client wrote to its standard error.
     round_trip_ns : int | None
         Of a packet between client and peer and back, as measured in such a room; None: not measured.
+    output : BinaryIO
+        The same bytes as ``lines``, for a client that times itself, which prints something else.
     """
 
     report: Mapping[str, Any]
-    output: BinaryIO
+    lines: Lines
     stderr: str = ""
     round_trip_ns: int | None = None
+    output: BinaryIO = field(default_factory=BytesIO)
 
 
 class Judge(Protocol):
@@ -105,7 +109,7 @@ def judge_crawl(
     if ending.refused:
         return JudgedTrial(trial_refused(plan, artifacts.report, version=version), pl.DataFrame())
     timeout_ns = round(plan.condition.workload.timeout_s * 1e9)
-    lines = read_lines(artifacts.output, cut_short=ending.killed)
+    lines = artifacts.lines
     over_link = outlasts_plan(plan.condition.link, timeout_ns=timeout_ns)
     known_failures = (*plan.subject.known_failures, *([TIMED_OUT_OVER_LINK] if over_link else ()))
     judged = judge_samples(

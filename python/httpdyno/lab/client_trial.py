@@ -8,6 +8,7 @@ from httpdyno.judge import (
     Reference,
     TrialArtifacts,
     clock_bound_ns,
+    ending_from_report,
     judge_crawl,
     read_arrivals,
 )
@@ -38,7 +39,8 @@ def run_client_trial(
         answers = lab.web.of(condition, lines)
         round_trip_ns = lab.wire.round_trip_ns(condition) if condition.times_wire else None
         with lab.room(spec, lines) as left, left.stdout.path.open("rb") as output:
-            artifacts = TrialArtifacts(left.report, output, left.stderr.last_words(), round_trip_ns)
+            printed = lab.engine.lines(left.stdout.path, killed=ending_from_report(left.report).killed)
+            artifacts = TrialArtifacts(left.report, printed, left.stderr.last_words(), round_trip_ns, output)
             # Only our origin stamps arrivals.
             stamped = peer is None and not condition.live
             arrivals = read_arrivals(left.arrivals.path) if stamped else None

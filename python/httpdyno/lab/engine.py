@@ -1,7 +1,9 @@
 """What the engine is asked beside trials: expectations, URLs, facts of this machine."""
 
+import errno
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -11,7 +13,9 @@ from typing import IO, Any
 
 from httpdyno.errors import EngineFailed, InvalidValue
 from httpdyno.installation import RENEW_ENGINE
+from httpdyno.judge import Lines, read_lines
 from httpdyno.lab.location import ENGINE_NAME
+from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Fact, Fitness, format_exact
 from httpdyno.storage import storage_errors
 from httpdyno.store import EngineIdentity
@@ -110,6 +114,36 @@ class Engine:
             asked += ["--http-version", http_version] if http_version else []
             asked += [] if against is None else ["--against", against]
             self._copy(asked, into, lines)
+
+    def lines(self, printed: Path, *, killed: bool) -> Lines:
+        """Read what a client printed.
+
+        Parameters
+        ----------
+        printed : Path
+            What it wrote to its standard output.
+        killed : bool
+            Whether a last line without its line feed may have lost digits: it is then left out.
+
+        Raises
+        ------
+        InvalidValue
+            If the engine refuses.
+        EngineFailed
+            If the engine cannot be started, or its answer not be read.
+        StorageFailed
+            If there is no room for its answer.
+        """
+        asked = ["lines", *(["--cut-short"] if killed else [])]
+        with ScratchFile() as rows, printed.open("rb") as output:
+            # Written by the engine itself: to copy a million rows would cost 5 % of all that judging them does.
+            with self._started(asked, output, rows.file, process_group=0) as process:
+                said = process.communicate()[1]
+            with storage_errors("temporary files: cannot write"):
+                if b"(os error 28)" in said:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            self._check(process.returncode, said)
+            return read_lines(rows.path)
 
     def web(self, web: str, *, seed: int | None) -> ServedWeb:
         """Ask which web that is; with no ``seed``, the web's own.
@@ -227,15 +261,24 @@ class Engine:
         self._check(process.returncode, said)
         return answer
 
-    def _started(self, arguments: Sequence[str], stdin: IO[bytes] | int) -> "subprocess.Popen[bytes]":
+    def _started(
+        self,
+        arguments: Sequence[str],
+        stdin: IO[bytes] | int,
+        stdout: IO[bytes] | int = subprocess.PIPE,
+        *,
+        process_group: int | None = None,
+    ) -> "subprocess.Popen[bytes]":
         try:
             return subprocess.Popen(
                 # Without a buffer of Python's, which would go on filling itself after a signal.
                 [self.path, *arguments],
                 stdin=stdin,
-                stdout=subprocess.PIPE,
+                stdout=stdout,
                 stderr=subprocess.PIPE,
                 bufsize=0,
+                # In a group of its own, Ctrl-C in a terminal does not reach it.
+                process_group=process_group,
             )
         except OSError as error:
             raise EngineFailed(f"the engine {self.path} cannot be started: {error.strerror}; {RENEW_ENGINE}") from error

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from doubles.printed import artifacts
 from httpdyno.errors import EngineFailed
 from httpdyno.judge import (
     Reference,
-    TrialArtifacts,
     judge_crawl,
     read_arrivals,
     read_expectations,
@@ -78,7 +78,7 @@ LINK = {
 
 def test_a_trial_whose_link_missed_is_limited_by_it_and_no_fault_of_the_subject() -> None:
     report = {"version": 1, "outcome": "link_limited", "reason": "link", "subject": {"wall_ns": 0}, "link": LINK}
-    judged = judge_crawl(PLAN, TrialArtifacts(report, io.BytesIO()), reference())
+    judged = judge_crawl(PLAN, artifacts(report), reference())
     trial = judged.trial
     assert (trial.outcome, trial.validity, trial.validity_reason) == (
         Outcome.REFUSED,
@@ -106,14 +106,14 @@ https://c.example,Timeout,2024-10-21T12:00:00.000Z,1000,
 )
 def test_a_timeout_that_the_link_may_be_the_cause_of_is_no_mistake(link: str, explained: int) -> None:
     plan = replace(PLAN, condition=replace(PLAN.condition, link=Link.parse(link)))
-    trial = judge_crawl(plan, TrialArtifacts(REPORT, io.BytesIO(LATE_OUTPUT)), reference()).trial
+    trial = judge_crawl(plan, artifacts(REPORT, LATE_OUTPUT), reference()).trial
     assert trial.tally
     assert (trial.tally.false_error, trial.tally.right) == (1, 2), "it is no right answer either"
     assert trial.tally.explained == explained
     assert [case.case for case in trial.tally.explained_cases] == ["timeout_over_link"] * explained
     # Of an error that came before its time, the link is no cause.
     early = LATE_OUTPUT.replace(b"000Z,1000,", b"000Z,500,")
-    hasty = judge_crawl(plan, TrialArtifacts(REPORT, io.BytesIO(early)), reference()).trial
+    hasty = judge_crawl(plan, artifacts(REPORT, early), reference()).trial
     assert hasty.tally
     assert hasty.tally.explained == 0
 
@@ -123,7 +123,7 @@ def reference() -> Reference:
 
 
 def test_from_files_to_record() -> None:
-    judged = judge_crawl(PLAN, TrialArtifacts(REPORT, io.BytesIO(OUTPUT)), reference(), version="1.2")
+    judged = judge_crawl(PLAN, artifacts(REPORT, OUTPUT), reference(), version="1.2")
     trial = judged.trial
     assert (trial.trial, trial.block, trial.position, trial.condition) == (7, 2, 1, "point")
     assert (trial.outcome, trial.reason, trial.validity, trial.version) == (Outcome.OK, None, Validity.VALID, "1.2")
@@ -142,7 +142,7 @@ def test_from_files_to_record() -> None:
 
 def test_a_failed_trial_keeps_its_samples_but_has_no_validity() -> None:
     report = {**REPORT, "outcome": "signaled", "subject": {**REPORT["subject"], "exit_code": None, "signal": 11}}  # type: ignore[dict-item]
-    judged = judge_crawl(PLAN, TrialArtifacts(report, io.BytesIO(OUTPUT[:70]), "boom"), reference())
+    judged = judge_crawl(PLAN, artifacts(report, OUTPUT[:70], stderr="boom"), reference())
     assert (judged.trial.outcome, judged.trial.reason) == (Outcome.CRASHED, "killed by SIGSEGV: boom")
     assert judged.trial.validity is None
     assert len(judged.samples) == 1
@@ -150,15 +150,13 @@ def test_a_failed_trial_keeps_its_samples_but_has_no_validity() -> None:
 
 def test_the_deadline_leaves_urls_that_were_not_reached() -> None:
     report = {**REPORT, "outcome": "deadline"}
-    judged = judge_crawl(PLAN, TrialArtifacts(report, io.BytesIO(OUTPUT[:70])), reference())
+    judged = judge_crawl(PLAN, artifacts(report, OUTPUT[:70]), reference())
     assert judged.trial.outcome is Outcome.OK
     assert judged.samples["verdict"].to_list() == ["right", "not_reached", "not_reached"]
 
 
 def test_a_client_that_could_not_start_is_a_trial_too() -> None:
-    judged = judge_crawl(
-        PLAN, TrialArtifacts({"version": 1, "outcome": "failed_to_start", "reason": "gone"}, io.BytesIO()), reference()
-    )
+    judged = judge_crawl(PLAN, artifacts({"version": 1, "outcome": "failed_to_start", "reason": "gone"}), reference())
     assert (judged.trial.outcome, judged.trial.reason) == (Outcome.CRASHED, "could not be started: gone")
 
 
@@ -177,7 +175,7 @@ def test_a_client_that_was_given_nothing_and_printed_nothing_did_well() -> None:
     nothing = Reference(
         read_expectations(io.BytesIO()), read_arrivals(io.BytesIO(ARRIVALS.splitlines(keepends=True)[0]))
     )
-    judged = judge_crawl(PLAN, TrialArtifacts(REPORT, io.BytesIO()), nothing)
+    judged = judge_crawl(PLAN, artifacts(REPORT), nothing)
     assert (judged.trial.outcome, judged.trial.urls_given, len(judged.samples)) == (Outcome.OK, 0, 0)
     assert judged.trial.summary is not None
     assert judged.trial.summary.right_per_s is None

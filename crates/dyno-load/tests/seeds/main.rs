@@ -102,6 +102,7 @@ targets! {
     codings "../../../../fuzz/targets/codings.rs"
     control "../../../../fuzz/targets/control.rs"
     jsonl "../../../../fuzz/targets/jsonl.rs"
+    lines "../../../../fuzz/targets/lines.rs"
     link "../../../../fuzz/targets/link.rs"
     names "../../../../fuzz/targets/names.rs"
     origin "../../../../fuzz/targets/origin.rs"

@@ -9,12 +9,13 @@ from typing import Any
 import polars as pl
 import pytest
 
+from doubles.printed import artifacts
 from httpdyno.errors import EngineFailed
 from httpdyno.experiments.cost.cost import Cost
 from httpdyno.experiments.cost.figures import DOCUMENT_BYTES, CostSummary, RequestClock
 from httpdyno.experiments.cost.judge.tool import UNCHECKED, judge_cost_tool
 from httpdyno.experiments.cost.judge.trial import BOUND_AT_MOST_NS, judge_cost
-from httpdyno.judge import Reference, TrialArtifacts, read_arrivals, read_expectations
+from httpdyno.judge import Reference, read_arrivals, read_expectations
 from httpdyno.judge.tool import ToolArtifacts
 from httpdyno.model import Capabilities, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
 
@@ -74,7 +75,7 @@ def output(codes: Mapping[int, str]) -> str:
 
 def judged(codes: Mapping[int, str], *, wrong: int = 0, **changes: Any) -> Trial:
     """Judge a client that reports these codes."""
-    remains = TrialArtifacts(report(**changes), io.BytesIO(output(codes).encode()))
+    remains = artifacts(report(**changes), output(codes))
     return judge_cost(PLAN, remains, reference(wrong), version="1").trial
 
 
@@ -150,7 +151,7 @@ def split(*, bound_ns: int, arrivals: bool = True) -> CostSummary:
     known = reference()
     ahead = None if known.arrivals is None else known.arrivals.with_columns(pl.col("at_ns", "done_ns") + 40 * MS)
     seen = replace(known, arrivals=ahead if arrivals else None, clock_bound_ns=bound_ns)
-    cost = judge_cost(PLAN, TrialArtifacts(report(), io.BytesIO(output({}).encode())), seen).trial.get(CostSummary)
+    cost = judge_cost(PLAN, artifacts(report(), output({})), seen).trial.get(CostSummary)
     assert cost is not None
     return cost
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from doubles.printed import artifacts
 from httpdyno.experiments.latency.figures import Content, LatencyPoint, LatencySummary
 from httpdyno.experiments.latency.judge.trial import judge_latency
 from httpdyno.judge import Reference, TrialArtifacts
@@ -43,7 +44,7 @@ def reported(outcome: str = "exited", **changes: Any) -> dict[str, Any]:
 
 
 def remains(text: str, report: dict[str, Any]) -> TrialArtifacts:
-    return TrialArtifacts(report, io.BytesIO(text.encode()), round_trip_ns=20_000)
+    return artifacts(report, text, round_trip_ns=20_000, output=io.BytesIO(text.encode()))
 
 
 def reference() -> Reference:

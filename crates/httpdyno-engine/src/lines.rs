@@ -1,0 +1,55 @@
+//! `lines`: what a client printed, as typed rows.
+
+mod printed;
+mod row;
+mod start_time;
+
+use std::io::{BufReader, BufWriter, Write};
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use printed::{Lines, Sample};
+use row::{COLUMNS, Row};
+
+const BUFFER_BYTES: usize = 1 << 16;
+const EXAMPLES: u64 = 3;
+const EXAMPLE_CHARACTERS: usize = 120;
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The client was killed: a last line without its line feed may have lost digits, and is left out
+    #[arg(long)]
+    cut_short: bool,
+}
+
+/// Prints a row for each line of standard input that is a sample, then what is none; empty lines are neither.
+///
+/// Of what is none there is a row for each of the first lines, cut to a readable length, in place of a URL, and a last row with their
+/// count in place of the line.
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let input = BufReader::with_capacity(BUFFER_BYTES, std::io::stdin().lock());
+    let mut output = BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout().lock());
+    let mut lines = Lines::new(input, arguments.cut_short);
+    let mut row = Row::default();
+    let mut garbage = 0;
+    let mut examples = Vec::new();
+    output.write_all(COLUMNS)?;
+    while let Some((line, text)) = lines.next().context("reading standard input")? {
+        if let Some(sample) = Sample::read(&text) {
+            output.write_all(row.of_sample(line, &sample))?;
+            continue;
+        }
+        garbage += 1;
+        if garbage <= EXAMPLES {
+            let beginning: String = text.chars().take(EXAMPLE_CHARACTERS).collect();
+            examples.push((line, beginning));
+        }
+    }
+    for (line, text) in examples {
+        output.write_all(row.of_garbage(line, &text))?;
+    }
+    output.write_all(row.of_garbage(garbage, ""))?;
+    output.flush()?;
+    Ok(0)
+}

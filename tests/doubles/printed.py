@@ -1,0 +1,22 @@
+"""What a client prints, read by the engine itself."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from httpdyno.judge import Lines, TrialArtifacts, ending_from_report
+from httpdyno.lab.engine import Engine
+from httpdyno.lab.location import find_engine
+from httpdyno.lab.scratch import ScratchFile
+
+
+def lines_of(printed: str | bytes, *, killed: bool = False) -> Lines:
+    """Read output that no client has written."""
+    with ScratchFile() as file:
+        file.file.write(printed.encode() if isinstance(printed, str) else printed)
+        file.file.flush()
+        return Engine(find_engine()).lines(file.path, killed=killed)
+
+
+def artifacts(report: Mapping[str, Any], printed: str | bytes = b"", **more: Any) -> TrialArtifacts:
+    """Return what a trial with this report and this output left."""
+    return TrialArtifacts(report, lines_of(printed, killed=ending_from_report(report).killed), **more)
