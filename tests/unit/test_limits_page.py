@@ -1,6 +1,5 @@
 """What pages of docs say of the limits of verbs is what the verbs do."""
 
-import re
 from pathlib import Path
 
 from doubles.command_line import all_commands
@@ -12,15 +11,6 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 def text_of(page: str) -> str:
     """Give a page as one line: where its lines end says nothing."""
     return " ".join((DOCS / page).read_text(encoding="utf-8").split())
-
-
-def test_the_files_of_an_experiment_are_as_many_as_was_counted() -> None:
-    counted = re.findall(
-        r"^\| `\w+` \| (\d+) \|", (DOCS / "guide" / "adding-an-experiment.md").read_text(), re.MULTILINE
-    )
-    counts = [int(count) for count in counted]
-    assert len(counts) == 3
-    assert f"It is {min(counts)} to {max(counts)} files of one purpose each" in text_of("limits.md")
 
 
 def test_verbs_that_choose_no_version_of_http_are_named() -> None:

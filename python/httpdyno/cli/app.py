@@ -7,28 +7,25 @@ import typer
 
 import httpdyno
 from httpdyno.cli import (
-    bench,
-    capacity,
     compare,
-    cost,
     doctor,
     handover,
-    latency,
     load,
     published,
     query,
     report,
     runs,
-    service,
     subjects,
     try_,
-    tune,
     urls,
     verify_generator,
 )
 from httpdyno.cli.ending import exit_code_of_typer
 from httpdyno.cli.engine_verb import EngineVerb
-from httpdyno.cli.verb import Verb, VerbGroup
+from httpdyno.cli.experiment_verb import experiment_verb
+from httpdyno.cli.verb import VerbCommand, VerbGroup
+from httpdyno.experiments.load.options import NAME as LOAD
+from httpdyno.experiments.registry import verbs
 
 __all__ = ["app", "run"]
 
@@ -64,22 +61,21 @@ def _options(
     del version
 
 
-app.command("bench", cls=Verb, rich_help_panel=_MEASURE)(bench.bench)
-app.command("try", cls=Verb, rich_help_panel=_MEASURE)(try_.try_subject)
-app.command("tune", cls=Verb, rich_help_panel=_MEASURE)(tune.tune)
-app.command("capacity", cls=Verb, rich_help_panel=_MEASURE)(capacity.capacity)
-app.command("cost", cls=Verb, rich_help_panel=_MEASURE)(cost.cost)
-app.command("latency", cls=Verb, rich_help_panel=_MEASURE)(latency.latency)
-app.command("service", cls=Verb, rich_help_panel=_MEASURE)(service.service)
-app.command("load", cls=Verb, rich_help_panel=_MEASURE)(load.load)
-app.command("urls", cls=Verb, rich_help_panel=_PREPARE)(urls.urls)
-app.command("doctor", cls=Verb, rich_help_panel=_PREPARE)(doctor.doctor)
-app.command("runs", cls=Verb, rich_help_panel=_LOOK)(runs.runs)
-app.command("report", cls=Verb, rich_help_panel=_LOOK)(report.report)
-app.command("compare", cls=Verb, rich_help_panel=_LOOK)(compare.compare)
-app.command("query", cls=Verb, rich_help_panel=_LOOK)(query.query)
-app.command("published", cls=Verb, rich_help_panel=_LOOK)(published.published)
-app.command("verify-generator", cls=Verb, rich_help_panel=_PREPARE)(verify_generator.verify_generator)
+_IN_THEIR_OWN_WAY: Final = {LOAD: load.load}
+"""Verbs of experiments that have more to say of their options, or less time."""
+
+app.command("try", cls=VerbCommand, rich_help_panel=_MEASURE)(try_.try_subject)
+for _verb in verbs():
+    _command = _IN_THEIR_OWN_WAY.get(_verb.name) or experiment_verb(_verb)
+    app.command(_verb.name, cls=VerbCommand, rich_help_panel=_MEASURE, help=_verb.help)(_command)
+app.command("urls", cls=VerbCommand, rich_help_panel=_PREPARE)(urls.urls)
+app.command("doctor", cls=VerbCommand, rich_help_panel=_PREPARE)(doctor.doctor)
+app.command("runs", cls=VerbCommand, rich_help_panel=_LOOK)(runs.runs)
+app.command("report", cls=VerbCommand, rich_help_panel=_LOOK)(report.report)
+app.command("compare", cls=VerbCommand, rich_help_panel=_LOOK)(compare.compare)
+app.command("query", cls=VerbCommand, rich_help_panel=_LOOK)(query.query)
+app.command("published", cls=VerbCommand, rich_help_panel=_LOOK)(published.published)
+app.command("verify-generator", cls=VerbCommand, rich_help_panel=_PREPARE)(verify_generator.verify_generator)
 app.add_typer(subjects.app, name="subjects", cls=VerbGroup, rich_help_panel=_PREPARE)
 
 

@@ -1,44 +1,33 @@
 """What the shell offers while a command is typed: subjects, webs, formats. Reads names of folders only."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final
 
 import typer
 
 from httpdyno.errors import HttpdynoError
-from httpdyno.experiments.options import HTTP_VERSIONS, WEBS
-from httpdyno.model import LINK_PRESETS, Direction
+from httpdyno.experiments.options import LINKS, WEBS
+from httpdyno.model import Direction, SubjectKind
 from httpdyno.report import format_names
 from httpdyno.subjects.folders import builtin_folder, subject_folders
 
 __all__ = [
     "complete_arrivals",
-    "complete_capable",
     "complete_cases",
-    "complete_claimants",
-    "complete_clients",
     "complete_fact_formats",
     "complete_formats",
     "complete_generators",
-    "complete_http_versions",
     "complete_links",
-    "complete_loops",
     "complete_methods",
     "complete_metrics",
     "complete_own_webs",
-    "complete_presets",
     "complete_published",
     "complete_run_subjects",
     "complete_runs",
-    "complete_servers",
     "complete_subjects",
-    "complete_tools",
-    "complete_webs",
+    "naming",
+    "offering",
 ]
-
-LIVE: Final = "live"
-"""The real internet, which is no web of ours."""
 
 
 def complete_subjects(context: typer.Context, incomplete: str) -> list[str]:
@@ -46,37 +35,32 @@ def complete_subjects(context: typer.Context, incomplete: str) -> list[str]:
     return _subjects(context, incomplete, "")
 
 
-def complete_clients(context: typer.Context, incomplete: str) -> list[str]:
-    """Offer the clients that come with httpdyno and the subjects of ``--subjects``, but none that is named already."""
-    return _subjects(context, incomplete, "clients")
+def naming(kinds: Iterable[SubjectKind]) -> Callable[[typer.Context, str], list[str]]:
+    """Return what offers the subjects of some kinds that come with httpdyno, and those of ``--subjects``."""
+    below = [f"{kind}s" for kind in kinds]
+
+    def named(context: typer.Context, incomplete: str) -> list[str]:
+        return _subjects(context, incomplete, *below)
+
+    return named
 
 
-def complete_capable(context: typer.Context, incomplete: str) -> list[str]:
-    """Offer the clients and load tools that come with httpdyno, and the subjects of ``--subjects``."""
-    return sorted({*_subjects(context, incomplete, "clients"), *_subjects(context, incomplete, "tools")})
-
-
-def complete_claimants(context: typer.Context, incomplete: str) -> list[str]:
-    """Offer the clients and servers that come with httpdyno, and the subjects of ``--subjects``."""
-    return sorted({*_subjects(context, incomplete, "clients"), *_subjects(context, incomplete, "servers")})
-
-
-def complete_servers(context: typer.Context, incomplete: str) -> list[str]:
-    """Offer the servers that come with httpdyno and the subjects of ``--subjects``, but none that is named already."""
-    return _subjects(context, incomplete, "servers")
-
-
-def _subjects(context: typer.Context, incomplete: str, below: str) -> list[str]:
-
-    tops = [builtin_folder() / below, *(context.params.get("subjects") or ())]
+def _subjects(context: typer.Context, incomplete: str, *below: str) -> list[str]:
+    tops = [*(builtin_folder() / name for name in below), *(context.params.get("subjects") or ())]
     names = {folder.resolve().name for top in tops for folder in subject_folders(top)}
     named = context.params.get("names") or ()
-    return _beginning(names.difference(named), incomplete)
+    return _beginning(names.difference([named] if isinstance(named, str) else named), incomplete)
 
 
-def complete_tools(incomplete: str) -> list[str]:
-    """Offer the load tools that come with httpdyno."""
-    return _beginning([folder.name for folder in subject_folders(builtin_folder() / "tools")], incomplete)
+def offering(offers: Sequence[str] | SubjectKind) -> Callable[..., list[str]]:
+    """Return what offers words, or the subjects of a kind."""
+    if isinstance(offers, SubjectKind):
+        return naming([offers])
+
+    def offered(incomplete: str) -> list[str]:
+        return _beginning(offers, incomplete)
+
+    return offered
 
 
 def complete_generators(incomplete: str) -> list[str]:
@@ -87,7 +71,7 @@ def complete_generators(incomplete: str) -> list[str]:
 
 def complete_links(incomplete: str) -> list[str]:
     """Offer the links that have a name."""
-    return _beginning(["direct", *(preset.name for preset in LINK_PRESETS)], incomplete)
+    return _beginning(LINKS, incomplete)
 
 
 def complete_cases(incomplete: str) -> list[str]:
@@ -131,19 +115,9 @@ def complete_arrivals(incomplete: str) -> list[str]:
     return _beginning(("constant", "poisson"), incomplete)
 
 
-def complete_loops(incomplete: str) -> list[str]:
-    """Offer when requests are sent: on a schedule, or when an answer came."""
-    return _beginning(("closed", "open"), incomplete)
-
-
 def complete_methods(incomplete: str) -> list[str]:
     """Offer methods of HTTP."""
     return _beginning(("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"), incomplete)
-
-
-def complete_http_versions(incomplete: str) -> list[str]:
-    """Complete ``--http-version``."""
-    return _beginning(HTTP_VERSIONS, incomplete)
 
 
 def complete_published(incomplete: str) -> list[str]:
@@ -151,18 +125,6 @@ def complete_published(incomplete: str) -> list[str]:
     from httpdyno.published import published_names
 
     return _beginning(published_names(), incomplete)
-
-
-def complete_presets(context: typer.Context, incomplete: str) -> list[str]:
-    """Offer the presets of the experiment that is being typed."""
-    from httpdyno.published import preset_names
-
-    return _beginning(preset_names(context.info_name or ""), incomplete)
-
-
-def complete_webs(incomplete: str) -> list[str]:
-    """Offer the webs that come with the engine, and the real internet."""
-    return _beginning([*WEBS, LIVE], incomplete)
 
 
 def complete_own_webs(incomplete: str) -> list[str]:

@@ -1,71 +1,24 @@
 """Examples of each verb, as its help and the reference show them: what is typed, and what for."""
 
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final
 
-__all__ = ["EXAMPLES", "Example", "examples_text"]
+from httpdyno.experiments.registry import verbs
+from httpdyno.experiments.verb import Example
 
-
-class Example(NamedTuple):
-    """A line to type."""
-
-    line: str
-    meaning: str
-
+__all__ = ["EXAMPLES", "examples_text"]
 
 _APART: Final = 3
 """Spaces between the longest line and what it means."""
 _LONG: Final = 64
 """A line that is longer than this has its meaning below it, so that one does not push all the others away."""
 
-EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
-    "bench": (
-        Example("httpdyno bench go-net-http rust-reqwest", "two clients, compared"),
-        Example("httpdyno bench --quick", "a first look at the eleven"),
-        Example("httpdyno bench --urls domains.txt --limit 3000", "a list of your own"),
-        Example("httpdyno bench go-net-http --link 4g,loss=1%", "over a slow way that loses packets"),
-        Example("httpdyno bench --preset published --scale 1/10", "what others have published, measured again"),
-        Example("httpdyno bench --resume latest", "go on where it was stopped"),
-    ),
+EXAMPLES: Final[dict[str, Sequence[Example]]] = {
+    **{verb.name: verb.examples for verb in verbs()},
     "try": (
         Example("httpdyno try go-net-http --limit 500", "a line for each URL as it completes"),
         Example("cat urls.txt | httpdyno try python-aiohttp", "a list of your own"),
         Example("httpdyno try node-fetch --limit 500 --format plain", "what the client itself prints"),
-    ),
-    "tune": (
-        Example("httpdyno tune node-fetch", "find how many requests at once are best"),
-        Example("httpdyno bench node-fetch --concurrency auto", "use what was found"),
-    ),
-    "capacity": (
-        Example("httpdyno capacity go-net-http --rps 200 --size 0,50KiB", "is it held, with either size?"),
-        Example("httpdyno capacity wrk hey --loop closed --delay 100ms", "tools, in a closed loop"),
-        Example("httpdyno capacity node-fetch --frontier --size 0,20KiB,...,200KiB", "up to which size? a search"),
-        Example("httpdyno capacity --preset published-batch-4 --scale 1/10", "a published grid, at a tenth"),
-    ),
-    "cost": (
-        Example("httpdyno cost", "the eleven clients, ab and httperf"),
-        Example("httpdyno cost ruby-curb go-net-http --quick", "two, with 2,000 documents, once"),
-        Example("httpdyno cost java-httpclient --keepalive both --gzip both", "at each of four points"),
-        Example("httpdyno cost --preset published --peer apache", "as published, from Apache"),
-    ),
-    "latency": (
-        Example("httpdyno latency python-httpx go-net-http", "one call, alone and 20 at once"),
-        Example("httpdyno latency go-net-http --parallel 1,5,50", "more at once"),
-        Example("httpdyno latency python-httpx --peer flask-dev", "against a server of others"),
-        Example("httpdyno latency --preset published --quick", "beside the published figures"),
-    ),
-    "service": (
-        Example("httpdyno service rust-axum node-http", "at 20, 100 and 250 connections"),
-        Example(
-            "httpdyno service rust-axum --loop closed,open --threads 1,unlimited", "both loops, one thread and all"
-        ),
-        Example("httpdyno service --search --quick", "at how many connections does each server break?"),
-        Example("httpdyno service --preset published --generator rewrk", "as published"),
-    ),
-    "load": (
-        Example("httpdyno load http://localhost:8080/ -c 64 -d 10s", "as fast as it can: closed loop"),
-        Example("httpdyno load http://localhost:8080/ --rate 2000", "2,000 a second, whatever comes: open loop"),
-        Example("httpdyno load http://localhost:8080/ --rate 500 --fail-if 'p99 > 50ms'", "for CI: exit code 1"),
-        Example("httpdyno load --requests-file mixed.jsonl --check status=200", "many requests, each answer checked"),
     ),
     "urls": (
         Example("httpdyno urls top-sites --limit 500", "those of a web"),

@@ -2,41 +2,19 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 import typer
 
-from httpdyno.cli.completion import (
-    complete_http_versions,
-    complete_links,
-    complete_own_webs,
-    complete_presets,
-    complete_servers,
-)
+from httpdyno.cli.completion import naming, offering
 from httpdyno.cli.options import Cpus, Detach, Format, Install, OutputFolder, Resume, SubjectFolders
 from httpdyno.experiments.options import OptionField, option_fields, read_options
+from httpdyno.experiments.verb import Verb
 
-if TYPE_CHECKING:
-    from httpdyno.cli.running import Beginning
-    from httpdyno.runs.pending import PendingRun
-    from httpdyno.store import Run
+__all__ = ["experiment_verb", "option_parameters", "verb_of"]
 
-__all__ = ["OF_EVERY_RUN", "BeginRun", "experiment_verb", "option_parameters", "verb_of"]
-
-_Options = TypeVar("_Options")
-BeginRun = Callable[["Beginning", Sequence[str] | None, _Options], "AbstractContextManager[PendingRun]"]
-"""Begins a run of those that are named, with the options as they were read."""
-
-_COMPLETIONS: Final[Mapping[str, Callable[..., list[str]]]] = {
-    "--web": complete_own_webs,
-    "--link": complete_links,
-    "--peer": complete_servers,
-    "--preset": complete_presets,
-    "--http-version": complete_http_versions,
-}
-OF_EVERY_RUN: Final[Sequence[tuple[str, Any, object]]] = (
+_OF_EVERY_RUN: Final[Sequence[tuple[str, Any, object]]] = (
     ("install", Install, False),
     ("cpus", Cpus, None),
     ("format", Format, "table"),
@@ -47,58 +25,27 @@ OF_EVERY_RUN: Final[Sequence[tuple[str, Any, object]]] = (
 )
 
 
-def experiment_verb(
-    options: type[_Options],
-    begin: BeginRun[_Options],
-    *,
-    help: str,  # noqa: A002  # as click calls it
-    named: str = "SUBJECT",
-    names: str,
-    complete_names: Callable[..., list[str]],
-    completions: Mapping[str, Callable[..., list[str]]] = {},
-    fetcher: bool = False,
-    beside: "Callable[[Run], None] | None" = None,
-) -> Callable[..., None]:
-    """Return the function that Typer makes a verb of.
-
-    Parameters
-    ----------
-    options : type
-        A dataclass whose fields are marked with ``Option``.
-    begin : callable
-        Begins a run.
-    help : str
-        What the verb does.
-    named, names : str
-        As what subjects are named; who can be, and who is measured when nobody is.
-    complete_names : callable
-        Offers them.
-    completions : mapping
-        What is offered for an option, by its flag, beside what is usual.
-    fetcher : bool
-        Whether it is asked before all trials what the web can give at all.
-    beside : callable, optional
-        Leaves in the folder of the run whatever else belongs there.
-    """
+def experiment_verb(verb: Verb) -> Callable[..., None]:
+    """Return the function that Typer makes the verb of an experiment of."""
 
     def run(context: typer.Context, typed: Mapping[str, Any]) -> None:
         from httpdyno.cli.running import RunOptions, run_and_show
 
-        def begun(beginning: "Beginning") -> "AbstractContextManager[PendingRun]":
-            return begin(beginning, typed["names"], options(**read_options(options, typed)))
+        of_run = RunOptions(**{name: typed[name] for name, _, _ in _OF_EVERY_RUN}, yes=typed.get("yes", False))
+        names = typed["names"] or ()
+        asked = [names] if isinstance(names, str) else names
+        # Read when there is something to begin: what goes on has its options already.
+        run_and_show(context, verb, of_run, asked, lambda: verb.options(**read_options(verb.options, typed)))
 
-        of_run = RunOptions(**{name: typed[name] for name, _, _ in OF_EVERY_RUN}, yes=typed.get("yes", False))
-        run_and_show(context, of_run, begun, fetcher=fetcher, beside=beside)
-
-    argument = typer.Argument(metavar=named, help=names, autocompletion=complete_names)
-    subjects = ("names", Annotated[list[str] | None, argument], None)
-    return verb_of(run, [subjects, *option_parameters(options, completions), *OF_EVERY_RUN], help)
+    argument = typer.Argument(metavar=verb.named, help=verb.names, autocompletion=naming(verb.kinds))
+    subjects = ("names", Annotated[(str if verb.one else list[str]) | None, argument], None)
+    return verb_of(run, [subjects, *option_parameters(verb.options), *_OF_EVERY_RUN], verb.help)
 
 
 def verb_of(
     run: Callable[[typer.Context, Mapping[str, Any]], None],
     parameters: Sequence[tuple[str, Any, object]],
-    help: str,  # noqa: A002
+    help: str,  # noqa: A002  # as click calls it
 ) -> Callable[..., None]:
     """Return a function with these parameters (name, annotation, default), which hands over what was typed by name."""
 
@@ -117,15 +64,12 @@ def verb_of(
     return verb
 
 
-def option_parameters(
-    options: type[Any], completions: Mapping[str, Callable[..., list[str]]] = {}
-) -> list[tuple[str, Any, object]]:
-    """Return the options of a dataclass as parameters; ``completions`` has what is offered beside what is usual."""
-    offered = {**_COMPLETIONS, **completions}
-    return [(one.option.parameter, _annotation(one, offered), one.default) for one in option_fields(options)]
+def option_parameters(options: type[Any]) -> list[tuple[str, Any, object]]:
+    """Return the options of a dataclass as parameters."""
+    return [(one.option.parameter, _annotation(one), one.default) for one in option_fields(options)]
 
 
-def _annotation(one: OptionField, offered: Mapping[str, Callable[..., list[str]]]) -> Any:  # noqa: ANN401
+def _annotation(one: OptionField) -> Any:  # noqa: ANN401
     option = one.option
     return Annotated[
         one.typed,
@@ -136,7 +80,8 @@ def _annotation(one: OptionField, offered: Mapping[str, Callable[..., list[str]]
             envvar=option.environment,
             min=option.least,
             max=option.most,
-            autocompletion=offered.get(option.flag),
+            autocompletion=offering(option.offers) if option.offers else None,
             show_default=option.shown_default or True,
+            rich_help_panel=option.group,
         ),
     ]

@@ -9,7 +9,8 @@ import typer
 from httpdyno.cli.completion import complete_arrivals, complete_formats, complete_methods
 from httpdyno.cli.ending import exit_code_of_typer
 from httpdyno.cli.load_command import send_load
-from httpdyno.cli.verb import Verb
+from httpdyno.cli.verb import VerbCommand
+from httpdyno.experiments.load.options import VERB
 
 __all__ = ["load", "run_by_typer"]
 
@@ -20,9 +21,7 @@ _RESULT = "Results"
 
 
 def load(
-    urls: Annotated[
-        list[str] | None, typer.Argument(metavar="URL", help="Asked in turn; or give --urls or --requests-file.")
-    ] = None,
+    urls: Annotated[list[str] | None, typer.Argument(metavar=VERB.named, help=VERB.names)] = None,
     connections: Annotated[
         int | None,
         typer.Option(
@@ -238,11 +237,7 @@ def load(
         bool, typer.Option("--no-store", help="Keep nothing: no run, no report.", rich_help_panel=_RESULT)
     ] = False,
 ) -> None:
-    """Send requests to a server, and say how fast it answers and how long that takes.
-
-    Response time counts from when a request was due, service time from when it was sent: a stall of the server shows in
-    the former of every request that it held up.
-    """
+    """Measure a server with the built-in generator: what Typer calls; its help is that of ``VERB``."""
     # Each parameter by its name, as the quick reading gives them. Taken before anything else is a local variable.
     given = dict(locals())
     send_load(given)
@@ -255,5 +250,5 @@ def run_by_typer() -> int:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.command("load", cls=Verb)(load)
+    app.command(VERB.name, cls=VerbCommand, help=VERB.help)(load)
     return exit_code_of_typer(app, "httpdyno load", sys.argv[2:])

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import typer
 
-from httpdyno.cli.live import confirm, require_answer
-from httpdyno.cli.session import make_place, traffic_of
+from httpdyno.cli.agreement import ask
+from httpdyno.cli.place import make_place
 from httpdyno.errors import NotResumable, UsageError
-from httpdyno.experiments.crawl.crawl import Crawl
 from httpdyno.experiments.registry import definition_of
 from httpdyno.lab.interruption import Interruption
 from httpdyno.runs.pending import PendingRun
@@ -52,11 +51,11 @@ def _agree_again(resumed: Resumed, interruption: Interruption, *, agreed: bool) 
     run = resumed.run
     if not run.live or run.manifest is None or (run.writer and run.writer.lock.inherited):
         return
-    require_answer(agreed=agreed)
-    assert isinstance(run.experiment, Crawl), "only a crawl asks the real internet"
-    assert resumed.urls is not None, "a crawl has a list"
+    sent = definition_of(run.experiment.name).sent
+    assert sent is not None, "who asks the real internet says what is sent there"
+    assert resumed.urls is not None, "what is asked there is a list"
     trials = run.manifest.trials_planned - len(run.trials)
-    confirm(traffic_of(run.experiment, resumed.urls, trials), interruption, agreed=agreed)
+    ask(sent(run.experiment, resumed.urls, trials), interruption, agreed=agreed)
 
 
 def refuse_beside_resume(context: typer.Context, allowed: Collection[str]) -> None:

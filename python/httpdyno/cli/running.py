@@ -1,33 +1,36 @@
 """A run from its verb to its end: begun or resumed, left to the background or measured, shown, closed."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import typer
 
+from httpdyno.cli.agreement import ask
 from httpdyno.cli.background import leave_running
 from httpdyno.cli.display import Display
 from httpdyno.cli.installing import install_needs
 from httpdyno.cli.output import close_run, print_run, telling_of_rest
+from httpdyno.cli.place import make_place, options_of_environment
 from httpdyno.cli.resuming import refuse_beside_resume, resume_named
-from httpdyno.cli.session import make_place, options_of_environment
 from httpdyno.cli.tables import check_format
 from httpdyno.cli.terminal import messages, tell
-from httpdyno.experiments.experiment import Experiment
+from httpdyno.errors import NothingMeasured
+from httpdyno.experiments.beginning import Beginning, Begun, Ended
+from httpdyno.experiments.registry import definition_of
+from httpdyno.experiments.verb import Verb
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.place import Place
-from httpdyno.model import Subject
 from httpdyno.runs.ceiling import FETCHER
 from httpdyno.runs.pending import PendingRun, begin_run
 from httpdyno.runs.run import Measured, measure
 from httpdyno.store import Run
 from httpdyno.subjects.catalogue import Catalogue, read_catalogue
 
-__all__ = ["Beginning", "Made", "RunOptions", "make_run", "run_and_show", "show"]
+__all__ = ["RunOptions", "begin_agreed", "run_and_show", "show"]
 
 _BESIDE_RESUME: Final = frozenset({"resume", "detach", "format", "out", "yes"})
 """What says nothing of what is measured."""
@@ -48,149 +51,92 @@ class RunOptions:
     """Whether what the run asks about is agreed to."""
 
 
-class Beginning:
-    """With what a verb begins a run.
-
-    Attributes
-    ----------
-    catalogue : Catalogue
-        All subjects, those of the user's own folders among them.
-    interruption : Interruption
-        Ends what is waited for while the run is begun.
-    """
-
-    def __init__(self, context: typer.Context, options: RunOptions, catalogue: Catalogue) -> None:
-        self.catalogue = catalogue
-        self.interruption = Interruption()
-        self._context = context
-        self._options = options
-
-    @cached_property
-    def place(self) -> Place:
-        """Where the run is made; asked for when the verb's own options have been read.
-
-        Raises
-        ------
-        EngineFailed
-            If there is no engine.
-        InvalidValue
-            If ``--cpus`` cannot be had.
-        """
-        return make_place(self._options.cpus, self._options.out, environment=options_of_environment(self._context))
-
-    @property
-    def cpus(self) -> str | None:
-        """``--cpus`` as it was typed."""
-        return self._options.cpus
-
-    def install(self, *subjects: Subject | None) -> None:
-        """Bring what subjects need, where ``--install`` asks for it."""
-        if self._options.install:
-            install_needs([subject for subject in subjects if subject is not None], self.interruption)
-
-    @contextmanager
-    def run(self, experiment: Experiment, subjects: Sequence[Subject]) -> Iterator[PendingRun]:
-        """Begin a run whose conditions have lists of their own, when the block is entered and not before."""
-        with begin_run(experiment, subjects, None, self.place) as run:
-            yield run
-
-
-Begin = Callable[[Beginning], AbstractContextManager[PendingRun]]
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A run that was made, with what it was made of."""
-
-    run: PendingRun
-    measured: Measured
-
-
-def make_run(
+def run_and_show(
     context: typer.Context,
+    verb: Verb,
     options: RunOptions,
-    begin: Begin,
-    *,
-    fetcher: bool = False,
-) -> Made | None:
-    """Begin a run or go on with one, and measure it; None when it was left to a process in the background.
+    names: Sequence[str],
+    read: Callable[[], object],
+) -> None:
+    """Begin a run or go on with one, measure it, and show it from its records; or leave it to the background.
 
     Parameters
     ----------
     context : typer.Context
-        Of the verb, whose name is that of the experiment.
+        Of the verb.
+    verb : Verb
+        Of the experiment.
     options : RunOptions
         As they were typed.
-    begin : callable
-        Begins the run when there is none to go on with: reads the verb's own options at once, and makes the run's
-        folder when the context that it gives is entered.
-    fetcher : bool
-        Whether it is asked before all trials what the web can give at all.
+    names : sequence of str
+        Who was named.
+    read : callable
+        Reads the options of the experiment, when there is no run to go on with.
 
     Raises
     ------
     HttpdynoError
         Whatever a run can fail by; where it lies has been said then.
+    typer.Exit
+        With 3 when nothing could be measured, or not found what was asked; with 130 when the run was interrupted.
     """
-    verb = context.info_name
-    assert verb is not None, "a verb has a name"
     check_format(options.format)
     if options.resume is not None:
         refuse_beside_resume(context, _BESIDE_RESUME)
-    beginning = Beginning(context, options, read_catalogue(options.subjects or ()))
-    catalogue, interruption = beginning.catalogue, beginning.interruption
+    catalogue, interruption = read_catalogue(options.subjects or ()), Interruption()
     if options.resume is None:
-        if "names" in context.params and not context.params["names"] and not context.params.get("preset"):
+        if not verb.one and not names and not context.params.get("preset"):
             _tell_left_out(catalogue)
-        begun = begin(beginning)
+        asked = read()
+        place = make_place(options.cpus, options.out, environment=options_of_environment(context))
+        install = partial(install_needs, interruption=interruption) if options.install else lambda _: None
+        begin = definition_of(verb.name).begin
+        assert begin is not None, "an experiment without a beginning has a verb of its own"
+        begun = begin(Beginning(catalogue, place, interruption, tell, install), names, asked)
+        run_of = begin_agreed(begun, place, interruption, agreed=options.yes)
     else:
-        begun = resume_named(options.resume, options.out, interruption, agreed=options.yes, verb=verb)
-    with interruption, begun as run, telling_of_rest(run):
+        run_of = resume_named(options.resume, options.out, interruption, agreed=options.yes, verb=verb.name)
+    with interruption, run_of as run, telling_of_rest(run):
         if options.detach:
-            leave_running(run, verb, options.format)
-            return None
-        asks = catalogue.subjects.get(FETCHER) if fetcher else None
+            leave_running(run, verb.name, options.format)
+            return
+        fetcher = catalogue.subjects.get(FETCHER) if verb.fetcher else None
         with Display(messages()) as display:
-            return Made(run, measure(run, display, interruption, fetcher=asks))
+            measured = measure(run, display, interruption, fetcher=fetcher)
+    kept = show(measured, options.format)
+    ended = Ended(run.experiment, run.subjects, run.place, measured.trials, kept, measured.whole, tell)
+    found = definition_of(verb.name).end(ended)
+    close_run(measured)
+    if not found:
+        raise typer.Exit(NothingMeasured.exit_code)
+
+
+@contextmanager
+def begin_agreed(begun: Begun, place: Place, interruption: Interruption, *, agreed: bool) -> Iterator[PendingRun]:
+    """Begin a run when the block is entered and not before; one that asks the real internet, once a user agrees.
+
+    Raises
+    ------
+    UsageError
+        If nobody can be asked.
+    Interrupted
+        If it was refused.
+    StorageFailed
+        If the folder of runs cannot be written.
+    """
+    experiment, subjects, urls = begun
+    with urls or nullcontext():
+        sent = definition_of(experiment.name).sent
+        if urls and sent and any(condition.live for condition in experiment.conditions()):
+            ask(sent(experiment, urls, experiment.plan(subjects).most), interruption, agreed=agreed)
+        with begin_run(experiment, subjects, urls, place) as run:
+            yield run
 
 
 def _tell_left_out(catalogue: Catalogue) -> None:
     """Print before anything is measured which subjects nobody has named would have been measured, too."""
     for error in catalogue.invalid.values():
         tell(f"{error.line}; it is left out")
-
-
-def run_and_show(
-    context: typer.Context,
-    options: RunOptions,
-    begin: Begin,
-    *,
-    fetcher: bool = False,
-    beside: Callable[[Run], None] | None = None,
-) -> None:
-    """Make a run, and show it from its records.
-
-    Parameters
-    ----------
-    context, options, begin, fetcher
-        As ``make_run`` takes them.
-    beside : callable, optional
-        Leaves in the folder of the run whatever else belongs there.
-
-    Raises
-    ------
-    HttpdynoError
-        Whatever a run can fail by.
-    typer.Exit
-        With 3 when nothing could be measured, 130 when the run was interrupted.
-    """
-    made = make_run(context, options, begin, fetcher=fetcher)
-    if made is None:
-        return
-    run = show(made.measured, options.format)
-    if beside is not None:
-        beside(run)
-    close_run(made.measured)
 
 
 def show(measured: Measured, format_name: str) -> Run:

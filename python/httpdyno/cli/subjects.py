@@ -4,12 +4,13 @@ from typing import Annotated
 
 import typer
 
-from httpdyno.cli.completion import complete_claimants, complete_subjects
+from httpdyno.cli.completion import complete_subjects, naming
 from httpdyno.cli.options import Cpus, Format, SubjectFolders
 from httpdyno.cli.tables import check_format, print_table
 from httpdyno.cli.terminal import messages
-from httpdyno.cli.verb import Verb
+from httpdyno.cli.verb import VerbCommand
 from httpdyno.lab.interruption import Interruption
+from httpdyno.model import SubjectKind
 
 __all__ = ["app"]
 
@@ -20,12 +21,14 @@ Names = Annotated[
 Claimants = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="SUBJECT", help="Default: every client and every server.", autocompletion=complete_claimants
+        metavar="SUBJECT",
+        help="Default: every client and every server.",
+        autocompletion=naming([SubjectKind.CLIENT, SubjectKind.SERVER]),
     ),
 ]
 
 
-@app.command("list", cls=Verb)
+@app.command("list", cls=VerbCommand)
 def list_subjects(format: Format = "table", subjects: SubjectFolders = None) -> None:  # noqa: A002
     """List every subject with its state, and what is missing where it is unavailable."""
     from httpdyno.subjects.cache import cache_folder
@@ -36,7 +39,7 @@ def list_subjects(format: Format = "table", subjects: SubjectFolders = None) -> 
     print_table(subjects_table(read_catalogue(subjects or ()), cache_folder()), format)
 
 
-@app.command(cls=Verb)
+@app.command(cls=VerbCommand)
 def install(names: Names = None, subjects: SubjectFolders = None) -> None:
     """Bring what subjects need, then build them: again after an interruption it goes on where it was.
 
@@ -53,7 +56,7 @@ def install(names: Names = None, subjects: SubjectFolders = None) -> None:
     build(names, subjects)
 
 
-@app.command(cls=Verb)
+@app.command(cls=VerbCommand)
 def build(names: Names = None, subjects: SubjectFolders = None) -> None:
     """Build what is not built yet; a subject that cannot be built does not stop the others."""
     from httpdyno.cli.display import Display
@@ -70,7 +73,7 @@ def build(names: Names = None, subjects: SubjectFolders = None) -> None:
     require_builds(outcomes.values(), every=bool(names))
 
 
-@app.command(cls=Verb)
+@app.command(cls=VerbCommand)
 def probe(names: Claimants = None, cpus: Cpus = None, subjects: SubjectFolders = None) -> None:
     """Put the claims of clients and servers to the test; exit code 1 when one does not hold.
 
@@ -78,7 +81,7 @@ def probe(names: Claimants = None, cpus: Cpus = None, subjects: SubjectFolders =
     """
     from httpdyno.cli.display import Display
     from httpdyno.cli.output import print_probe, require_builds
-    from httpdyno.cli.session import make_place
+    from httpdyno.cli.place import make_place
     from httpdyno.lab.proof import prove
     from httpdyno.subjects.builder import build_subjects
     from httpdyno.subjects.catalogue import read_catalogue

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from httpdyno.cli.completion import complete_clients, complete_webs
+from httpdyno.cli.completion import naming
 from httpdyno.cli.experiment_verb import option_parameters, verb_of
 from httpdyno.cli.options import Cpus, Format, SubjectFolders
 from httpdyno.cli.tables import check_format
@@ -19,11 +19,13 @@ __all__ = ["try_subject"]
 
 
 def _try(_: typer.Context, typed: Mapping[str, Any]) -> None:
-    from httpdyno.cli.against import settle_against
     from httpdyno.cli.display import Display, Spectator
     from httpdyno.cli.output import close_run, print_reserved
+    from httpdyno.cli.place import make_place
     from httpdyno.cli.result_lines import ResultLines
-    from httpdyno.cli.session import begin_crawl, make_place
+    from httpdyno.cli.running import begin_agreed
+    from httpdyno.experiments.beginning import Beginning
+    from httpdyno.experiments.crawl.beginning import begin_crawl
     from httpdyno.experiments.registry import definition_of
     from httpdyno.report.sections.reservation import of_memory
     from httpdyno.runs.run import measure
@@ -32,15 +34,16 @@ def _try(_: typer.Context, typed: Mapping[str, Any]) -> None:
 
     format_name = typed["format"]
     check_format(format_name)
-    chosen = read_catalogue(typed["subjects"] or ()).select_of_kind([typed["name"]], SubjectKind.CLIENT)
+    catalogue = read_catalogue(typed["subjects"] or ())
+    chosen = catalogue.select_of_kind([typed["names"]], SubjectKind.CLIENT)
     options = BenchOptions(**read_options(CrawlOptions, typed), repeat=1)
-    place = make_place(typed["cpus"], None)
-    options = settle_against(options, place.engine)
+    place, interruption = make_place(typed["cpus"], None), Interruption()
+    begun = begin_crawl(Beginning(catalogue, place, interruption, tell), chosen, options, piped=True)
     # Machine-readable figures must not be mixed with lines.
     lines = ResultLines(results(), raw=format_name == "plain") if format_name in {"plain", "table"} else None
     with (
-        Interruption() as interruption,
-        begin_crawl(options, chosen, place, interruption, piped=True) as run,
+        interruption,
+        begin_agreed(begun, place, interruption, agreed=options.yes) as run,
         Display(messages(), quiet=True) as display,
     ):
         measured = measure(run, Spectator(display, lines), interruption)
@@ -56,12 +59,14 @@ def _try(_: typer.Context, typed: Mapping[str, Any]) -> None:
     close_run(measured)
 
 
-_name = typer.Argument(metavar="SUBJECT", help="A client, such as go-net-http.", autocompletion=complete_clients)
+_name = typer.Argument(
+    metavar="SUBJECT", help="A client, such as go-net-http.", autocompletion=naming([SubjectKind.CLIENT])
+)
 try_subject = verb_of(
     _try,
     [
-        ("name", Annotated[str, _name], ...),
-        *option_parameters(CrawlOptions, {"--web": complete_webs}),
+        ("names", Annotated[str, _name], ...),
+        *option_parameters(CrawlOptions),
         ("cpus", Cpus, None),
         ("format", Format, "table"),
         ("subjects", SubjectFolders, None),

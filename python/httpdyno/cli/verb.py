@@ -7,34 +7,20 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from httpdyno.cli.examples import examples_text
 from httpdyno.cli.usage import of_environment
 from httpdyno.errors import HttpdynoError
+from httpdyno.experiments.options import Group
 
-__all__ = ["Verb", "VerbGroup"]
+__all__ = ["VerbCommand", "VerbGroup"]
 
-_MEASURED: Final = "What is measured"
-_WAY: Final = "The web, and the way to it"
-_LIVE: Final = "The real internet"
-_PUBLISHED: Final = "What others have published"
-_MACHINE: Final = "Subjects, and the machine"
-_RUN: Final = "The run"
-_RESULTS: Final = "Results"
-
-_GROUPS: Final = {
-    **dict.fromkeys(("web", "seed", "link", "link_seed", "against", "peer"), _WAY),
-    **dict.fromkeys(("rtt", "link_rate", "queue", "loss"), _WAY),
-    **dict.fromkeys(("per_host", "per_host_interval", "contact", "yes"), _LIVE),
-    **dict.fromkeys(("preset", "scale", "as_labelled"), _PUBLISHED),
-    **dict.fromkeys(("subjects", "every", "install", "cpus", "memory"), _MACHINE),
-    **dict.fromkeys(("repeat", "quick", "resume", "detach"), _RUN),
-    **dict.fromkeys(("format", "out", "help"), _RESULTS),
+_OF_EVERY_RUN: Final = {
+    **dict.fromkeys(("subjects", "install", "cpus"), Group.MACHINE),
+    **dict.fromkeys(("resume", "detach"), Group.RUN),
+    **dict.fromkeys(("format", "out", "help"), Group.RESULTS),
 }
-"""Where an option stands, by its parameter; all others say what is measured."""
-_ORDER: Final = (_MEASURED, _WAY, _LIVE, _PUBLISHED, _MACHINE, _RUN, _RESULTS)
-_WITH_GROUPS: Final = frozenset({"bench", "try", "tune", "capacity", "cost", "latency", "service"})
-"""Verbs with more options than can be read in one heap."""
-_WITH_OWN_GROUPS: Final = frozenset({"load"})
+"""Where an option stands that is no experiment's own, in a verb whose options are in groups."""
+_ORDER: Final = tuple(map(str, Group))
 
 
-class Verb(TyperCommand):
+class VerbCommand(TyperCommand):
     """A verb; what its options mean stands beside them, what they are for at the end."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  # Typer's own
@@ -62,19 +48,13 @@ class Verb(TyperCommand):
     def get_params(self, ctx: Any) -> Any:  # noqa: ANN401
         """Return arguments and options, each in its group, without what Python calls their types."""
         params = super().get_params(ctx)
+        grouped = any(isinstance(param, TyperOption) and param.rich_help_panel for param in params)
         for param in params:
             _dress(param)
-            if isinstance(param, TyperOption) and (panel := self._panel(param.name or "")):
-                param.rich_help_panel = panel
+            if grouped and isinstance(param, TyperOption) and not param.rich_help_panel:
+                param.rich_help_panel = _OF_EVERY_RUN.get(param.name or "")
         # Groups are printed as they are met first.
-        return sorted(params, key=_place) if self.name in _WITH_GROUPS else params
-
-    def _panel(self, option: str) -> str | None:
-        """Name the group of an option; None: the one that it has."""
-        if self.name in _WITH_GROUPS:
-            # A capacity asks before it takes hours, the others before they ask the real internet.
-            return _RUN if (self.name, option) == ("capacity", "yes") else _GROUPS.get(option, _MEASURED)
-        return _RESULTS if self.name in _WITH_OWN_GROUPS and option == "help" else None
+        return sorted(params, key=_place) if grouped else params
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
         """Print the help; the examples come after all that Typer prints."""
@@ -95,7 +75,8 @@ class VerbGroup(TyperGroup):
 
 
 def _place(param: object) -> int:
-    return _ORDER.index(str(param.rich_help_panel)) if isinstance(param, TyperOption) else -1
+    group = str(param.rich_help_panel) if isinstance(param, TyperOption) else ""
+    return _ORDER.index(group) if group in _ORDER else -1
 
 
 def _dress(param: object) -> None:

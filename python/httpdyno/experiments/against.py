@@ -1,16 +1,12 @@
 """``--against``: the origin of another machine, asked who it is before a run begins."""
 
-from collections.abc import Callable
-
 from httpdyno.errors import UsageError
+from httpdyno.experiments.beginning import Tell
 from httpdyno.experiments.options import WEBS
 from httpdyno.lab.engine import Engine, Reached
 from httpdyno.model import LIVE
 
 __all__ = ["agreed", "refuse_beside", "settled"]
-
-Tell = Callable[[str], None]
-"""Says a line to whoever has begun the run."""
 
 
 def refuse_beside(*, link: str, peer: str | None = None) -> None:

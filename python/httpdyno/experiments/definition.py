@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from httpdyno.experiments.beginning import Beginning, Begun, Ended
 from httpdyno.experiments.experiment import Experiment, Setting
 from httpdyno.experiments.preset_run import PresetRun
 from httpdyno.judge import find_metric, trial_table
@@ -13,10 +15,13 @@ from httpdyno.lab.lab import RunTrial
 from httpdyno.model import Column, FigureRecord, Metric, Report, SubjectKind, Table, Trial
 from httpdyno.published import Circumstances, PublishedTable
 from httpdyno.store import Manifest, Run, WebIdentity
+from httpdyno.urls.source import UrlFile
 
-__all__ = ["Beside", "Definition", "has_lines"]
+__all__ = ["Begin", "Beside", "Definition", "has_lines"]
 
 Settings = Mapping[str, Setting]
+Begin = Callable[[Beginning, Sequence[str], Any], Begun]
+"""Begins a run of those that are named, with the options as they were read."""
 Beside = Callable[[Manifest, Sequence[Trial], PublishedTable, Circumstances], Table]
 """Puts trials beside a published table."""
 
@@ -46,6 +51,12 @@ class Definition:
     """Name of the metric that says who is better."""
     identity: tuple[Column, ...]
     """The columns before the figures; each is named like the field of a trial that it shows."""
+    begin: Begin | None = None
+    """Begins a run, as its verb asks for it; None: its verb does that in its own way."""
+    end: Callable[[Ended], bool] = lambda _: True
+    """Does what is left to do when a run has been shown; returns whether it has found what was asked."""
+    sent: Callable[[Any, UrlFile, int], Sequence[str]] | None = None
+    """Says what so many trials send to the real internet, to whoever has to agree; None: nothing."""
     tabulate: Callable[[Sequence[Trial]], Table] | None = None
     """Makes the table of an experiment in which subjects are not what the rows are; None: a row for each subject."""
     compared_by: tuple[str, ...] = ()

@@ -1,12 +1,13 @@
 """Options of an experiment: a field each, whose mark alone says how it is typed, what it means and how it is read."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from enum import StrEnum
 from functools import cache
 from typing import Any, Final, NamedTuple, get_args, get_type_hints
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model import Link, format_exact, parse_duration_ns, parse_size_bytes
+from httpdyno.model import LINK_PRESETS, LIVE, Link, SubjectKind, format_exact, parse_duration_ns, parse_size_bytes
 
 __all__ = [
     "AGAINST",
@@ -14,6 +15,7 @@ __all__ = [
     "HTTP_VERSION",
     "HTTP_VERSIONS",
     "LINK",
+    "LINKS",
     "LINK_SEED",
     "MEMORY",
     "PEER",
@@ -22,6 +24,7 @@ __all__ = [
     "TIMEOUT",
     "USER_AGENT",
     "WEBS",
+    "Group",
     "Option",
     "OptionField",
     "link_option",
@@ -38,7 +41,21 @@ __all__ = [
 HTTP_VERSIONS: Final = ("1.1", "2")
 WEBS: Final = ("top-sites", "plain", "contract", "wrong-documents")
 """The webs that come with the engine."""
+LINKS: Final = ("direct", *(preset.name for preset in LINK_PRESETS))
+"""The links that have a name."""
 _MOST_64_BITS: Final = 2**64 - 1
+
+
+class Group(StrEnum):
+    """Under which heading help shows an option; in this order."""
+
+    MEASURED = "What is measured"
+    WAY = "The web, and the way to it"
+    LIVE = "The real internet"
+    PUBLISHED = "What others have published"
+    MACHINE = "Subjects, and the machine"
+    RUN = "The run"
+    RESULTS = "Results"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +75,9 @@ class Option:
     """What help says of a default that is no value."""
     stored: bool = True
     """Whether the manifest keeps it."""
+    group: Group = Group.MEASURED
+    offers: Sequence[str] | SubjectKind = ()
+    """What the shell offers: words, or the names of subjects of a kind."""
 
     @property
     def parameter(self) -> str:
@@ -141,6 +161,8 @@ def link_option(ends: str) -> Option:
         "or lan, dc, broadband, 4g, satellite, with changes after it: 4g,loss=1%.",
         metavar="SPEC",
         read=_link,
+        group=Group.WAY,
+        offers=LINKS,
     )
 
 
@@ -165,6 +187,7 @@ HTTP_VERSION: Final = Option(
     metavar="1.1|2",
     environment="HTTP_VERSION",
     read=_http_version,
+    offers=HTTP_VERSIONS,
 )
 USER_AGENT: Final = Option(
     "--user-agent",
@@ -180,50 +203,81 @@ SEED: Final = Option(
     most=_MOST_64_BITS,
     shown_default="the web's own",
     stored=False,
+    group=Group.WAY,
 )
 LINK: Final = link_option("client and web")
 LINK_SEED: Final = Option(
-    "--link-seed", "Seed of the link: which packets are lost.", metavar="N", least=0, most=_MOST_64_BITS
+    "--link-seed",
+    "Seed of the link: which packets are lost.",
+    metavar="N",
+    least=0,
+    most=_MOST_64_BITS,
+    group=Group.WAY,
 )
 AGAINST: Final = Option(
     "--against",
     "Measure against another machine, such as http://other:8080, where `httpdyno origin --listen` runs.",
     metavar="URL",
+    group=Group.WAY,
 )
 PEER: Final = Option(
-    "--peer", "A server that answers instead of the engine's own origin, such as apache.", metavar="SERVER"
+    "--peer",
+    "A server that answers instead of the engine's own origin, such as apache.",
+    metavar="SERVER",
+    group=Group.WAY,
+    offers=SubjectKind.SERVER,
 )
 REPEAT: Final = Option(
     "--repeat",
     "How often each subject runs, interleaved. Default: 5, or 7 for more than five subjects.",
     metavar="N",
     least=1,
+    group=Group.RUN,
 )
 MEMORY: Final = Option(
     "--memory",
     "Memory limit of the subject, such as 2GiB.",
     metavar="SIZE",
     read=lambda text, flag: parse_size_bytes(text, name=flag),
+    group=Group.MACHINE,
 )
 
 
 def quick_option(meaning: str) -> Option:
     """Return ``--quick`` with what a first look is."""
-    return Option("--quick", f"A first look: {meaning}")
+    return Option("--quick", f"A first look: {meaning}", group=Group.RUN)
 
 
-def preset_option(names: str = "published") -> Option:
+def preset_option(*names: str) -> Option:
     """Return ``--preset`` with the publications that there are."""
-    return Option("--preset", f"Measure again what was published, and print both; takes: {names}.", metavar="NAME")
+    *others, last = names or ("published",)
+    known = f"{', '.join(others)} or {last}" if others else last
+    return Option(
+        "--preset",
+        f"Measure again what was published, and print both; takes: {known}.",
+        metavar="NAME",
+        group=Group.PUBLISHED,
+        offers=(*others, last),
+    )
 
 
 def scale_option(what: str) -> Option:
     """Return ``--scale`` with what it takes a share of."""
-    return Option("--scale", f"Take that share of a preset's {what}, such as 1/10.", metavar="SHARE")
+    return Option(
+        "--scale", f"Take that share of a preset's {what}, such as 1/10.", metavar="SHARE", group=Group.PUBLISHED
+    )
 
 
 def web_option(default: str, *, live: bool = False) -> Option:
     """Return ``--web``; ``live``: it may be the real internet."""
     others = ", the TOML file of a web model, or live: the real internet, for the list of --urls"
     others = others if live else ", or the TOML file of a web model"
-    return Option("--web", f"{', '.join(WEBS)}{others}.", metavar="WEB", shown_default=default, stored=False)
+    return Option(
+        "--web",
+        f"{', '.join(WEBS)}{others}.",
+        metavar="WEB",
+        shown_default=default,
+        stored=False,
+        group=Group.WAY,
+        offers=(*WEBS, LIVE) if live else WEBS,
+    )

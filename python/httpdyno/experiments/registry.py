@@ -1,22 +1,20 @@
-"""The experiments that this version knows, by the names that manifests carry."""
+"""The experiments that this version knows, by the names that manifests carry; each is imported when it is asked for."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from httpdyno.errors import NotResumable, UnreadableRun
-from httpdyno.experiments.capacity.definition import DEFINITION as CAPACITY
-from httpdyno.experiments.cost.definition import DEFINITION as COST
-from httpdyno.experiments.crawl.definition import DEFINITION as CRAWL
-from httpdyno.experiments.definition import Definition
-from httpdyno.experiments.experiment import Experiment, Setting
-from httpdyno.experiments.latency.definition import DEFINITION as LATENCY
-from httpdyno.experiments.load.definition import DEFINITION as LOAD
-from httpdyno.experiments.service.definition import DEFINITION as SERVICE
-from httpdyno.experiments.tune.definition import DEFINITION as TUNE
-from httpdyno.judge.validity import Rule
-from httpdyno.model import Field, FigureRecord, figure_fields
-from httpdyno.store import WebIdentity
+
+if TYPE_CHECKING:
+    from httpdyno.experiments.definition import Definition
+    from httpdyno.experiments.experiment import Experiment, Setting
+    from httpdyno.experiments.verb import Verb
+    from httpdyno.judge.validity import Rule
+    from httpdyno.model import Field, FigureRecord
+    from httpdyno.store import WebIdentity
 
 __all__ = [
     "definition_of",
@@ -25,33 +23,32 @@ __all__ = [
     "figure_records",
     "restore_experiment",
     "validity_rules",
+    "verbs",
 ]
 
-_DEFINITIONS: Final = {
-    definition.name: definition for definition in (CRAWL, TUNE, LOAD, CAPACITY, COST, LATENCY, SERVICE)
+_FOLDERS: Final = {
+    "bench": "crawl",
+    "tune": "tune",
+    "load": "load",
+    "capacity": "capacity",
+    "cost": "cost",
+    "latency": "latency",
+    "service": "service",
 }
+"""The folder of each experiment, with its ``VERB`` in ``options.py`` and its ``DEFINITION`` in ``definition.py``."""
 
 
 def experiment_names() -> tuple[str, ...]:
     """Return the names of all experiments."""
-    return tuple(_DEFINITIONS)
+    return tuple(_FOLDERS)
 
 
-def figure_records() -> dict[type[FigureRecord], list[str]]:
-    """Return the records of figures, each with the experiments whose trials have it."""
-    records: dict[type[FigureRecord], list[str]] = {}
-    for definition in _DEFINITIONS.values():
-        for kind in definition.figures:
-            records.setdefault(kind, []).append(definition.name)
-    return records
+def verbs() -> "tuple[Verb, ...]":
+    """Return how all experiments are typed, without what measures them."""
+    return tuple(import_module(f"{__package__}.{folder}.options").VERB for folder in _FOLDERS.values())
 
 
-def figure_columns() -> dict[str, Field]:
-    """Return the figures of all experiments by name, as columns."""
-    return {field.name: field for kind in figure_records() for field in figure_fields(kind)}
-
-
-def definition_of(name: str) -> Definition:
+def definition_of(name: str) -> "Definition":
     """Find an experiment by the name in a run's manifest.
 
     Raises
@@ -59,22 +56,44 @@ def definition_of(name: str) -> Definition:
     UnreadableRun
         If this version knows none of that name.
     """
-    if name not in _DEFINITIONS:
+    if name not in _FOLDERS:
         raise UnreadableRun(
             f"experiment {name[:60]!r} is not known to this version of httpdyno;"
-            f" known are: {', '.join(_DEFINITIONS)}; update it"
+            f" known are: {', '.join(_FOLDERS)}; update it"
         )
-    return _DEFINITIONS[name]
+    definition: Definition = import_module(f"{__package__}.{_FOLDERS[name]}.definition").DEFINITION
+    return definition
 
 
-def validity_rules() -> dict[str, tuple[Rule, ...]]:
+@cache
+def _definitions() -> "tuple[Definition, ...]":
+    return tuple(definition_of(name) for name in _FOLDERS)
+
+
+def figure_records() -> "dict[type[FigureRecord], list[str]]":
+    """Return the records of figures, each with the experiments whose trials have it."""
+    records: dict[type[FigureRecord], list[str]] = {}
+    for definition in _definitions():
+        for kind in definition.figures:
+            records.setdefault(kind, []).append(definition.name)
+    return records
+
+
+def figure_columns() -> "dict[str, Field]":
+    """Return the figures of all experiments by name, as columns."""
+    from httpdyno.model import figure_fields
+
+    return {field.name: field for kind in figure_records() for field in figure_fields(kind)}
+
+
+def validity_rules() -> "dict[str, tuple[Rule, ...]]":
     """Return the rules of validity of each experiment, by its name."""
-    return {definition.name: definition.rules for definition in _DEFINITIONS.values()}
+    return {definition.name: definition.rules for definition in _definitions()}
 
 
 def restore_experiment(
-    name: str, settings: Mapping[str, Setting], webs: Sequence[WebIdentity], urls: Path | None
-) -> Experiment:
+    name: str, settings: "Mapping[str, Setting]", webs: "Sequence[WebIdentity]", urls: Path | None
+) -> "Experiment":
     """Make an experiment again from what the manifest of a run says.
 
     Parameters

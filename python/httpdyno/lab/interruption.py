@@ -24,12 +24,12 @@ class Interruption:
     """While the block lasts, SIGINT, SIGTERM and SIGHUP are noted instead of ending the process.
 
     A trial that is under way is then ended by whoever runs it, finished trials are kept, and the room is taken down.
-    Must be entered in the main thread.
+    Must be entered in the main thread; may be entered again while it lasts.
     """
 
     def __init__(self) -> None:
         self._count = 0
-        self._before: dict[signal.Signals, Any] = {}
+        self._before: list[dict[signal.Signals, Any]] = []
         self._doing: str | None = None
 
     @property
@@ -68,16 +68,15 @@ class Interruption:
             self._doing = None
 
     def __enter__(self) -> Self:
-        for number in _SIGNALS:
-            # A signal that was ignored from outside (nohup) stays ignored.
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                self._before[number] = signal.signal(number, self._note)
+        # A signal that was ignored from outside (nohup) stays ignored.
+        noted = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        self._before.append({number: signal.signal(number, self._note) for number in noted})
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for number, handler in self._before.items():
+        for number, handler in self._before.pop().items():
             signal.signal(number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:

@@ -18,7 +18,8 @@ def brought(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Take note of who would get what it needs: a test installs nothing on the machine it runs on."""
     names: list[str] = []
 
-    def bring(subjects: Iterable[Subject], _: Interruption) -> None:
+    def bring(subjects: Iterable[Subject], interruption: Interruption) -> None:
+        del interruption
         names.extend(subject.id for subject in subjects)
 
     monkeypatch.setattr("httpdyno.cli.running.install_needs", bring)

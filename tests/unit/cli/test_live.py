@@ -7,17 +7,11 @@ import pytest
 from conftest import MakeSubject
 from doubles.command_line import Command
 from httpdyno import __version__
-from httpdyno.cli import completion
-from httpdyno.cli.live import Traffic, check_live, live_user_agent
 from httpdyno.errors import InvalidValue
+from httpdyno.experiments.crawl.live import check_live, live_user_agent, traffic_lines
 from httpdyno.experiments.crawl.options import CrawlOptions
-from httpdyno.model import LIVE
 from httpdyno.urls import hosts
 from httpdyno.urls.hosts import count_hosts
-
-
-def test_the_name_of_the_live_web_is_one() -> None:
-    assert completion.LIVE == LIVE
 
 
 @pytest.mark.parametrize(
@@ -40,16 +34,18 @@ def test_a_contact_that_no_header_carries_is_refused(contact: str) -> None:
 
 
 def test_what_will_be_sent_is_said() -> None:
-    traffic = Traffic(trials=10, urls=1000, hosts=900, per_host=1, user_agent="httpdyno/1 (HTTP client benchmark)")
-    assert traffic.lines == (
+    traffic = traffic_lines(
+        trials=10, urls=1000, hosts=900, per_host=1, user_agent="httpdyno/1 (HTTP client benchmark)"
+    )
+    assert traffic == (
         "this will send 10,000 requests to 900 hosts of the real internet: 1,000 URLs in each of 10 trials; redirects "
         "come on top",
         "they go out as 'httpdyno/1 (HTTP client benchmark)', 1 at a time to a host; --contact says how you can be "
         "reached",
     )
-    one = Traffic(trials=1, urls=1, hosts=1, per_host=2, user_agent="x (+me@example.org)")
-    assert one.lines[0].startswith("this will send 1 request to 1 host of the real internet: 1 URL in 1 trial;")
-    assert one.lines[1] == "they go out as 'x (+me@example.org)', 2 at a time to a host"
+    one = traffic_lines(trials=1, urls=1, hosts=1, per_host=2, user_agent="x (+me@example.org)")
+    assert one[0].startswith("this will send 1 request to 1 host of the real internet: 1 URL in 1 trial;")
+    assert one[1] == "they go out as 'x (+me@example.org)', 2 at a time to a host"
 
 
 def test_hosts_are_counted_as_the_limit_tells_them_apart(monkeypatch: pytest.MonkeyPatch) -> None:

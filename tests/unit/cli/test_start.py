@@ -81,7 +81,7 @@ def test_runs_are_listed_without_what_measures_and_draws(tmp_path: Path) -> None
         f"sys.argv = ['httpdyno', 'runs', '--out', {str(tmp_path)!r}]\n"
         "from httpdyno.cli import main\n"
         "main()\n"
-        "print([name for name in ('httpdyno.experiments.registry', 'altair') if name in sys.modules])\n"
+        "print([name for name in ('httpdyno.experiments.definition', 'altair') if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("\n[]\n")

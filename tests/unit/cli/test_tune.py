@@ -12,8 +12,8 @@ from conftest import MakeSubject
 from doubles.command_line import Command
 from doubles.runs import NOON
 from guide_pages import first_cells, text_of
+from httpdyno.experiments.crawl.tuned import tuned_for
 from httpdyno.experiments.tune.table import tune_table
-from httpdyno.experiments.tune.tuned import tuned_for
 from httpdyno.lab.room import Pinning
 from httpdyno.stats import Standing
 from httpdyno.store import Tuned, WebIdentity, keep_tuned, open_run

@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from httpdyno.cli.bench import bench
+from httpdyno.cli.experiment_verb import experiment_verb
 from httpdyno.errors import InvalidValue, UnknownName
+from httpdyno.experiments.crawl.options import VERB
 from httpdyno.model import parse_duration_ns
 from httpdyno.published import (
     find_preset,
@@ -32,7 +33,9 @@ def test_a_preset_of_bench_is_the_publication() -> None:
 
 def test_what_bench_does_by_default_is_what_the_publication_fixed() -> None:
     published = BENCH.circumstances
-    defaults = {name: parameter.default for name, parameter in inspect.signature(bench).parameters.items()}
+    defaults = {
+        name: parameter.default for name, parameter in inspect.signature(experiment_verb(VERB)).parameters.items()
+    }
     assert parse_duration_ns(defaults["timeout"], name="--timeout") == 1e9 * (published.timeout_s or 0)
     assert parse_duration_ns(defaults["duration"], name="--duration") == 1e9 * (published.deadline_s or 0)
 

@@ -5,9 +5,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from httpdyno.errors import InvalidValue, UsageError
-from httpdyno.experiments.against import Tell, settled
+from httpdyno.experiments.against import settled
+from httpdyno.experiments.beginning import Beginning, Begun, Tell
 from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.capacity.capacity import Capacity
+from httpdyno.experiments.capacity.extent import extent_of
 from httpdyno.experiments.capacity.judge.objective import DEFAULT_OBJECTIVE
 from httpdyno.experiments.capacity.options import CapacityOptions
 from httpdyno.experiments.capacity.presets import DEFAULT_SUBJECTS, CapacityPreset, find_capacity_preset
@@ -20,12 +22,32 @@ from httpdyno.published import parse_scale
 from httpdyno.subjects.catalogue import Catalogue
 from httpdyno.subjects.template import loops_of
 
-__all__ = ["choose_subjects", "make_capacity"]
+__all__ = ["begin_capacity", "choose_subjects", "make_capacity"]
 
 _QUICK_DURATION_S = 1.0
 _TIMEOUT_S = 10.0
 _WEB = "plain"
 _LOOPS = {Loop.OPEN: "an open loop, on a schedule", Loop.CLOSED: "a closed loop"}
+
+
+def begin_capacity(beginning: Beginning, names: Sequence[str], options: CapacityOptions) -> Begun:
+    """Begin the question that is asked.
+
+    Raises
+    ------
+    UsageError
+        If it takes hours, and nobody has agreed to that; and whatever else the functions below refuse.
+    """
+    chosen = choose_subjects(beginning.catalogue, names, options.preset)
+    experiment = make_capacity(options, chosen, beginning.place.engine, beginning.tell)
+    extent = extent_of(
+        experiment.axes, subjects=len(chosen), repeat=experiment.repeat, duration_s=experiment.duration_s
+    )
+    if experiment.frontier:
+        extent = extent.of(experiment.plan(chosen).most)
+    extent.check(agreed=options.yes)
+    beginning.install(chosen)
+    return Begun(experiment, chosen)
 
 
 def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: str | None) -> tuple[Subject, ...]:

@@ -3,7 +3,9 @@
 from functools import partial
 from typing import Final
 
+from httpdyno.experiments.capacity.beginning import begin_capacity
 from httpdyno.experiments.capacity.capacity import restore_capacity
+from httpdyno.experiments.capacity.ending import end_capacity
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.trial import judge_capacity
 from httpdyno.experiments.capacity.metrics import CAPACITY_METRICS
@@ -47,6 +49,8 @@ DEFINITION: Final = Definition(
     views=capacity_views,
     runs={SubjectKind.CLIENT: partial(run_client_trial, judge=judge_capacity), SubjectKind.TOOL: run_capacity_tool},
     told=_told,
+    begin=begin_capacity,
+    end=end_capacity,
     restore=restore_capacity,
     report=capacity_report,
     beside=grid_beside,

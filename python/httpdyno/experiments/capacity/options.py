@@ -10,14 +10,17 @@ from httpdyno.experiments.options import (
     REPEAT,
     SEED,
     TIMEOUT,
+    Group,
     Option,
     preset_option,
     quick_option,
     scale_option,
     seconds,
 )
+from httpdyno.experiments.verb import Example, Verb
+from httpdyno.model import SubjectKind
 
-__all__ = ["NAME", "CapacityOptions"]
+__all__ = ["NAME", "VERB", "CapacityOptions"]
 
 NAME: Final = "capacity"
 _RPS = Option("--rps", "Right answers a second to be held. Default: 2000.", metavar="N", least=0.01, stored=False)
@@ -27,28 +30,40 @@ _SLO = Option(
     "Default: 'p99 < rtt + delay + 500ms, errors < 0.1%'.",
     metavar="CLAUSES",
 )
-_LOSS = Option("--loss", "Packets that the link loses, such as 0.1%.", metavar="SHARE", stored=False)
+_LOSS = Option("--loss", "Packets that the link loses, such as 0.1%.", metavar="SHARE", stored=False, group=Group.WAY)
 _LOOP = Option(
     "--loop",
     "open: sent on a schedule; closed: sent when an answer came. Default: open, of a preset its own.",
     metavar="open|closed",
     stored=False,
+    offers=("closed", "open"),
 )
 _FRONTIER = Option("--frontier", "Search for the largest size that holds, instead of trying every point of the grid.")
 _DURATION = Option(
     "--duration", "How much of each schedule is measured. Default: 5s, 1s with --quick.", metavar="TIME", read=seconds
 )
-_YES = Option("--yes", "Start also what takes more than an hour.", stored=False)
-_AS_LABELLED = Option("--as-labelled", "published-batch-4: with the distances that its labels name.")
+_YES = Option("--yes", "Start also what takes more than an hour.", stored=False, group=Group.RUN)
+_AS_LABELLED = Option(
+    "--as-labelled", "published-batch-4: with the distances that its labels name.", group=Group.PUBLISHED
+)
 _PRESETS: Final = (
-    "published-batch-1, published-batch-1-public-network, published-batch-2, published-batch-3,"
-    " published-batch-3-23gbit or published-batch-4"
+    "published-batch-1",
+    "published-batch-1-public-network",
+    "published-batch-2",
+    "published-batch-3",
+    "published-batch-3-23gbit",
+    "published-batch-4",
 )
 
 
-def _axis(flag: str, meaning: str) -> Option:
+def _axis(flag: str, meaning: str, group: Group = Group.MEASURED) -> Option:
     """Return an axis of the grid; the manifest keeps all of them together."""
-    return Option(flag, meaning, metavar="LIST", stored=False)
+    return Option(flag, meaning, metavar="LIST", stored=False, group=group)
+
+
+_RTT = _axis("--rtt", "Round-trip time of the link: 0,20ms,...,100ms. Default: 0.", Group.WAY)
+_LINK_RATE = _axis("--link-rate", "Rate of the link: 1gbit..10gbit. Default: not limited.", Group.WAY)
+_QUEUE = _axis("--queue", "Longest time that a packet waits for that rate. Default: 100ms.", Group.WAY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +76,9 @@ class CapacityOptions:
     delay: Annotated[
         str | None, _axis("--delay", "How long the server waits before it answers: 0,100ms. Default: 0.")
     ] = None
-    rtt: Annotated[str | None, _axis("--rtt", "Round-trip time of the link: 0,20ms,...,100ms. Default: 0.")] = None
-    link_rate: Annotated[str | None, _axis("--link-rate", "Rate of the link: 1gbit..10gbit. Default: not limited.")] = (
-        None
-    )
-    queue: Annotated[
-        str | None, _axis("--queue", "Longest time that a packet waits for that rate. Default: 100ms.")
-    ] = None
+    rtt: Annotated[str | None, _RTT] = None
+    link_rate: Annotated[str | None, _LINK_RATE] = None
+    queue: Annotated[str | None, _QUEUE] = None
     loss: Annotated[str | None, _LOSS] = None
     link_seed: Annotated[int, LINK_SEED] = 1
     concurrency: Annotated[
@@ -81,8 +92,23 @@ class CapacityOptions:
     repeat: Annotated[int, replace(REPEAT, help="How often each subject is measured at each point.")] = 1
     quick: Annotated[bool, quick_option("1 s at each point.")] = False
     yes: Annotated[bool, _YES] = False
-    preset: Annotated[str | None, preset_option(_PRESETS)] = None
+    preset: Annotated[str | None, preset_option(*_PRESETS)] = None
     scale: Annotated[str | None, scale_option("rates and requests in flight")] = None
     as_labelled: Annotated[bool, _AS_LABELLED] = False
     seed: Annotated[int | None, SEED] = None
     memory_bytes: Annotated[int | None, MEMORY] = None
+
+
+VERB: Final = Verb(
+    NAME,
+    CapacityOptions,
+    help="Find up to where each subject holds a rate: a trial for each point of a grid, or a search for the frontier.",
+    names="Clients and load tools, such as go-net-http.",
+    kinds=(SubjectKind.CLIENT, SubjectKind.TOOL),
+    examples=(
+        Example("httpdyno capacity go-net-http --rps 200 --size 0,50KiB", "is it held, with either size?"),
+        Example("httpdyno capacity wrk hey --loop closed --delay 100ms", "tools, in a closed loop"),
+        Example("httpdyno capacity node-fetch --frontier --size 0,20KiB,...,200KiB", "up to which size? a search"),
+        Example("httpdyno capacity --preset published-batch-4 --scale 1/10", "a published grid, at a tenth"),
+    ),
+)

@@ -6,7 +6,9 @@ from typing import Final
 
 from httpdyno.errors import UsageError
 from httpdyno.experiments.able import require_able
-from httpdyno.experiments.against import Tell, agreed, refuse_beside
+from httpdyno.experiments.against import agreed, refuse_beside
+from httpdyno.experiments.beginning import Beginning, Begun, Tell
+from httpdyno.experiments.companion import find_peer
 from httpdyno.experiments.cost.cost import DOCUMENTS, QUICK_DOCUMENTS, Cost, able_to
 from httpdyno.experiments.cost.options import NAME, CostOptions
 from httpdyno.experiments.crawl.crawl import HEADLINE
@@ -16,11 +18,28 @@ from httpdyno.model import Subject, SubjectKind
 from httpdyno.published import PublishedTable, find_preset, parse_scale
 from httpdyno.subjects.catalogue import Catalogue
 
-__all__ = ["Selected", "choose_subjects", "make_cost"]
+__all__ = ["Selected", "begin_cost", "choose_subjects", "make_cost"]
 
 _TOOLS: Final = ("ab", "httperf")
 """They stand beside the clients, as in the publication."""
 _WEB: Final = "plain"
+
+
+def begin_cost(beginning: Beginning, names: Sequence[str], options: CostOptions) -> Begun:
+    """Begin the question that is asked.
+
+    Raises
+    ------
+    HttpdynoError
+        Whatever the functions below refuse.
+    """
+    server = find_peer(beginning.catalogue, options.peer, "json")
+    chosen = choose_subjects(beginning.catalogue, names, options.preset)
+    beginning.install([*chosen.subjects, *([server] if server else [])])
+    experiment = make_cost(options, chosen, server, beginning.place.engine, beginning.tell)
+    for subject, reason in chosen.left_out.items():
+        beginning.tell(f"{subject} is left out: it {reason}")
+    return Begun(experiment, chosen.subjects)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Final
 
+from httpdyno.experiments.cost.beginning import begin_cost
 from httpdyno.experiments.cost.charts import cost_charts
 from httpdyno.experiments.cost.cost import Cost
 from httpdyno.experiments.cost.figures import CostPoint, CostSummary
@@ -44,6 +45,7 @@ DEFINITION: Final = Definition(
     views=cost_views,
     runs={SubjectKind.CLIENT: partial(run_client_trial, judge=judge_cost), SubjectKind.TOOL: run_cost_tool},
     told=_told,
+    begin=begin_cost,
     restore=partial(restored, Cost),
     report=lambda run, definition: usual_report(run, definition, cost_charts),
     preset_views=lambda run: (run.views[0], run.in_form, run.beside),

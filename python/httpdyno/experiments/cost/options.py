@@ -19,8 +19,10 @@ from httpdyno.experiments.options import (
     scale_option,
     web_option,
 )
+from httpdyno.experiments.verb import Example, Verb
+from httpdyno.model import SubjectKind
 
-__all__ = ["NAME", "CostOptions"]
+__all__ = ["NAME", "VERB", "CostOptions"]
 
 NAME: Final = "cost"
 _DOCUMENTS = Option("--documents", "JSON documents that each subject fetches. Default: 10,000.", metavar="N", least=1)
@@ -51,3 +53,18 @@ class CostOptions:
     preset: Annotated[str | None, preset_option()] = None
     scale: Annotated[str | None, scale_option("documents")] = None
     memory_bytes: Annotated[int | None, MEMORY] = None
+
+
+VERB: Final = Verb(
+    NAME,
+    CostOptions,
+    help="Measure what each subject spends on JSON documents that it fetches, parses and checks one after another.",
+    names="Clients, and tools beside them. Default: the eleven of the published crawl's table, ab and httperf.",
+    kinds=(SubjectKind.CLIENT, SubjectKind.TOOL),
+    examples=(
+        Example("httpdyno cost", "the eleven clients, ab and httperf"),
+        Example("httpdyno cost ruby-curb go-net-http --quick", "two, with 2,000 documents, once"),
+        Example("httpdyno cost java-httpclient --keepalive both --gzip both", "at each of four points"),
+        Example("httpdyno cost --preset published --peer apache", "as published, from Apache"),
+    ),
+)

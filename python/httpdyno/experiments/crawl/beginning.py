@@ -1,16 +1,110 @@
-"""Begins a crawl: who is measured, and on how many URLs."""
+"""Begins a crawl: who is measured, on which list, and what was not said made definite."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
 
 from httpdyno.errors import UsageError
-from httpdyno.experiments.crawl.crawl import HEADLINE, NAME
-from httpdyno.experiments.crawl.options import BenchOptions
-from httpdyno.model import Subject, SubjectKind
+from httpdyno.experiments.against import agreed, refuse_beside
+from httpdyno.experiments.beginning import Beginning, Begun, Tell
+from httpdyno.experiments.crawl.asked_urls import open_urls
+from httpdyno.experiments.crawl.crawl import HEADLINE, Crawl
+from httpdyno.experiments.crawl.live import check_live, live_user_agent
+from httpdyno.experiments.crawl.options import AUTO, NAME, WEB, AskedUrls, BenchOptions
+from httpdyno.experiments.crawl.tuned import with_tuned
+from httpdyno.experiments.options import WEBS, stored_options
+from httpdyno.lab.engine import Engine, ServedWeb
+from httpdyno.model import LIVE, Subject, SubjectKind
 from httpdyno.published import find_preset, parse_scale
 from httpdyno.subjects.catalogue import Catalogue
-from httpdyno.urls.source import QUICK_LIMIT
+from httpdyno.urls.source import QUICK_LIMIT, UrlFile
 
-__all__ = ["choose_subjects"]
+__all__ = ["begin_bench", "begin_crawl", "choose_subjects", "lasting_web", "settle_against"]
+
+_Asked = TypeVar("_Asked", bound=AskedUrls)
+
+
+def begin_bench(beginning: Beginning, names: Sequence[str], options: BenchOptions) -> Begun:
+    """Begin the crawls that are asked for.
+
+    Raises
+    ------
+    HttpdynoError
+        Whatever ``choose_subjects`` and ``begin_crawl`` refuse.
+    """
+    clients, limit = choose_subjects(beginning.catalogue, names, options)
+    beginning.install(clients)
+    return begin_crawl(beginning, clients, replace(options, limit=limit))
+
+
+def begin_crawl(
+    beginning: Beginning, subjects: Sequence[Subject], options: BenchOptions, *, piped: bool = False
+) -> Begun:
+    """Begin the crawl that is asked for; ``piped``: what is piped in is its list, too.
+
+    Raises
+    ------
+    UsageError
+        If an option cannot be used as it stands, the list cannot be read, or another machine plays another web.
+    InvalidValue
+        If there is no such web.
+    Interrupted
+        At a signal while the list is read.
+    """
+    engine = beginning.place.engine
+    options = settle_against(options, engine, beginning.tell)
+    check_live(options)
+    with ExitStack() as refused:
+        urls = refused.enter_context(open_urls(engine, options, beginning.interruption, piped=piped))
+        crawl = _make_crawl(options, urls, engine)
+        if options.concurrency == AUTO:
+            tuned = with_tuned(subjects, beginning.place, crawl)
+            for one in tuned:
+                beginning.tell(one.line)
+            subjects = [one.subject for one in tuned]
+        refused.pop_all()
+    return Begun(crawl, subjects, urls)
+
+
+def _make_crawl(options: BenchOptions, urls: UrlFile, engine: Engine) -> Crawl:
+    """Make the crawl that is asked for; the engine says which seed a web has of its own."""
+    name, seed = options.web or WEB, options.seed
+    live = ServedWeb(LIVE, 1 if seed is None else seed, None)
+    web = live if options.on_live_web else engine.web(name, seed=seed)
+    found = {
+        "concurrency": None if options.concurrency == AUTO else options.concurrency,
+        "user_agent": options.user_agent or (live_user_agent(options.contact) if options.on_live_web else ""),
+        "per_host": options.per_host or 1,
+        "per_host_interval_s": options.per_host_interval_s or 0.0,
+        "seed": web.seed,
+    }
+    return Crawl(**(stored_options(options) | found), file=urls.file.path, web=lasting_web(name), web_digest=web.digest)
+
+
+def lasting_web(web: str) -> str:
+    """Return the path of a web's model such that it is found from everywhere, as a run may be resumed there."""
+    return str(Path(web).absolute()) if web not in {*WEBS, LIVE} and Path(web).is_file() else web
+
+
+def settle_against(options: _Asked, engine: Engine, tell: Tell) -> _Asked:
+    """Ask another machine's origin who it is; where no web was named here, its own is taken.
+
+    Options without ``against`` come back as they are.
+
+    Raises
+    ------
+    UsageError
+        If ``--link`` stands beside it, or it plays another web than the one that was named.
+    InvalidValue
+        If it cannot be reached, or is no origin of this version; the message says what to do.
+    """
+    if options.against is None:
+        return options
+    refuse_beside(link=options.link)
+    url, web, seed = agreed(options.against, engine, tell, web=options.web, seed=options.seed)
+    return replace(options, against=url, web=web, seed=seed)
 
 
 def choose_subjects(

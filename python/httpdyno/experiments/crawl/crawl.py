@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from httpdyno.experiments.crawl.options import WEB, BenchOptions
+from httpdyno.experiments.crawl.options import NAME, WEB, BenchOptions
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import ListedPlan
 from httpdyno.experiments.restoring import settings_of
@@ -13,9 +13,8 @@ from httpdyno.experiments.schedule import schedule, usual_repeat
 from httpdyno.model import Condition, Link, Subject
 from httpdyno.store import WebIdentity
 
-__all__ = ["HEADLINE", "NAME", "Crawl"]
+__all__ = ["HEADLINE", "Crawl"]
 
-NAME: Final = "bench"
 HEADLINE: Final = (
     "bun-fetch",
     "deno-fetch",

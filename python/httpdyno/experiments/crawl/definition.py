@@ -3,8 +3,11 @@
 from functools import partial
 from typing import Final
 
-from httpdyno.experiments.crawl.crawl import NAME, Crawl
+from httpdyno.experiments.crawl.beginning import begin_bench
+from httpdyno.experiments.crawl.crawl import Crawl
+from httpdyno.experiments.crawl.live import sent
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
+from httpdyno.experiments.crawl.options import NAME
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.restoring import restored
 from httpdyno.model import Column, ColumnKind, LinesSummary
@@ -25,6 +28,8 @@ DEFINITION: Final = Definition(
             "http_version", description="HTTP version that was asked for; empty: each client's default", shown=False
         ),
     ),
+    begin=begin_bench,
+    sent=sent,
     restore=partial(restored, Crawl),
     preset_views=lambda run: (run.in_form, run.beside),
     figures=(LinesSummary,),

@@ -16,6 +16,7 @@ from httpdyno.experiments.options import (
     SEED,
     TIMEOUT,
     USER_AGENT,
+    Group,
     Option,
     preset_option,
     quick_option,
@@ -23,10 +24,12 @@ from httpdyno.experiments.options import (
     seconds,
     web_option,
 )
+from httpdyno.experiments.verb import Example, Verb
 from httpdyno.model import LIVE, Workload
 
-__all__ = ["AUTO", "WEB", "AskedUrls", "BenchOptions", "CrawlOptions"]
+__all__ = ["AUTO", "NAME", "VERB", "WEB", "AskedUrls", "BenchOptions", "CrawlOptions"]
 
+NAME: Final = "bench"
 WEB: Final = "top-sites"
 """What is crawled when nobody says."""
 AUTO: Final = "auto"
@@ -60,12 +63,15 @@ _CONCURRENCY = Option(
     environment="CONCURRENCY",
     read=_concurrency,
 )
-_PER_HOST = Option("--per-host", "Live web: URLs of one host in flight at once. Default: 1.", metavar="N", least=1)
+_PER_HOST = Option(
+    "--per-host", "Live web: URLs of one host in flight at once. Default: 1.", metavar="N", least=1, group=Group.LIVE
+)
 _PER_HOST_INTERVAL = Option(
     "--per-host-interval",
     "Live web: the least time between two URLs of one host: seconds, or with a unit (200ms). Default: none.",
     metavar="TIME",
     read=seconds,
+    group=Group.LIVE,
 )
 _CONTACT = Option(
     "--contact",
@@ -73,9 +79,15 @@ _CONTACT = Option(
     metavar="TEXT",
     environment="HTTPDYNO_CONTACT",
     stored=False,
+    group=Group.LIVE,
 )
-_YES = Option("--yes", "Live web: start without asking.", stored=False)
-_ALL = Option("--all", "Every client there is, not only the eleven of the published crawl's table.", stored=False)
+_YES = Option("--yes", "Live web: start without asking.", stored=False, group=Group.LIVE)
+_ALL = Option(
+    "--all",
+    "Every client there is, not only the eleven of the published crawl's table.",
+    stored=False,
+    group=Group.MACHINE,
+)
 _QUICK = quick_option("each subject runs once, with 500 URLs, unless --repeat or --limit says otherwise.")
 
 
@@ -127,3 +139,20 @@ class BenchOptions(CrawlOptions):
     quick: Annotated[bool, _QUICK] = False
     preset: Annotated[str | None, preset_option()] = None
     scale: Annotated[str | None, scale_option("URLs")] = None
+
+
+VERB: Final = Verb(
+    NAME,
+    BenchOptions,
+    help="Crawl the same URLs with each client, interleaved, and print the table.",
+    names="Default: the eleven of the published crawl's table, and those of --subjects.",
+    fetcher=True,
+    examples=(
+        Example("httpdyno bench go-net-http rust-reqwest", "two clients, compared"),
+        Example("httpdyno bench --quick", "a first look at the eleven"),
+        Example("httpdyno bench --urls domains.txt --limit 3000", "a list of your own"),
+        Example("httpdyno bench go-net-http --link 4g,loss=1%", "over a slow way that loses packets"),
+        Example("httpdyno bench --preset published --scale 1/10", "what others have published, measured again"),
+        Example("httpdyno bench --resume latest", "go on where it was stopped"),
+    ),
+)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from httpdyno.experiments.able import require_able
-from httpdyno.experiments.against import Tell, refuse_beside, settled
+from httpdyno.experiments.against import refuse_beside, settled
+from httpdyno.experiments.beginning import Beginning, Begun, Tell
 from httpdyno.experiments.companion import ORIGIN, find_peer
 from httpdyno.experiments.latency.latency import DURATION_S, QUICK_DURATION_S, Latency, able_to
 from httpdyno.experiments.latency.options import NAME, LatencyOptions
@@ -16,11 +17,25 @@ from httpdyno.model import Subject, SubjectKind
 from httpdyno.published import find_preset
 from httpdyno.subjects.catalogue import Catalogue
 
-__all__ = ["choose_subjects", "make_latency", "peer_of"]
+__all__ = ["begin_latency", "choose_subjects", "make_latency", "peer_of"]
 
 _WEB: Final = "plain"
 _WORKLOADS: Final = "plain,json"
 _PARALLELS: Final = "1,20"
+
+
+def begin_latency(beginning: Beginning, names: Sequence[str], options: LatencyOptions) -> Begun:
+    """Begin the question that is asked.
+
+    Raises
+    ------
+    HttpdynoError
+        Whatever the functions below refuse.
+    """
+    server = peer_of(beginning.catalogue, options)
+    chosen = choose_subjects(beginning.catalogue, names, options.preset)
+    beginning.install([*chosen, *([server] if server else [])])
+    return Begun(make_latency(options, chosen, server, beginning.place.engine, beginning.tell), chosen)
 
 
 def peer_of(catalogue: Catalogue, options: LatencyOptions) -> Subject | None:

@@ -4,6 +4,7 @@ from functools import partial
 from typing import Final
 
 from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.latency.beginning import begin_latency
 from httpdyno.experiments.latency.figures import LatencyPoint, LatencySummary
 from httpdyno.experiments.latency.judge.trial import judge_latency
 from httpdyno.experiments.latency.latency import Latency
@@ -36,6 +37,7 @@ DEFINITION: Final = Definition(
     views=latency_views,
     runs={SubjectKind.CLIENT: partial(run_client_trial, judge=judge_latency)},
     told=_told,
+    begin=begin_latency,
     restore=partial(restored, Latency),
     report=latency_report,
     preset_views=lambda run: (*run.views, *published_blocks(run.trials, run.published)),

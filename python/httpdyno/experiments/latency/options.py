@@ -17,8 +17,9 @@ from httpdyno.experiments.options import (
     quick_option,
     seconds,
 )
+from httpdyno.experiments.verb import Example, Verb
 
-__all__ = ["NAME", "LatencyOptions"]
+__all__ = ["NAME", "VERB", "LatencyOptions"]
 
 NAME: Final = "latency"
 _WORKLOAD = Option("--workload", "What a call fetches: plain, json. Default: plain,json.", metavar="LIST", stored=False)
@@ -60,3 +61,17 @@ class LatencyOptions:
     quick: Annotated[bool, quick_option("each subject runs once at each point, for 4 s.")] = False
     preset: Annotated[str | None, preset_option()] = None
     memory_bytes: Annotated[int | None, MEMORY] = None
+
+
+VERB: Final = Verb(
+    NAME,
+    LatencyOptions,
+    help="Measure what one call costs in a warm process, as Python's timeit does, and whose time that is.",
+    names="Clients. Default: the three of the published figures, and those of --subjects.",
+    examples=(
+        Example("httpdyno latency python-httpx go-net-http", "one call, alone and 20 at once"),
+        Example("httpdyno latency go-net-http --parallel 1,5,50", "more at once"),
+        Example("httpdyno latency python-httpx --peer flask-dev", "against a server of others"),
+        Example("httpdyno latency --preset published --quick", "beside the published figures"),
+    ),
+)

@@ -5,14 +5,14 @@ from typing import Final
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.load.figures import LoadSummary
 from httpdyno.experiments.load.metrics import LOAD_METRICS
+from httpdyno.experiments.load.options import NAME
 from httpdyno.experiments.load.report import load_report
 from httpdyno.experiments.load.rules import LOAD_RULES
 from httpdyno.experiments.load.table import load_table, load_views
 from httpdyno.model import Column
 
-__all__ = ["COMPARED_BY", "DEFINITION", "NAME"]
+__all__ = ["COMPARED_BY", "DEFINITION"]
 
-NAME: Final = "load"
 COMPARED_BY: Final = ("rps", "p50", "p99")
 """What two loads are compared by when nobody says: in an open loop the throughput alone would say nothing."""
 

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import httpdyno
-from httpdyno.experiments.load.definition import NAME
 from httpdyno.experiments.load.judge import SERVER
-from httpdyno.experiments.load.options import LoadOptions
+from httpdyno.experiments.load.options import NAME, LoadOptions
 from httpdyno.experiments.load.samples import load_samples
 from httpdyno.lab.engine import Engine
 from httpdyno.model import Trial, format_cpus

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from httpdyno.experiments.load.arguments import load_arguments
+from httpdyno.experiments.verb import Example, Verb
 
-__all__ = ["LoadOptions"]
+__all__ = ["NAME", "VERB", "LoadOptions"]
+
+NAME: Final = "load"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +60,22 @@ class LoadOptions:
     def arguments(self) -> list[str]:
         """Return the engine's arguments. A value cannot be taken for an option, whatever it begins with."""
         return load_arguments({field.name: getattr(self, field.name) for field in fields(self)})
+
+
+VERB: Final = Verb(
+    NAME,
+    LoadOptions,
+    help="""Send requests to a server, and say how fast it answers and how long that takes.
+
+    Response time counts from when a request was due, service time from when it was sent: a stall of the server shows in
+    the former of every request that it held up.
+    """,
+    names="Asked in turn; or give --urls or --requests-file.",
+    named="URL",
+    examples=(
+        Example("httpdyno load http://localhost:8080/ -c 64 -d 10s", "as fast as it can: closed loop"),
+        Example("httpdyno load http://localhost:8080/ --rate 2000", "2,000 a second, whatever comes: open loop"),
+        Example("httpdyno load http://localhost:8080/ --rate 500 --fail-if 'p99 > 50ms'", "for CI: exit code 1"),
+        Example("httpdyno load --requests-file mixed.jsonl --check status=200", "many requests, each answer checked"),
+    ),
+)

@@ -1,10 +1,12 @@
 """Begins a service question: who serves, who sends, the grid, and what was not said made definite."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from httpdyno.errors import InvalidValue, UsageError
+from httpdyno.experiments.beginning import Beginning, Begun
 from httpdyno.experiments.capacity.value_list import parse_values
 from httpdyno.experiments.options import stored_options
 from httpdyno.experiments.service.axes import OWN_GENERATOR, UNLIMITED, Axes
@@ -15,12 +17,26 @@ from httpdyno.model import Loop, Subject, SubjectKind, parse_loop
 from httpdyno.published import PublishedTable, find_preset
 from httpdyno.subjects.catalogue import Catalogue
 
-__all__ = ["Selected", "choose_servers", "make_service"]
+__all__ = ["Selected", "begin_service", "choose_servers", "make_service"]
 
 _MOST: Final = 10_000
 _ALL: Final = "all"
 _SEARCH_FROM: Final = 20
 _DIGITS: Final = 9
+
+
+def begin_service(beginning: Beginning, names: Sequence[str], options: ServiceOptions) -> Begun:
+    """Begin the question that is asked.
+
+    Raises
+    ------
+    HttpdynoError
+        Whatever the functions below refuse.
+    """
+    chosen = choose_servers(beginning.catalogue, names, options)
+    beginning.install([*chosen.servers, *([chosen.generator] if chosen.generator else [])])
+    cpus, available = beginning.place.pinning.subject_cpus, len(os.sched_getaffinity(0))
+    return Begun(make_service(options, chosen, cpus=cpus, available=available), chosen.servers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from typing import Final
 
 from httpdyno.experiments.definition import Definition, has_lines
+from httpdyno.experiments.service.beginning import begin_service
 from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.experiments.service.metrics import RANKED_BY, SERVICE_METRICS
 from httpdyno.experiments.service.options import NAME
@@ -36,6 +37,7 @@ DEFINITION: Final = Definition(
     views=service_views,
     told=_told,
     runs={SubjectKind.SERVER: run_server_trial},
+    begin=begin_service,
     restore=restore_service,
     asks_web=False,
     report=service_report,

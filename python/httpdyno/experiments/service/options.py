@@ -14,8 +14,10 @@ from httpdyno.experiments.options import (
     quick_option,
     seconds,
 )
+from httpdyno.experiments.verb import Example, Verb
+from httpdyno.model import SubjectKind
 
-__all__ = ["NAME", "ServiceOptions"]
+__all__ = ["NAME", "VERB", "ServiceOptions"]
 
 NAME: Final = "service"
 _CONNECTIONS = Option(
@@ -30,6 +32,7 @@ _LOOP = Option(
     "server at the number of connections; or both: closed,open. Default: closed.",
     metavar="LIST",
     stored=False,
+    offers=("closed", "open"),
 )
 _RATE = Option("--rate", "Open loop: requests a second, at each point.", metavar="N", stored=False)
 _THREADS = Option(
@@ -55,6 +58,7 @@ _GENERATOR = Option(
     "Who sends: httpdyno-load, or a tool that can send content, such as rewrk. Default: httpdyno-load.",
     metavar="TOOL",
     stored=False,
+    offers=SubjectKind.TOOL,
 )
 _SEARCH = Option("--search", "Search for the number of connections at which each server breaks.")
 _MOST = Option("--most-connections", "How far the search goes. Default: 10,000.", metavar="N")
@@ -93,3 +97,21 @@ class ServiceOptions:
     # It has no web, which would stand for its seed.
     seed: Annotated[int | None, SEED] = None
     memory_bytes: Annotated[int | None, MEMORY] = None
+
+
+VERB: Final = Verb(
+    NAME,
+    ServiceOptions,
+    help="Measure how far servers are from ideal when every request waits for parallel work, and where they break.",
+    names="Servers, such as rust-axum. Default: all that have the endpoint; of a preset its own.",
+    named="SERVER",
+    kinds=(SubjectKind.SERVER,),
+    examples=(
+        Example("httpdyno service rust-axum node-http", "at 20, 100 and 250 connections"),
+        Example(
+            "httpdyno service rust-axum --loop closed,open --threads 1,unlimited", "both loops, one thread and all"
+        ),
+        Example("httpdyno service --search --quick", "at how many connections does each server break?"),
+        Example("httpdyno service --preset published --generator rewrk", "as published"),
+    ),
+)

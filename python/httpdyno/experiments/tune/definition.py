@@ -6,6 +6,8 @@ from typing import Final
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.restoring import restored
+from httpdyno.experiments.tune.beginning import begin_search
+from httpdyno.experiments.tune.ending import end_search
 from httpdyno.experiments.tune.options import NAME
 from httpdyno.experiments.tune.report import tuning_report
 from httpdyno.experiments.tune.table import tune_table
@@ -24,6 +26,8 @@ DEFINITION: Final = Definition(
         Column("concurrency", ColumnKind.INTEGER, description="requests in flight at most"),
     ),
     tabulate=tune_table,
+    begin=begin_search,
+    end=end_search,
     restore=partial(restored, Tune),
     report=tuning_report,
     figures=(LinesSummary,),

@@ -5,8 +5,9 @@ from typing import Annotated, Final
 
 from httpdyno.experiments.crawl.options import AskedUrls
 from httpdyno.experiments.options import Option, seconds
+from httpdyno.experiments.verb import Example, Verb
 
-__all__ = ["NAME", "TuneOptions"]
+__all__ = ["NAME", "VERB", "TuneOptions"]
 
 NAME: Final = "tune"
 _LIMIT = Option(
@@ -32,3 +33,21 @@ class TuneOptions(AskedUrls):
 
     limit: Annotated[int | None, _LIMIT] = None
     deadline_s: Annotated[float | None, _DURATION] = None
+
+
+VERB: Final = Verb(
+    NAME,
+    TuneOptions,
+    help="""Find the concurrency with the most right answers a second, in at most 12 short trials, and keep it.
+
+    More errors or late answers than at low concurrency rule one out; of those that are equally good the smallest is
+    chosen. `bench --concurrency auto` uses it, on this machine and with the same web.
+    """,
+    names="A client, such as go-net-http.",
+    one=True,
+    fetcher=True,
+    examples=(
+        Example("httpdyno tune node-fetch", "find how many requests at once are best"),
+        Example("httpdyno bench node-fetch --concurrency auto", "use what was found"),
+    ),
+)

@@ -1,17 +1,16 @@
-"""Keeps a run of a published grid in the publication's columns too: a CSV in the run's folder."""
+"""Ends a run of a published grid: keeps it in the publication's columns too, a CSV in the run's folder."""
 
-from httpdyno.cli.terminal import tell
+from httpdyno.experiments.beginning import Ended
 from httpdyno.experiments.capacity.presets import CapacityPreset
 from httpdyno.experiments.capacity.published_form import in_form
 from httpdyno.experiments.published import preset_of
 from httpdyno.report import render
 from httpdyno.storage import storage_errors
-from httpdyno.store import Run
 
-__all__ = ["write_published_form"]
+__all__ = ["end_capacity"]
 
 
-def write_published_form(run: Run) -> None:
+def end_capacity(ended: Ended) -> bool:
     """Write a run of a published grid in the publication's form beside its records, a file for each subject.
 
     A run of another grid has none. What its name says is the preset, and with several subjects whom it is of.
@@ -21,9 +20,10 @@ def write_published_form(run: Run) -> None:
     StorageFailed
         If there is no room.
     """
+    run = ended.run
     published = preset_of(run.manifest)
     if published is None:
-        return
+        return True
     trials = run.records()
     subjects = dict.fromkeys(trial.subject for trial in trials)
     for subject in subjects:
@@ -33,4 +33,5 @@ def write_published_form(run: Run) -> None:
         )
         with storage_errors(f"{path}: cannot write"):
             path.write_text(text, encoding="utf-8")
-        tell(f"in the published form: {path}")
+        ended.tell(f"in the published form: {path}")
+    return True

@@ -7,15 +7,20 @@ import pytest
 
 from doubles.runs import make_run
 from doubles.trials import trial
-from httpdyno.cli.capacity_preset import write_published_form
 from httpdyno.cli.output import print_run
+from httpdyno.experiments.beginning import Ended
 from httpdyno.experiments.capacity.capacity import Capacity
+from httpdyno.experiments.capacity.ending import end_capacity
 from httpdyno.experiments.capacity.figures import CapacitySummary
 from httpdyno.experiments.capacity.presets import find_capacity_preset
+from httpdyno.lab.engine import Engine
+from httpdyno.lab.place import Place
+from httpdyno.lab.room import Pinning
 from httpdyno.model import Trial
 from httpdyno.store import open_run
 
 TENTH = Fraction(1, 10)
+SOMEWHERE = Place(Engine("engine"), Pinning(), Path("cache"), Path("runs"), ("httpdyno", "capacity"))
 BATCH_4 = "published-batch-4"
 
 
@@ -29,6 +34,17 @@ def run_of(root: Path, trials: list[Trial], preset: str | None = BATCH_4) -> Pat
     axes = find_capacity_preset(BATCH_4).axes(TENTH)
     settings = Capacity(axes=axes, preset=preset, scale="1/10" if preset else None).settings()
     return make_run(root, trials, experiment="capacity", settings=settings)
+
+
+def end(folder: Path) -> None:
+    run = open_run(folder)
+    settings = run.manifest.settings
+    experiment = Capacity(axes=find_capacity_preset(BATCH_4).axes(TENTH), preset=str(settings["preset"]))
+    said: list[str] = []
+    ended = Ended(experiment, (), SOMEWHERE, run.records(), run, whole=True, tell=said.append)
+    assert end_capacity(ended)
+    assert len(said) == len(list(folder.glob("*.csv")))
+    assert all(line.startswith("in the published form: ") for line in said)
 
 
 def test_csv_has_the_published_columns_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,19 +76,16 @@ def test_without_a_preset_csv_is_that_of_any_run(tmp_path: Path, capsys: pytest.
     folder = run_of(tmp_path, trials_of(), None)
     print_run(open_run(folder), "csv")
     assert capsys.readouterr().out.startswith("subject,")
-    write_published_form(open_run(folder))
+    end(folder)
     assert not list(folder.glob("*.csv"))
 
 
-def test_the_published_form_is_kept_beside_the_run_a_file_for_each_subject(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_published_form_is_kept_beside_the_run_a_file_for_each_subject(tmp_path: Path) -> None:
     alone = run_of(tmp_path / "alone", trials_of())
-    write_published_form(open_run(alone))
+    end(alone)
     assert [file.name for file in alone.glob("*.csv")] == ["published-batch-4.csv"]
-    assert "in the published form: " in capsys.readouterr().err
     both = run_of(tmp_path / "both", [*trials_of(), *trials_of("hey")])
-    write_published_form(open_run(both))
+    end(both)
     names = sorted(file.name for file in both.glob("*.csv"))
     assert names == ["published-batch-4-go-net-http.csv", "published-batch-4-hey.csv"]
     header = (both / names[1]).read_text().splitlines()[0]

@@ -1,21 +1,39 @@
-"""What ``tune`` has found on this machine: kept for a subject, and put in place of its own concurrency."""
+"""What a search has found on this machine, put in place of the concurrency that a subject has of its own."""
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
-from httpdyno.experiments.crawl.crawl import Crawl
-from httpdyno.experiments.tune.tune import Tune
-from httpdyno.experiments.tune.tuning import concluded
+from httpdyno.experiments.experiment import Experiment
 from httpdyno.lab.place import Place
 from httpdyno.lab.room import Pinning
-from httpdyno.model import Subject, Trial, parse_cpus
-from httpdyno.store import NotTuned, Tuned, TunedFor, WebIdentity, describe_machine, find_tuned, keep_tuned
+from httpdyno.model import Subject, parse_cpus
+from httpdyno.store import NotTuned, TunedFor, WebIdentity, describe_machine, find_tuned
 from httpdyno.subjects.build import build_place
 
-__all__ = ["TunedSubject", "keep_found", "options_found_for", "tuned_for", "with_tuned"]
+__all__ = ["OfUrls", "TunedSubject", "found_for", "options_found_for", "tuned_for", "with_tuned"]
+
+
+class OfUrls(Experiment, Protocol):
+    """An experiment in which a list of URLs is asked, on one web."""
+
+    @property
+    def link(self) -> str:
+        """Its path."""
+
+    @property
+    def against(self) -> str | None:
+        """The origin of another machine."""
+
+    @property
+    def http_version(self) -> str:
+        """The version of HTTP that clients are told to speak; empty: their own."""
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """Memory limit of the subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +90,7 @@ def tuned_for(
     )
 
 
-def with_tuned(subjects: Sequence[Subject], place: Place, crawl: Crawl) -> tuple[TunedSubject, ...]:
+def with_tuned(subjects: Sequence[Subject], place: Place, crawl: OfUrls) -> tuple[TunedSubject, ...]:
     """Set the concurrency of each subject that was found for it here; one that has none keeps its own.
 
     Parameters
@@ -81,13 +99,13 @@ def with_tuned(subjects: Sequence[Subject], place: Place, crawl: Crawl) -> tuple
         With their own concurrencies.
     place : Place
         Where they are measured.
-    crawl : Crawl
+    crawl : OfUrls
         What they are asked.
     """
     return tuple(_tuned(subject, place, crawl) for subject in subjects)
 
 
-def options_found_for(asked: Crawl | Tune) -> str:
+def options_found_for(asked: OfUrls) -> str:
     """Return the options that name what a concurrency was found for, a space before each; empty for the usual."""
     link = "" if asked.link == "direct" else f" --link {asked.link}"
     against = "" if asked.against is None else f" --against {asked.against}"
@@ -95,40 +113,8 @@ def options_found_for(asked: Crawl | Tune) -> str:
     return f"{link}{against}" + (f" --http-version {version}" if version else "")
 
 
-def keep_found(search: Tune, subject: Subject, place: Place, trials: Sequence[Trial], run: str | None) -> Path | None:
-    """Keep what a whole search has found, so that ``--concurrency auto`` finds it.
-
-    Parameters
-    ----------
-    search : Tune
-        Which search; one on the real internet would find nothing for ours.
-    subject : Subject
-        Whose it is.
-    place : Place
-        Where it was made.
-    trials : sequence of Trial
-        All of them.
-    run : str, optional
-        Name of the run's folder; None: it was not kept.
-
-    Returns
-    -------
-    Path or None
-        Where it is kept; None when there is no concurrency at which the subject works.
-
-    Raises
-    ------
-    StorageFailed
-        If the cache cannot be written.
-    """
-    best = concluded(trials).best
-    if best is None:
-        return None
-    found = Tuned(best.load, best.value, datetime.now(UTC), run)
-    return keep_tuned(place.cache, _found_for(subject, place, search), found)
-
-
-def _found_for(subject: Subject, place: Place, asked: Crawl | Tune) -> TunedFor:
+def found_for(subject: Subject, place: Place, asked: OfUrls) -> TunedFor:
+    """Return for what a concurrency is found when so much is asked."""
     (web,), (condition,) = asked.webs(), asked.conditions()
     return tuned_for(
         subject,
@@ -141,8 +127,8 @@ def _found_for(subject: Subject, place: Place, asked: Crawl | Tune) -> TunedFor:
     )
 
 
-def _tuned(subject: Subject, place: Place, crawl: Crawl) -> TunedSubject:
-    found = find_tuned(place.cache, _found_for(subject, place, crawl))
+def _tuned(subject: Subject, place: Place, crawl: OfUrls) -> TunedSubject:
+    found = find_tuned(place.cache, found_for(subject, place, crawl))
     if isinstance(found, NotTuned):
         own = f"{subject.id}: {found.reason}: its own concurrency, {subject.concurrency}, is used"
         again = f"httpdyno tune {subject.id}{options_found_for(crawl)}"

@@ -16,10 +16,12 @@ import pytest
 
 from conftest import MakeSubject
 from doubles.command_line import Command
-from httpdyno.cli.session import make_place, open_urls
 from httpdyno.errors import EmptyList, Interrupted
+from httpdyno.experiments.crawl.asked_urls import open_urls
 from httpdyno.experiments.crawl.options import AskedUrls
+from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.location import find_engine
 from httpdyno.store import open_run
 
 
@@ -66,10 +68,8 @@ def signal_when_read(pipe: int, number: signal.Signals) -> Iterator[None]:
 
 
 def urls_of(*, piped: bool = False, **given: Any) -> str:
-    with (
-        Interruption() as interruption,
-        open_urls(make_place(None, None), AskedUrls(web="plain", **given), interruption, piped=piped) as urls,
-    ):
+    asked = AskedUrls(web="plain", **given)
+    with open_urls(Engine(find_engine()), asked, Interruption(), piped=piped) as urls:
         return urls.file.read_text()
 
 
@@ -94,13 +94,13 @@ def test_a_signal_that_came_before_is_heeded(piped: int) -> None:
     interruption = Interruption()
     interruption.request()
     with pytest.raises(Interrupted):
-        open_urls(make_place(None, None), AskedUrls(web="plain", urls="-"), interruption)
+        open_urls(Engine(find_engine()), AskedUrls(web="plain", urls="-"), interruption)
 
 
 def test_a_signal_after_the_reading_is_only_noted(piped: int) -> None:
     os.write(piped, b"a.example\n")
     with Interruption() as interruption:
-        open_urls(make_place(None, None), AskedUrls(web="plain", urls="-", limit=1), interruption).file.close()
+        open_urls(Engine(find_engine()), AskedUrls(web="plain", urls="-", limit=1), interruption).file.close()
         signal.raise_signal(signal.SIGTERM)
         assert interruption.requested
 

@@ -1,0 +1,66 @@
+"""The list of a crawl as it is asked for: a file, standard input, the web itself, or another machine's origin."""
+
+import os
+import stat
+import sys
+
+from httpdyno.errors import EmptyList, UsageError
+from httpdyno.experiments.crawl.options import WEB, AskedUrls
+from httpdyno.lab.engine import Engine
+from httpdyno.lab.interruption import Interruption
+from httpdyno.urls.against_list import file_at_origin
+from httpdyno.urls.source import STANDARD_INPUT, UrlFile, urls_of_list, urls_of_web
+
+__all__ = ["open_urls"]
+
+
+def open_urls(engine: Engine, options: AskedUrls, interruption: Interruption, *, piped: bool = False) -> UrlFile:
+    """Get the list ready.
+
+    Parameters
+    ----------
+    engine, options
+        Which list is asked for, or which web of the engine's when there is none.
+    interruption : Interruption
+        A signal ends the reading at once: nobody knows how long a pipe stays open.
+    piped : bool
+        Whether what is piped in is a list, too. One that is empty is none when ``limit`` says how many URLs of the
+        web are wanted instead: commands that run unattended inherit such pipes.
+
+    Raises
+    ------
+    UsageError
+        If the list cannot be read or is empty.
+    InvalidValue
+        If there is no such web.
+    Interrupted
+        At a signal.
+    """
+    if options.on_live_web and options.urls is None and not (piped and _is_piped()):
+        raise UsageError(
+            "--web live: the real internet has no list of its own; give one with --urls FILE"
+            " ('httpdyno urls FILE.csv' or 'httpdyno urls https://...' makes one of a list of domains)"
+        )
+    with interruption, interruption.at_once("the list of URLs was being read"):
+        listed = _listed(engine, options, piped=piped)
+        return listed if options.against is None else file_at_origin(listed, options.against)
+
+
+def _listed(engine: Engine, options: AskedUrls, *, piped: bool) -> UrlFile:
+    if options.urls is not None:
+        return urls_of_list(options.urls, limit=options.limit)
+    if piped and _is_piped():
+        try:
+            return urls_of_list(STANDARD_INPUT, limit=options.limit)
+        except EmptyList:
+            if options.limit is None or options.on_live_web:
+                raise
+    return urls_of_web(engine, web=options.web or WEB, seed=options.seed, limit=options.limit)
+
+
+def _is_piped() -> bool:
+    """Return whether standard input is a pipe or a file; a terminal and ``/dev/null`` are meant as a list by nobody."""
+    if sys.stdin is None or sys.stdin.closed:
+        return False
+    mode = os.fstat(sys.stdin.fileno()).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)

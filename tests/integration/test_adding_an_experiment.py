@@ -1,0 +1,76 @@
+"""docs/guide/adding-an-experiment.md: its experiment, written into a copy of the package, runs as it stands there."""
+
+import csv
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from doubles.command_line import START_TO_MEASURE
+from guide_pages import blocks
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = "adding-an-experiment.md"
+LINES = 60
+TRIALS = 5
+FILES = ("options.py", "definition.py")
+PATIENCE_S = 600
+"""Against hangs only."""
+
+
+@pytest.fixture(scope="module")
+def with_first_byte(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy the package beside all else of the checkout, and do what the page says."""
+    root = tmp_path_factory.mktemp("checkout")
+    for path in ROOT.iterdir():
+        if path.name not in {"python", "runs", ".git"}:
+            (root / path.name).symlink_to(path)
+    package = root / "python" / "httpdyno"
+    shutil.copytree(ROOT / "python" / "httpdyno", package, ignore=shutil.ignore_patterns("__pycache__"))
+    *files, line = blocks(PAGE, "python")
+    folder = package / "experiments" / "first_byte"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    for name, text in zip(FILES, files, strict=True):
+        (folder / name).write_text(text, encoding="utf-8")
+    registry = package / "experiments" / "registry.py"
+    before, opening, after = registry.read_text(encoding="utf-8").partition("_FOLDERS: Final = {\n")
+    registry.write_text(f"{before}{opening}{line}{after}", encoding="utf-8")
+    return root
+
+
+def test_it_is_as_short_as_the_page_says() -> None:
+    written = [line for block in blocks(PAGE, "python") for line in block.splitlines() if line.strip()]
+    assert len(written) <= LINES
+
+
+def test_the_commands_of_the_page_run_as_they_stand_there(with_first_byte: Path, tmp_path: Path) -> None:
+    (console,) = blocks(PAGE, "console")
+    said = {}
+    for line in console.splitlines():
+        prompt, program, *words = shlex.split(line)
+        assert (prompt, program) == ("$", "httpdyno")
+        ended = subprocess.run(
+            [*START_TO_MEASURE, *words],
+            env=os.environ | {"PYTHONPATH": str(with_first_byte / "python"), "COLUMNS": "120"},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        # 3: on a machine so busy that no trial says anything about its subject.
+        assert ended.returncode in {0, 3}, ended.stderr
+        said[words[0]] = ended.stdout
+    header, *rows = csv.reader(said["query"].splitlines())
+    assert header == ["subject", "p50_ns"]
+    medians = [median for subject, median in rows if subject == "native"]
+    assert len(medians) == TRIALS
+    assert all(float(median) > 0 for median in medians)
+    (table,) = blocks(PAGE, "text")
+    columns = table.splitlines()[1]
+    assert re.findall(r"\w+", said["first-byte"].splitlines()[1]) == re.findall(r"\w+", columns)
