@@ -39,10 +39,8 @@ def timed(engine: Engine, build: Build) -> Timed:
         with ScratchFile() as urls:
             urls.file.write(f"\n{url}\n".encode())
             urls.file.flush()
-            workload = Workload(urls.path, **{"timeout_s": HONEST_S, **settings})
-            condition = Condition(
-                "contract", web, workload, concurrency=concurrency, deadline_s=HANG_S, harness=harness
-            )
+            workload = Workload(urls.path, harness=harness, **{"timeout_s": HONEST_S, **settings})
+            condition = Condition("contract", web, workload, concurrency=concurrency, deadline_s=HANG_S)
             plan = TrialPlan(0, 0, 0, build.subject, condition)
             builds = {build.subject.id: BuildOutcome(build.subject, build)}
             judged = Lab(engine, Pinning(), Interruption(), listener, builds, urls=urls).run(plan, run_client_trial)

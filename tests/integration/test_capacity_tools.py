@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,8 +55,7 @@ def plan_of(build: Build, point: CapacityPoint = POINT, size: int = SIZE) -> Tri
         concurrency=point.concurrency,
         deadline_s=closed_deadline_s(point),
         send_s=tool_send_s(point),
-        objective="p99 < 20s",
-        point=point,
+        point=replace(point, objective="p99 < 20s"),
     )
     return TrialPlan(0, 0, 0, build.subject, condition)
 

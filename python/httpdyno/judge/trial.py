@@ -179,7 +179,7 @@ def trial_not_run(
         purpose=plan.purpose,
         peer=condition.peer or "origin",
         batch=condition.batch,
-        harness=condition.harness,
+        harness=condition.workload.harness,
         receive_steering=condition.receive_steering,
         figures={} if condition.point is None else figures_of(condition.point),
     )

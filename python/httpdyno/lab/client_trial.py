@@ -56,7 +56,6 @@ def client_command(plan: TrialPlan, build: Build) -> Command:
         environment={
             "PATH": program_path(os.environ),
             **plan.condition.workload.environment(plan.concurrency),
-            **({"HARNESS": plan.condition.harness} if plan.condition.harness else {}),
             **build.environment,
         },
         trust_files=build.trust_files,

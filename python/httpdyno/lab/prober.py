@@ -86,7 +86,7 @@ def probe_subject(
             output = _Output()
             lab = Lab(engine, pinning, interruption, output, {subject.id: build}, urls=urls)
             judged = lab.run(_plan(number, subject, case), run_client_trial)
-        timed = _timed(output) if case.harness else None
+        timed = _timed(output) if case.workload.harness else None
         results.append(conclude(subject, case, Shown(_codes(judged), judged.trial.counters, timed)))
     return tuple(results)
 
@@ -100,7 +100,6 @@ def _plan(number: int, subject: Subject, case: ProbeCase) -> TrialPlan:
         concurrency=1,
         deadline_s=_DEADLINE_S,
         name=case.claim,
-        harness=case.harness,
     )
     return TrialPlan(number, number, 0, subject, condition)
 

@@ -67,6 +67,8 @@ class Workload:
     check: str = ""
     http_version: str = ""
     """Empty: the client's default."""
+    harness: str = ""
+    """``timeit``: the client times its own calls; empty: it prints a line for each URL."""
 
     def __post_init__(self) -> None:
         """Refuse a timeout that no request can meet, and a user agent that no request can carry."""
@@ -88,6 +90,8 @@ class Workload:
         }
         if self.user_agent:
             variables["USER_AGENT"] = self.user_agent
+        if self.harness:
+            variables["HARNESS"] = self.harness
         return variables
 
 
@@ -131,14 +135,10 @@ class Condition:
     """How long a trial is foreseen to take; None: as long as the web has planned for its list."""
     point: FigureRecord | None = None
     """What the experiment asks there, in its own terms; None: nothing beside the fields of a condition."""
-    objective: str = ""
-    """What has to hold at the point, such as ``p99 < rtt + delay + 500ms``; empty: nothing but its rate."""
     peer: str | None = None
     """The id of the server subject that plays the peer; None: our origin does."""
     batch: int | None = None
     """How many URLs a client is handed at a time, the next when it has printed a line for each; None: all at once."""
-    harness: str = ""
-    """``timeit``: the client times its own calls; empty: it prints a line for each URL."""
     times_wire: bool = False
     """Whether the round trip of a packet is measured in a room of its own, for the share of the wire."""
     receive_steering: bool = False

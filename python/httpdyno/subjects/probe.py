@@ -57,8 +57,6 @@ class ProbeCase:
     workload: Workload
     web: str
     works: Callable[[Shown], bool]
-    harness: str = ""
-    """``timeit``: the client is to time its own calls."""
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -114,10 +112,9 @@ def probe_cases(subject: Subject) -> tuple[ProbeCase, ...]:
         ProbeCase(
             "harness timeit",
             "timeit" in subject.capabilities.harness,
-            Workload((_TIMED,)),
+            Workload((_TIMED,), harness="timeit"),
             PROBE_WEB,
             _times_its_calls,
-            harness="timeit",
         ),
     )
 

@@ -116,7 +116,7 @@ def test_every_capability_is_tried_claimed_or_not() -> None:
     assert case("http 2").workload.http_version == "2"
     assert case("keepalive off").workload.keepalive is False
     assert case("check json").workload.check == "json"
-    assert [name.claim for name in probe_cases(SUBJECT) if name.harness] == ["harness timeit"]
+    assert [name.claim for name in probe_cases(SUBJECT) if name.workload.harness] == ["harness timeit"]
 
 
 def test_a_claim_that_does_not_hold_is_refused() -> None:

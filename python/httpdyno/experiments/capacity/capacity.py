@@ -1,7 +1,7 @@
 """The capacity question as an experiment: a grid of points, each with its link, its list of URLs and its objective."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -100,8 +100,7 @@ class Capacity(CapacityOptions):
             send_s=timing.send_s,
             grace_s=timing.grace_s,
             foreseen_s=timing.foreseen_s,
-            objective=self.slo,
-            point=point,
+            point=replace(point, objective=self.slo),
         )
 
     def conditions(self) -> Sequence[Condition]:

@@ -1,6 +1,6 @@
 """A point in the space of the capacity question, and what was found there, as figures of a trial."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 from httpdyno.errors import InvalidValue
@@ -31,6 +31,10 @@ class CapacityPoint(FigureRecord):
     concurrency: Annotated[int, Recorded("requests that may be in flight at once", type="int32")]
     loop: Annotated[Loop, Recorded("whether requests are sent on a schedule, or when an answer came")]
     target_per_s: Annotated[float | None, Recorded("right answers a second that are to be held", unit="1/s")]
+    objective: Annotated[str | None, Recorded("what has to hold there beside the rate")] = field(
+        default=None, compare=False
+    )
+    """The same everywhere in a run, so that points differ by the others."""
 
     def __post_init__(self) -> None:
         """Refuse what no trial can be made of."""

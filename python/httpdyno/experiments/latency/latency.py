@@ -92,6 +92,7 @@ class Latency(LatencyOptions):
                 timeout_s=self.timeout_s,
                 keepalive=keepalive,
                 check=check,
+                harness=harness,
             ),
             seed=self.seed,
             concurrency=point.parallel,
@@ -104,7 +105,6 @@ class Latency(LatencyOptions):
             foreseen_s=_HARNESS_FORESEEN_S if harness else self.duration_s,
             peer=self.peer,
             batch=None if harness else point.parallel,
-            harness=harness,
             point=point,
             times_wire=True,
         )
@@ -145,8 +145,9 @@ def able_to(subject: Subject, condition: Condition) -> bool:
     be kept. Who does not claim to time its own calls is timed from outside only.
     """
     claims = subject.capabilities
-    closes = condition.workload.keepalive or not claims.keepalive or False in claims.keepalive
-    return closes and (not condition.harness or condition.harness in claims.harness)
+    workload = condition.workload
+    closes = workload.keepalive or not claims.keepalive or False in claims.keepalive
+    return closes and (not workload.harness or workload.harness in claims.harness)
 
 
 def _as_able(plan: TrialPlan) -> TrialPlan:

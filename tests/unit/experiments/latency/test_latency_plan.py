@@ -63,7 +63,7 @@ def test_every_point_is_asked_with_kept_and_new_connections_in_both_ways() -> No
 
 def test_lines_are_handed_over_in_batches_and_one_url_to_who_times_itself() -> None:
     lines, harness = Latency(points="json:20", keepalive="on", duration_s=2).conditions()
-    assert (lines.batch, lines.concurrency, lines.harness) == (20, 20, "")
+    assert (lines.batch, lines.concurrency, lines.workload.harness) == (20, 20, "")
     assert isinstance(lines.workload.urls, UrlSeries)
     assert lines.workload.urls.count % 20 == 0
     assert isinstance(harness.workload.urls, UrlSeries)

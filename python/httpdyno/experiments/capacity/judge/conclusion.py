@@ -39,7 +39,7 @@ def concluded(trial: Trial, plan: TrialPlan, figures: Mapping[str, float | None]
     if point is None or summary is None:
         return trial
     distant = _at_its_distance(point, trial)
-    held, why_not = _held(trial, summary, distant, figures, parse_objective(plan.condition.objective))
+    held, why_not = _held(trial, summary, distant, figures, parse_objective(point.objective or ""))
     return with_limit(trial.having(replace(summary, held=held, why_not=why_not)))
 
 

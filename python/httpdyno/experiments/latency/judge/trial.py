@@ -43,7 +43,7 @@ def judge_latency(
     """
     point = plan.condition.get(LatencyPoint)
     assert point is not None, "who asks what a call costs has a point"
-    if plan.condition.harness:
+    if plan.condition.workload.harness:
         return _timed_itself(plan, artifacts, reference, version=version)
     judged = judge_crawl(plan, artifacts, reference, version=version, rules=LATENCY_RULES)
     if judged.trial.outcome is Outcome.REFUSED:

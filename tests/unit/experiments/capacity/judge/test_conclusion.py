@@ -43,8 +43,8 @@ def judged(
     counters: Counters | None = None,
 ) -> CapacitySummary:
     loop = Loop.OPEN if target is not None else Loop.CLOSED
-    point = replace(POINT, target_per_s=target, loop=loop)
-    condition = Condition("capacity", "plain", Workload(UrlSeries("http://a/?n=", 9)), objective=objective, point=point)
+    point = replace(POINT, target_per_s=target, loop=loop, objective=objective)
+    condition = Condition("capacity", "plain", Workload(UrlSeries("http://a/?n=", 9)), point=point)
     summary = CapacitySummary(answers=9, errors=0, measured_ns=measured_ns, per_s=per_s)
     made = trial(
         "one", 0, experiment="capacity", outcome=outcome, reason=reason, capacity_point=point, capacity=summary

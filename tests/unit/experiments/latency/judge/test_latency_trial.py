@@ -24,9 +24,8 @@ def planned(harness: str = "", peer: str | None = "flask-dev") -> TrialPlan:
     condition = Condition(
         "latency",
         "plain",
-        Workload(SERIES),
+        Workload(SERIES, harness=harness),
         concurrency=1,
-        harness=harness,
         peer=peer,
         point=LatencyPoint(Content.PLAIN, 1),
     )
