@@ -23,23 +23,10 @@ _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 def storage_errors(
     what: str, *, folder: Path | None = None, cure: str | None = None, when_full: str | None = None
 ) -> Iterator[None]:
-    """Turn whatever goes wrong while something is written into one clear line.
+    """Turn whatever goes wrong while something is written, polars' errors too, into one line of StorageFailed.
 
-    Parameters
-    ----------
-    what : str
-        Begins the message: "building subjects: cannot write".
-    folder : Path, optional
-        What is written to, when ``what`` names it already; else the message names the file.
-    cure : str, optional
-        What to do; default: what the kind of the error suggests.
-    when_full : str, optional
-        What to do when there is no room; default: ``cure``.
-
-    Raises
-    ------
-    StorageFailed
-        Instead of any error of the operating system, or of polars, in the block.
+    ``what`` begins the message ("building subjects: cannot write"); the file follows it, unless ``folder`` is given:
+    then ``what`` names the place already. ``when_full`` replaces ``cure`` when there is no room.
     """
     try:
         yield

@@ -11,15 +11,7 @@ __all__ = ["ask"]
 
 
 def ask(lines: Sequence[str], interruption: Interruption, *, agreed: bool) -> None:
-    """Print what will be sent, and ask whether it may.
-
-    Raises
-    ------
-    UsageError
-        If standard input is no terminal where one could be asked, and nobody has agreed before.
-    Interrupted
-        If it may not.
-    """
+    """Print what will be sent, and ask whether it may; without a terminal it must be agreed to already."""
     if not agreed and not (sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()):
         raise UsageError("--web live asks before it starts, and there is no terminal to ask at; give --yes to agree")
     for line in lines:

@@ -19,20 +19,6 @@ def leave_running(run: PendingRun, verb: str, format_name: str) -> None:
 
     It is the same as ``--resume`` typed by hand, but for the lock: that is handed over with standard input, so that
     there is no moment in which the run looks as if nobody was making it.
-
-    Parameters
-    ----------
-    run : PendingRun
-        As it was begun or reopened by this process.
-    verb : str
-        Of the experiment: ``bench``.
-    format_name : str
-        Of the table, which goes to a file in the run's folder like everything else that is printed.
-
-    Raises
-    ------
-    StorageFailed
-        If the file cannot be written, or the process cannot be started.
     """
     if run.writer is None:
         raise UsageError("--detach: a run that is not kept has no place for its results; leave it out")

@@ -68,14 +68,9 @@ class Display:
     wants_output = False
 
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
-        """Keep the console to draw on.
+        """Keep the console to draw on; quiet draws no bars, since something else is written to the same terminal.
 
-        Parameters
-        ----------
-        console : Console
-            On stderr. When it is no terminal, one line is written for each build that was needed and each trial.
-        quiet : bool
-            Draw no bars: something else is written to the same terminal meanwhile.
+        On a console that is no terminal, one line is written for each build that was needed and each trial.
         """
         self._bars = console.is_terminal and not quiet
         self._quiet = quiet

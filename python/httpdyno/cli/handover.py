@@ -17,10 +17,7 @@ __all__ = ["hand_over"]
 def hand_over(arguments: Sequence[str]) -> int:
     """Become the engine; return an exit code only when that fails.
 
-    Parameters
-    ----------
-    arguments : sequence of str
-        The verb and what follows it, ``--help`` included: the engine describes its own options.
+    The arguments are the verb and what follows it, ``--help`` included: the engine describes its own options.
     """
     if (engine := usable_engine(os.environ)) is None:
         return _refuse_missing()

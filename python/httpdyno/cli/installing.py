@@ -14,15 +14,7 @@ __all__ = ["install_needs"]
 
 
 def install_needs(subjects: Iterable[Subject], interruption: Interruption) -> None:
-    """Bring toolchains and, where this user may, packages of the system; what is there already costs nothing.
-
-    Raises
-    ------
-    Interrupted
-        At a signal.
-    StorageFailed
-        If the cache cannot be written.
-    """
+    """Bring toolchains and, where this user may, packages of the system; what is there already costs nothing."""
     provision = plan_provision(subjects, system_packages=system_packages_allowed())
     if provision:
         with interruption, Display(messages()) as display:

@@ -8,10 +8,7 @@ __all__ = ["link_line"]
 def link_line(trial: Trial) -> str | None:
     """Describe what was found of a trial's link before the trial.
 
-    Returns
-    -------
-    str or None
-        None for a direct link, one that nobody measured, and one that missed, of which the trial's own reason tells.
+    None for a direct link, one that nobody measured, and one that missed, of which the trial's own reason tells.
     """
     found = trial.counters.link
     if found is None or found.rtt_p50_ns is None or trial.outcome is Outcome.REFUSED:

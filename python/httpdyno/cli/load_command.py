@@ -31,20 +31,7 @@ FORMATS = ("csv", "json", "markdown", "plain", "table")
 
 
 def send_load(values: Mapping[str, Any]) -> None:
-    """Send a load, and show how it fared.
-
-    Parameters
-    ----------
-    values : mapping
-        A value for each of the options in ``load_words``.
-
-    Raises
-    ------
-    HttpdynoError
-        If an option cannot be used as it stands, or nothing could be measured.
-    typer.Exit
-        With the exit code, when it is not 0.
-    """
+    """Send a load, and show how it fared; the values are those of the options in ``load_words``."""
     _check_format(values["format"])
     _check_requests(values)
     limits = _limits(values["fail_if"] or (), open_loop=values["rate"] is not None)

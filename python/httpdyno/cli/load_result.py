@@ -18,17 +18,7 @@ __all__ = ["finish_load"]
 
 
 def finish_load(ended: LoadRun, format_name: str, limits: list[LoadLimit]) -> None:
-    """Print what was measured; say where it is kept, and which limits did not hold; set the exit code.
-
-    Raises
-    ------
-    typer.Exit
-        With 1 when a limit did not hold, 130 when the load was interrupted.
-    NothingMeasured
-        If a limit could be held against nothing.
-    StorageFailed
-        If the run should have been kept, and could not be.
-    """
+    """Print what was measured; say where it is kept, and which limits did not hold; set the exit code."""
     if not ended.trials:
         raise typer.Exit(Interrupted.exit_code)
     _show(ended, format_name)

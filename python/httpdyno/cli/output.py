@@ -53,15 +53,7 @@ def _has_place(tables: Sequence[Table], format_name: str) -> bool:
 
 
 def print_run(run: Run, format_name: str) -> None:
-    """Write what a run measured to stdout, and with what reservations it is read.
-
-    Raises
-    ------
-    UnreadableRun
-        If a trial is damaged, or this version does not know the experiment.
-    UnknownName
-        If this version does not know the preset of the run.
-    """
+    """Write what a run measured to stdout, and with what reservations it is read."""
     tables = shown_tables(run, format_name, absent_subjects(run))
     # To read the trials once more takes about a millisecond each: only where the tables do not say it.
     notes = () if _has_place(tables, format_name) else table_reservations(run.manifest, run.records())
@@ -69,13 +61,7 @@ def print_run(run: Run, format_name: str) -> None:
 
 
 def close_run(measured: Measured) -> None:
-    """Write the page of the run; say on stderr where both are; set the exit code.
-
-    Raises
-    ------
-    typer.Exit
-        With 3 when nothing could be measured, 130 when the run was interrupted.
-    """
+    """Write the page of the run; say on stderr where both are; set the exit code."""
     if run := measured.run:
         tell(f"run: {run.folder}" if measured.whole else _partial(run.folder, measured.experiment))
         leave_page(run)
@@ -105,17 +91,7 @@ def _partial(folder: Path, verb: str) -> str:
 def require_builds(outcomes: Iterable[BuildOutcome], *, every: bool) -> None:
     """Set the exit code of a command that builds.
 
-    Parameters
-    ----------
-    outcomes : iterable of BuildOutcome
-        What became of the builds.
-    every : bool
-        Whether each of them was asked for by name: then one that failed is the command's failure.
-
-    Raises
-    ------
-    typer.Exit
-        With 3 when nothing was built, or ``every`` and one of them was not.
+    Where every build was asked for by name, one that failed is the command's failure; else only when none succeeded.
     """
     built = [outcome.build is not None for outcome in outcomes]
     if not (all(built) if every else any(built)):

@@ -24,37 +24,17 @@ def leave_page(run: "Run") -> None:
 
 
 def write_report(run: "Run") -> Path:
-    """Write the page of a run into its folder; give its path.
-
-    Raises
-    ------
-    UnreadableRun
-        If the run is damaged, or of an experiment that this version does not know.
-    StorageFailed
-        If the folder cannot be written.
-    """
+    """Write the page of a run into its folder; return its path."""
     return write_page(report_of(run), run.folder / REPORT)
 
 
 def report_of(run: Run) -> Report:
-    """Return what a run says.
-
-    Raises
-    ------
-    UnreadableRun
-        If the run is damaged, or of an experiment that this version does not know.
-    """
+    """Return what a run says."""
     return build_report(run, definition_of(run.manifest.experiment))
 
 
 def write_page(told: Report, path: Path) -> Path:
-    """Write the page of a report; give its path.
-
-    Raises
-    ------
-    StorageFailed
-        If it cannot be written.
-    """
+    """Write the page of a report; return its path."""
     from httpdyno.report.html.page import page  # heavy: only who writes a page pays for its charts
 
     text = page(told).encode()

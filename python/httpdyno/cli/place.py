@@ -38,21 +38,7 @@ def options_of_environment(context: typer.Context) -> tuple[str, ...]:
 def make_place(cpus: str | None, runs: Path | None, *, environment: Sequence[str] = ()) -> Place:
     """Find the engine and the cache; read ``--cpus SUBJECT[:ENGINE]``.
 
-    Parameters
-    ----------
-    cpus : str, optional
-        As it was typed.
-    runs : Path, optional
-        Folder of runs.
-    environment : sequence of str
-        Options that were not typed and belong to the command all the same.
-
-    Raises
-    ------
-    EngineFailed
-        If there is no engine.
-    InvalidValue
-        If ``cpus`` has an empty part, or names a CPU that this process may not use.
+    ``environment`` holds options that were not typed and belong to the command all the same.
     """
     subject, _, engine = (cpus or "").partition(":")
     if cpus is not None and (not subject or cpus.endswith(":")):

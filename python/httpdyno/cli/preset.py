@@ -12,13 +12,7 @@ _NO_SUBJECT: Final = "httpdyno has no such subject"
 
 
 def absent_subjects(run: Run) -> dict[str, str]:
-    """Describe of a preset's subjects which of them do not exist here, and why; of none when others were named.
-
-    Raises
-    ------
-    UnknownName
-        If this version does not know the preset of the run.
-    """
+    """Describe of a preset's subjects which of them do not exist here, and why; of none when others were named."""
     published = preset_of(run.manifest)
     measured = {subject.id for subject in run.manifest.subjects}
     missing = [name for name in published.subjects if name not in measured] if published else []

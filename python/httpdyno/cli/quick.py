@@ -24,22 +24,8 @@ _DIGITS = 18
 class Option:
     """An option of a command, or its argument, which has no spelling.
 
-    Parameters
-    ----------
-    name : str
-        Of the parameter.
-    spellings : str
-        The words that stand for it.
-    kind : {'text', 'texts', 'whole', 'flag'}
-        What its value is; ``texts``: it may be given several times.
-    negation : str, optional
-        The word that takes a flag back.
-    default : optional
-        Its value when it is not given.
-    least, most : int, optional
-        The bounds of a whole number, themselves included.
-    variable : str, optional
-        The variable of the environment that is its value when it is not given.
+    ``texts`` may be given several times; ``negation`` is the word that takes a flag back; ``least`` and ``most`` are
+    themselves allowed. ``variable`` is the variable of the environment that is the value when it is not given.
     """
 
     __slots__ = ("default", "kind", "least", "most", "name", "negation", "spellings", "variable")
@@ -77,19 +63,9 @@ class Option:
 
 
 def read_quickly(options: Sequence[Option], words: Sequence[str]) -> dict[str, Any] | None:
-    """Read words as the options and arguments of a command.
+    """Read words as the options and arguments of a command; None when Typer has to look at them.
 
-    Parameters
-    ----------
-    options : sequence of Option
-        All that the command has.
-    words : sequence of str
-        What follows its name.
-
-    Returns
-    -------
-    dict or None
-        The values by name, those that were not given with their defaults; None when Typer has to look at it.
+    The values are by name; those that were not given have their defaults.
     """
     if any(one.variable in os.environ for one in options if one.variable):
         return None

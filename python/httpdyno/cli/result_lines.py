@@ -39,15 +39,7 @@ class ResultLines:
     """Prints lines as they come in, whatever pieces they come in."""
 
     def __init__(self, console: Console, *, raw: bool) -> None:
-        """Keep the console to print to.
-
-        Parameters
-        ----------
-        console : Console
-            Decides whether there is colour.
-        raw : bool
-            Print the client's lines as they are: what a program wants to read.
-        """
+        """Keep the console to print to; raw prints the client's lines as they are: what a program wants to read."""
         self._console = console
         self._raw = raw
         self._rest = b""

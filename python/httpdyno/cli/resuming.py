@@ -21,17 +21,7 @@ __all__ = ["refuse_beside_resume", "resume_named"]
 
 @contextmanager
 def resume_named(name: str, runs: Path, interruption: Interruption, *, agreed: bool, verb: str) -> Iterator[PendingRun]:
-    """Go on with a run that a user has named; standard input may be its lock.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such run.
-    UsageError
-        If it cannot be continued, or is a run of another verb; the message says why.
-    Interrupted
-        At a signal while its list is read.
-    """
+    """Go on with a run that a user has named; standard input may be its lock."""
     folder = find_run(name, runs)
     definition = definition_of(read_manifest(folder).experiment)
     if (experiment := definition.name) != verb:
@@ -61,19 +51,8 @@ def _agree_again(resumed: Resumed, interruption: Interruption, *, agreed: bool) 
 def refuse_beside_resume(context: typer.Context, allowed: Collection[str]) -> None:
     """Refuse what was typed beside ``--resume`` and would contradict what the run was begun with.
 
-    Environment variables do not count: they may stand there for other commands.
-
-    Parameters
-    ----------
-    context : typer.Context
-        Of the verb.
-    allowed : collection of str
-        Parameters that say nothing of what is measured.
-
-    Raises
-    ------
-    UsageError
-        If there is such an option, or a subject is named.
+    Environment variables do not count: they may stand there for other commands. ``allowed`` are the parameters that say
+    nothing of what is measured.
     """
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")

@@ -23,22 +23,7 @@ RunsFolder = Annotated[
 
 
 def open_named_run(name: str, runs: Path) -> "Run":
-    """Open the run that a user has named.
-
-    Parameters
-    ----------
-    name : str
-        A folder, the name of one below ``runs``, ``latest`` or ``previous``.
-    runs : Path
-        The folder that holds the runs.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such run; the message names the newest ones.
-    UnreadableRun
-        If it is no run, is damaged, or was written by a newer version.
-    """
+    """Open the run that a user has named: a folder, the name of one below ``runs``, ``latest`` or ``previous``."""
     from httpdyno.store import RELATIVE_NAMES, find_run, open_run
 
     try:

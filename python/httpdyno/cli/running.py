@@ -60,25 +60,7 @@ def run_and_show(
 ) -> None:
     """Begin a run or go on with one, measure it, and show it from its records; or leave it to the background.
 
-    Parameters
-    ----------
-    context : typer.Context
-        Of the verb.
-    verb : Verb
-        Of the experiment.
-    options : RunOptions
-        As they were typed.
-    names : sequence of str
-        Who was named.
-    read : callable
-        Reads the options of the experiment, when there is no run to go on with.
-
-    Raises
-    ------
-    HttpdynoError
-        Whatever a run can fail by; where it lies has been said then.
-    typer.Exit
-        With 3 when nothing could be measured, or not found what was asked; with 130 when the run was interrupted.
+    ``read`` reads the options of the experiment; it is called only when there is no run to go on with.
     """
     check_format(options.format)
     if options.resume is not None:
@@ -113,17 +95,7 @@ def run_and_show(
 
 @contextmanager
 def begin_agreed(begun: Begun, place: Place, interruption: Interruption, *, agreed: bool) -> Iterator[PendingRun]:
-    """Begin a run when the block is entered and not before; one that asks the real internet, once a user agrees.
-
-    Raises
-    ------
-    UsageError
-        If nobody can be asked.
-    Interrupted
-        If it was refused.
-    StorageFailed
-        If the folder of runs cannot be written.
-    """
+    """Begin a run when the block is entered and not before; one that asks the real internet, once a user agrees."""
     experiment, subjects, urls = begun
     with urls or nullcontext():
         sent = definition_of(experiment.name).sent
@@ -140,13 +112,7 @@ def _tell_left_out(catalogue: Catalogue) -> None:
 
 
 def show(measured: Measured, format_name: str) -> Run:
-    """Print what a run has measured, as ``httpdyno report`` does.
-
-    Raises
-    ------
-    HttpdynoError
-        If its records cannot be read, or this version does not know its preset.
-    """
+    """Print what a run has measured, as ``httpdyno report`` does."""
     assert measured.run is not None, "these verbs always keep their run"
     print_run(measured.run, format_name)
     return measured.run

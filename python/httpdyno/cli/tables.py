@@ -12,13 +12,7 @@ __all__ = ["check_format", "print_table", "print_tables"]
 
 
 def check_format(name: str) -> None:
-    """Refuse a format that no report has, before anything is measured.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such format.
-    """
+    """Refuse a format that no report has, before anything is measured."""
     known = format_names()
     if name not in known:
         raise UnknownName(f"--format: {name!r} is not known; known are: {', '.join(known)}")

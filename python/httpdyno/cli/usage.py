@@ -24,17 +24,7 @@ _LONGEST: Final = 60
 def usage_line(error: ClickException, words: Sequence[str]) -> str | None:
     """Describe what is wrong with a command line, and where it stands how it is written.
 
-    Parameters
-    ----------
-    error : ClickException
-        As Typer has raised it.
-    words : sequence of str
-        What was typed, ``httpdyno`` first.
-
-    Returns
-    -------
-    str or None
-        None when all has been said: without a verb, the help was asked for.
+    ``words`` is what was typed, ``httpdyno`` first. None when all has been said: no verb asks for the help.
     """
     if isinstance(error, NoArgsIsHelpError):
         return None

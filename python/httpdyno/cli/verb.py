@@ -28,13 +28,7 @@ class VerbCommand(TyperCommand):
         self.help = _joined(self.help or "")
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
-        """Run the verb; where a variable of the environment has set an option, an error of it names the variable.
-
-        Raises
-        ------
-        HttpdynoError
-            Whatever the verb fails by.
-        """
+        """Run the verb; where a variable of the environment has set an option, an error of it names the variable."""
         try:
             return super().invoke(ctx)
         except HttpdynoError as error:

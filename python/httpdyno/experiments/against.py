@@ -10,13 +10,7 @@ __all__ = ["agreed", "refuse_beside", "settled"]
 
 
 def refuse_beside(*, link: str, peer: str | None = None) -> None:
-    """Refuse what would add to the way to another machine, or take the place of its origin.
-
-    Raises
-    ------
-    UsageError
-        If there is a link, or a server that plays the peer.
-    """
+    """Refuse what would add to the way to another machine, or take the place of its origin."""
     if link != "direct":
         raise UsageError("--link: beside --against the way is a real one, which nothing is added to; leave one out")
     if peer is not None:
@@ -28,17 +22,7 @@ def agreed(
 ) -> tuple[str, str, int | None]:
     """Ask another machine's origin who it is, and agree on a web: the one that was named, else its own.
 
-    Returns
-    -------
-    tuple
-        The URL of the origin, the web, and its seed; None: the web's own.
-
-    Raises
-    ------
-    UsageError
-        If it plays another web than the one that was named, or none that is known here.
-    InvalidValue
-        If it cannot be reached, or is no origin of this version.
+    What comes back is its URL, the web and the seed; no seed is the web's own.
     """
     if web == LIVE:
         raise UsageError("--against: the real internet is played by no origin; leave out --web live, or --against")
@@ -52,41 +36,21 @@ def agreed(
 
 
 def _reached(against: str, engine: Engine, tell: Tell) -> Reached:
-    """Ask another machine's origin who it is, and say so.
-
-    Raises
-    ------
-    InvalidValue
-        If it cannot be reached, or is no origin of this version.
-    """
+    """Ask another machine's origin who it is, and say so."""
     there = engine.reach(against)
     tell(f"{there.url} plays {there.web}, seed {there.seed}; {there.rtt_min_ns / 1e6:.3f} ms there and back")
     return there
 
 
 def settled(against: str, engine: Engine, tell: Tell, *, web: str, seed: int | None) -> Reached:
-    """Ask another machine's origin who it is, where only one web will do; of which seed, it says itself.
-
-    Raises
-    ------
-    UsageError
-        If it plays another web, or one of another seed than the one that was given.
-    InvalidValue
-        If it cannot be reached, or is no origin of this version.
-    """
+    """Ask another machine's origin who it is, where only one web will do; without a ``seed``, its own seed is taken."""
     there = _reached(against, engine, tell)
     _check_web(there, engine, web=web, seed=there.seed if seed is None else seed, only=True)
     return there
 
 
 def _check_web(there: Reached, engine: Engine, *, web: str, seed: int | None, only: bool = False) -> None:
-    """Refuse an origin that plays another web than the one that is expected here; ``only``: no other web will do.
-
-    Raises
-    ------
-    UsageError
-        If it does.
-    """
+    """Refuse an origin that plays another web than the one that is expected here; ``only``: no other web will do."""
     here = engine.web(web, seed=seed)
     if here.digest != there.digest:
         another = "" if only else f"give --web {there.web} --seed {there.seed}, or "

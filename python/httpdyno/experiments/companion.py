@@ -21,21 +21,7 @@ _ROLES: Final = ("peer", "generator")
 def find_peer(catalogue: Catalogue, name: str | None, endpoint: str = "") -> Subject | None:
     """Find the server that is to play the peer; None when it is our origin.
 
-    Parameters
-    ----------
-    catalogue : Catalogue
-        All subjects.
-    name : str, optional
-        As it was typed.
-    endpoint : str
-        What it has to answer, such as ``json``; empty: anything.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such subject.
-    UsageError
-        If it is no server, or has no such endpoint.
+    ``endpoint`` is what it has to answer, such as ``json``; empty: anything.
     """
     if name is None or name == ORIGIN:
         return None
@@ -53,12 +39,6 @@ def find_peer(catalogue: Catalogue, name: str | None, endpoint: str = "") -> Sub
 
 
 def restored_companions(settings: Mapping[str, Setting]) -> list[Subject]:
-    """Find again who takes part in a run without being measured, from its settings.
-
-    Raises
-    ------
-    InvalidSubject
-        If one of them cannot be read any more.
-    """
+    """Find again who takes part in a run without being measured, from its settings."""
     folders = [settings.get(f"{role}_folder") for role in _ROLES]
     return [read_subject(Path(str(folder))) for folder in folders if folder is not None]

@@ -17,13 +17,7 @@ _ENGINE: Final = "engine"
 
 
 def preset_of(manifest: Manifest) -> PublishedTable | None:
-    """Return what a run measures again; None when it was made without a preset.
-
-    Raises
-    ------
-    UnknownName
-        If this version does not know the preset.
-    """
+    """Return what a run measures again; None when it was made without a preset."""
     name = manifest.settings.get("preset")
     return find_preset(name, manifest.experiment) if isinstance(name, str) else None
 
@@ -44,15 +38,7 @@ def _circumstances(manifest: Manifest, trials: Sequence[Trial]) -> Circumstances
 
 
 def run_beside(run: Run, definition: Definition, published: PublishedTable, *, for_programs: bool = False) -> Table:
-    """Put a run beside a published table: for programs with a row for each subject, for people in lines.
-
-    Raises
-    ------
-    UsageError
-        If the run is of another experiment.
-    UnreadableRun
-        If a trial is damaged.
-    """
+    """Put a run beside a published table: for programs with a row for each subject, for people in lines."""
     experiment = run.manifest.experiment
     if experiment != published.experiment:
         raise UsageError(

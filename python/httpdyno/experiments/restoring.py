@@ -44,11 +44,6 @@ def restored(
     """Make an experiment again from what ``settings_of`` gave of it, its web and its list.
 
     Settings that are none of its fields are left alone; ``elsewhere`` has the fields that are more than a single value.
-
-    Raises
-    ------
-    UnreadableRun
-        If a setting is missing or cannot be.
     """
     named = {field.name for field in fields(kind)}  # type: ignore[arg-type]  # any dataclass
     with reading_settings():
@@ -68,13 +63,7 @@ def restored(
 
 @contextmanager
 def reading_settings() -> Iterator[None]:
-    """Return of a setting that is missing or cannot be that the run is damaged.
-
-    Raises
-    ------
-    UnreadableRun
-        In the block, instead of what a dictionary, a number or a record says of it.
-    """
+    """Raise ``UnreadableRun`` in the block where a setting is missing or cannot be."""
     try:
         yield
     except KeyError as error:
@@ -86,13 +75,7 @@ def reading_settings() -> Iterator[None]:
 
 
 def only_web(webs: Sequence[WebIdentity]) -> WebIdentity:
-    """Return the web of a run that has one.
-
-    Raises
-    ------
-    UnreadableRun
-        If there is none, or several.
-    """
+    """Return the web of a run that must have exactly one."""
     if len(webs) != 1:
         raise UnreadableRun("the settings of the run are damaged: there must be one web; measure again")
     return webs[0]

@@ -17,20 +17,7 @@ _MANY: Final = 5
 
 
 def usual_repeat(subjects: int, *, quick: bool = False) -> int:
-    """Return how often each subject runs unless another number is asked for.
-
-    Parameters
-    ----------
-    subjects : int
-        Those that are asked.
-    quick : bool
-        Whether it is only a first look.
-
-    Returns
-    -------
-    int
-        5, or 7 for more than five subjects; 1 for a first look.
-    """
+    """Return how often each subject runs unless another number is asked for: more often of many, once if quick."""
     if quick:
         return 1
     return _REPEAT_OF_MANY if subjects > _MANY else _REPEAT
@@ -44,26 +31,8 @@ def schedule(
     Drift of the machine (heat, neighbours) then falls on all subjects alike, and what is compared within a block was
     measured within minutes.
 
-    Parameters
-    ----------
-    subjects : sequence of Subject
-        Who runs.
-    conditions : iterable of Condition
-        The experiment's grid.
-    repeat : int
-        How many blocks for each condition, 1 or more.
-    seed : int
-        Decides the order within each block, the same on every machine.
-
-    Returns
-    -------
-    tuple of TrialPlan
-        ``repeat`` x conditions x subjects, numbered from 0 in the order in which they run.
-
-    Raises
-    ------
-    InvalidValue
-        If ``repeat`` is below 1.
+    Trials are numbered from 0 in the order in which they run. ``seed`` decides the order within each block, the same on
+    every machine.
     """
     if repeat < 1:
         raise InvalidValue(f"repeat must be 1 or more, not {repeat}")

@@ -34,14 +34,7 @@ _Draw = Callable[
 def usual_report(run: Run, definition: Definition, draw: _Draw | None = None) -> Report:
     """Return what a run says whose rows and colours are its subjects.
 
-    Parameters
-    ----------
-    run : Run
-        Whole, partial or empty.
-    definition : Definition
-        Of the run's experiment.
-    draw : callable, optional
-        Draws the charts of a condition; None: those that any experiment has.
+    ``draw`` draws the charts of a condition; without it, there are those that any experiment has.
     """
     trials = run.records()
     by_condition = {

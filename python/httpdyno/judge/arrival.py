@@ -47,15 +47,10 @@ class Requests:
 
 
 def seen_within(claims: Claims, requests: Requests) -> BoolArray:
-    """Return for each claimed stretch whether one request of its group lies within it.
+    """Return for each claimed stretch whether one request of its group lies within it: shape (n,).
 
     A request lies within when it arrived no earlier than ``begin_ns`` and no later than ``end_ns``, and was answered no
     later than ``DONE_SLACK_NS`` after ``end_ns``. Groups are numbered without great gaps.
-
-    Returns
-    -------
-    BoolArray
-        Shape (n,).
     """
     if len(requests.group) == 0:
         return np.zeros(len(claims.group), dtype=np.bool_)

@@ -15,32 +15,9 @@ def compare_with_baseline(
 ) -> tuple[Comparison, ...]:
     """Compare each subject of a run with one of them, by the blocks that both were measured in.
 
-    Fewer comparisons than all pairs, so that each can say more: the correction is for these alone.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of one run, of any number of conditions.
-    baseline : str
-        The subject that the others are compared with.
-    metric : Metric
-        By what.
-    level : float
-        Confidence of each interval, and of all that is called better or worse together.
-
-    Returns
-    -------
-    tuple of Comparison
-        One for each other subject and condition, in the order of the trials; the ratio is the subject's over the
-        baseline's. Undecided and without a ratio where one of the two cannot be believed, or they share fewer than
-        three blocks that count.
-
-    Raises
-    ------
-    UnknownName
-        If the run has no such subject.
-    InvalidValue
-        If the metric has no better and worse.
+    Fewer comparisons than all pairs, so that each can say more: the correction is for these alone. They come in the
+    order of the trials, each with the ratio of the subject to the baseline. One is undecided and without a ratio where
+    one of the two cannot be believed, or they share fewer than three blocks that count.
     """
     groups = grouped(trials)
     subjects = dict.fromkeys(subject for _, subject in groups)

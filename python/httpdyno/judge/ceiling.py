@@ -33,24 +33,15 @@ class Ceiling:
 
 
 def ceiling_of(trial: Trial, *, planned_per_s: float | None) -> Ceiling | None:
-    """Return the ceiling that a trial of the fetcher has found.
+    """Return the ceiling that a trial of the fetcher has found; None if it failed, was wrong, or was too short to tell.
 
     What held it up is the first of these that is true: the origin's CPU time was used up; other programs took part;
     the link was full; its own CPU time was used up; it was as fast as the delays of the web allow; the link has a
     distance, a rate or losses, which the plan of the web knows nothing of. When none of them is, the instrument holds
     clients up in a way that no counter shows.
 
-    Parameters
-    ----------
-    trial : Trial
-        Of the fetcher.
-    planned_per_s : float, optional
-        URLs a second that the delays of the web allow at its concurrency; None where nobody has planned any.
-
-    Returns
-    -------
-    Ceiling or None
-        None where the trial failed, its answers were wrong, or it was too short to tell what held it up.
+    ``planned_per_s`` are the URLs a second that the delays of the web allow at the concurrency of the trial; None where
+    nobody has planned any.
     """
     rate = trial.summary.right_per_s if trial.summary else None
     stretch = Stretch.of(trial)
@@ -82,13 +73,7 @@ def ceiling_words(right_per_s: float, limit: CeilingLimit | None) -> str:
 
 
 def ceiling_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Describe under a table how high the ceiling of its web is, and how near the fastest subject came.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of subjects; those of runs without a ceiling give no note.
-    """
+    """Describe under a table how high the ceiling of its web is, and how near the fastest subject came."""
     ceiling, limit = ceiling_over(trials)
     if ceiling is None:
         return ()

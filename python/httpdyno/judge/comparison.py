@@ -18,26 +18,8 @@ def compare_runs(
     """Compare what two runs say about the same subjects, each run's trials for themselves.
 
     Trials of two runs share no blocks: what the machine was like falls on one side only, and counts as a difference.
-
-    Parameters
-    ----------
-    trials_a, trials_b : sequence of Trial
-        Those of the baseline, and those that are compared with it.
-    metric : Metric
-        By what.
-    level : float
-        Confidence of each interval, and of all that is called better or worse together.
-
-    Returns
-    -------
-    tuple of Comparison
-        One for each subject and condition that both runs have, in the order of B; the ratio is B over A. Undecided and
-        without a ratio where one of the two cannot be believed, or has fewer than three trials that count.
-
-    Raises
-    ------
-    InvalidValue
-        If the metric has no better and worse.
+    They come in the order of B, each with the ratio of B to A, the baseline. One is undecided and without a ratio where
+    one of the two cannot be believed, or has fewer than three trials that count.
     """
     before, after = grouped(trials_a), grouped(trials_b)
     pairs = []

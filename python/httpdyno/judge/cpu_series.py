@@ -29,13 +29,7 @@ class CpuSeries:
 
     @classmethod
     def of(cls, report: Mapping[str, Any]) -> Self | None:
-        """Read them from the engine's report; None where it did not read the clock.
-
-        Raises
-        ------
-        EngineFailed
-            If they are no readings.
-        """
+        """Read them from the engine's report; None where it did not read the clock."""
         subject = report.get("subject") or {}
         readings, started_at_ns = subject.get("cpu"), subject.get("started_at_ns")
         if not readings or started_at_ns is None:

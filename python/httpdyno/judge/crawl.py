@@ -27,15 +27,6 @@ def summarise_crawl(samples: pl.DataFrame, ending: Ending, *, urls_given: int, c
     that moment: one 5 s stall at the end then does not decide a 9 s trial. It counts all right answers for each second
     of ``time_ns`` where there is no such moment: the deadline came first, or the list is shorter than four times the
     concurrency, so that the end is most of the trial. It is None where nobody knows which answers are right.
-
-    Parameters
-    ----------
-    samples : pl.DataFrame
-        As ``judge_samples`` gives them.
-    urls_given : int
-        Length of the list.
-    concurrency : int
-        What the client was told.
     """
     printed = samples.select(_FIGURES).filter(samples["line"].is_not_null())
     durations = summarise_durations(printed["duration_ns"].to_numpy()) if len(printed) else None

@@ -12,13 +12,7 @@ __all__ = ["read_engine_csv"]
 
 
 def read_engine_csv(source: Path | BinaryIO, columns: dict[str, pl.DataType], what: str) -> pl.DataFrame:
-    """Read some columns of a file; of an empty one there are no rows.
-
-    Raises
-    ------
-    EngineFailed
-        If it is no such CSV; the message names ``what`` was to be read.
-    """
+    """Read some columns of a file; of an empty one there are no rows."""
     try:
         # In one piece: picking texts out of many pieces takes twenty times as long.
         return pl.read_csv(source, columns=list(columns), schema_overrides=columns).rechunk()

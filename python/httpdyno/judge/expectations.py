@@ -69,10 +69,7 @@ class Expectations:
     def first(self, count: int) -> "Expectations":
         """Return those of the first URLs of the list alone; a list that is no longer than that stays as it is.
 
-        Raises
-        ------
-        ValueError
-            If a URL is in the list more than once: its first URLs are then not the first rows.
+        A longer one must have each URL once: its first URLs are otherwise not the first rows.
         """
         if count >= len(self):
             return self
@@ -98,13 +95,7 @@ def _requests(urls: pl.Series) -> tuple[Int64Array, TextIndex]:
 
 
 def read_expectations(source: Path | BinaryIO) -> Expectations:
-    """Read the CSV of ``engine expect``.
-
-    Raises
-    ------
-    EngineFailed
-        If it is no such CSV.
-    """
+    """Read the CSV of ``engine expect``."""
     # Clients print a URL without the spaces around it, and lines are read so; the two must meet.
     read = read_engine_csv(source, EXPECTED, "expectations").with_columns(pl.col("url").str.strip_chars())
     return Expectations.of(read.filter(pl.col("url") != ""))

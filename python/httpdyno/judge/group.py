@@ -22,12 +22,7 @@ def grouped(trials: Iterable[Trial]) -> dict[Group, list[Trial]]:
 def figures_by_block(trials: Sequence[Trial], metric: Metric) -> dict[int, float]:
     """Return the figure of each trial that counts, by its block; none when the subject cannot be believed.
 
-    Parameters
-    ----------
-    trials : sequence of Trial
-        All trials of one subject under one condition, one a block.
-    metric : Metric
-        Whose figure; trials without one are left out.
+    ``trials`` are all of one subject under one condition, one a block; those without the figure are left out.
     """
     if not rankable(trials):
         return {}

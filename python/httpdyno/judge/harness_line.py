@@ -31,15 +31,7 @@ class _Line(_Section):
 def read_harness_line(printed: str) -> TimedCalls:
     """Read what a client printed with ``HARNESS=timeit``.
 
-    Parameters
-    ----------
-    printed : str
-        All of its standard output.
-
-    Raises
-    ------
-    UnreadableReport
-        If it is not the one line of the contract, or contradicts itself.
+    Raises ``UnreadableReport`` unless it is the one line of the contract and does not contradict itself.
     """
     lines = printed.splitlines()
     if len(lines) != 1:

@@ -24,13 +24,7 @@ def http_2_share(trial: Trial) -> float | None:
 
 
 def asked_version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Describe which version of HTTP the clients of a table were told to speak; empty if each spoke its default.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of one experiment.
-    """
+    """Describe which version of HTTP the clients of a table were told to speak; empty if each spoke its default."""
     asked = sorted({trial.http_version for trial in trials if trial.http_version})
     return tuple(f"HTTP/{version} alone was asked for{_ERRORS_DUE.get(version, '')}" for version in asked)
 
@@ -38,10 +32,7 @@ def asked_version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 def version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     """Describe under a table which subjects spoke which version of HTTP, where that differs from one to another.
 
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of one experiment; those that failed, or of which no requests were counted, are left out.
+    Trials that failed, or of which no requests were counted, are left out.
     """
     shares: dict[str, list[float]] = {}
     for trial in trials:

@@ -44,13 +44,7 @@ class Lines:
 
 
 def read_lines(source: Path | BinaryIO) -> Lines:
-    """Read the CSV of ``engine lines``.
-
-    Raises
-    ------
-    EngineFailed
-        If it is no such CSV.
-    """
+    """Read the CSV of ``engine lines``."""
     rows = read_engine_csv(source, LINE_COLUMNS, "lines")
     # Behind the results are the first lines that are none, and then their count.
     *examples, (count, _) = rows.tail(_GARBAGE_ROWS).filter(pl.col("start_ns").is_null()).select("line", "url").rows()

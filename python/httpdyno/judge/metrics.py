@@ -10,13 +10,7 @@ __all__ = ["find_metric"]
 
 
 def find_metric(metrics: Iterable[Metric], name: str) -> Metric:
-    """Find a metric by its name.
-
-    Raises
-    ------
-    UnknownName
-        With the nearest name and all that there are.
-    """
+    """Find a metric by its name."""
     known = {metric.name: metric for metric in metrics}
     if name in known:
         return known[name]

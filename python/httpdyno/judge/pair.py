@@ -30,16 +30,7 @@ def pair_by_blocks(
 ) -> Pair:
     """Compare two subjects of one run by the blocks that both have a figure in.
 
-    Parameters
-    ----------
-    subject, baseline : str
-        The two; the ratio is the first over the second.
-    condition : str
-        Under which both were measured.
-    figures : mapping of subject to block to figure
-        As ``figures_by_block`` gives them.
-    level : float
-        Confidence of the interval.
+    ``figures`` are by subject, then by block; the ratio is the subject's over the baseline's.
     """
     first, second = figures[subject], figures[baseline]
     common = sorted(first.keys() & second.keys())
@@ -54,12 +45,8 @@ def _values(figures: Mapping[int, float], blocks: Sequence[int]) -> FloatArray:
 def corrected(pairs: Sequence[Pair], metric: Metric, *, level: float) -> tuple[Comparison, ...]:
     """Return what may be said of pairs that are compared together, after Holm's correction.
 
-    Pairs that say nothing are no part of the family: nothing false can be said of them.
-
-    Raises
-    ------
-    InvalidValue
-        If the metric has no better and worse.
+    Pairs that say nothing are no part of the family: nothing false can be said of them. ``level`` is the confidence in
+    all that is called better or worse together.
     """
     rankable(metric)
     tested = [pair.effect.p for pair in pairs if pair.effect.p is not None]
@@ -86,13 +73,7 @@ def corrected(pairs: Sequence[Pair], metric: Metric, *, level: float) -> tuple[C
 
 
 def rankable(metric: Metric) -> None:
-    """Refuse a metric by which nobody is better.
-
-    Raises
-    ------
-    InvalidValue
-        If it has no direction.
-    """
+    """Refuse a metric by which nobody is better."""
     if metric.better is Direction.NEITHER:
         raise InvalidValue(
             f"{metric.name} describes what was measured and is neither better nor worse when it is higher; "
@@ -101,15 +82,7 @@ def rankable(metric: Metric) -> None:
 
 
 def find_rankable(metrics: Iterable[Metric], name: str) -> Metric:
-    """Find a metric by which two can be compared.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such metric.
-    InvalidValue
-        If it has no better and worse; the message names those that have.
-    """
+    """Find a metric by which two can be compared."""
     known = tuple(metrics)
     metric = find_metric(known, name)
     if metric.better is Direction.NEITHER:

@@ -23,12 +23,7 @@ def rankable(trials: Sequence[Trial]) -> bool:
 
     It may not when one trial failed or was incorrect: to leave out what a subject did badly would flatter it. It may
     when the machine spoiled some of its trials (a busy origin, a drifting speed, an interruption), as long as more than
-    half of them count.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        All trials of one subject under one condition.
+    half of them count. ``trials`` are all that it has under one condition.
     """
     blameless = all(trial.outcome in _NOT_ITS_FAULT and trial.validity not in _AGAINST_ALL for trial in trials)
     return blameless and 2 * len(rankable_trials(trials)) > len(trials)

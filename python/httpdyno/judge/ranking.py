@@ -24,25 +24,9 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95) -> Ran
     the number of those that are surely better, its last one leaves room for those that are surely worse: subjects that
     cannot be told apart share ranks, and with fewer than three blocks nobody can.
 
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of one condition, one for each subject and block. Those of subjects that ``believed`` rejects have no part.
-    metric : Metric
-        By what; trials without its figure are left out.
-    level : float
-        Confidence of each interval, and of all ranks together.
-
-    Returns
-    -------
-    Ranking
-        The best median first, whatever ranks are left open: one whose trials scatter does not stand higher for it.
-        Each pair once, the better median first.
-
-    Raises
-    ------
-    InvalidValue
-        If the metric has no better and worse, or the trials are of several conditions.
+    ``trials`` are of one condition, one for each subject and block; subjects that ``judge.rankable`` rejects have no
+    part. The best median stands first, whatever ranks are left open; each pair is compared once, the better median
+    first.
     """
     rankable(metric)
     conditions = {trial.condition for trial in trials}

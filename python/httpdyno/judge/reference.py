@@ -37,27 +37,13 @@ class Reference:
 def read_arrivals(source: Path | BinaryIO) -> pl.DataFrame:
     """Read the log of arrivals at the origin.
 
-    Returns
-    -------
-    pl.DataFrame
-        One row for each request: ``at_ns`` when its head was complete, ``done_ns`` when the call began that handed the
-        last byte of the answer to the kernel (null if never), ``url``.
-
-    Raises
-    ------
-    EngineFailed
-        If it is no such CSV.
+    One row for each request: ``at_ns`` when its head was complete, ``done_ns`` when the call began that handed the last
+    byte of the answer to the kernel (null if never), ``url``.
     """
     return read_engine_csv(source, _ARRIVED, "arrivals")
 
 
 def clock_bound_ns(report: Mapping[str, Any]) -> int:
-    """Return how well the stamps of another machine's origin are known on this machine's clock; 0 of an origin here.
-
-    Parameters
-    ----------
-    report : mapping
-        The engine's, version 1.
-    """
+    """Return how well the stamps of another machine's origin are known on this machine's clock; 0 of an origin here."""
     against = report.get("against") or {}
     return int((against.get("clock") or {}).get("bound_ns", 0))

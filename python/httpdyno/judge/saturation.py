@@ -20,15 +20,7 @@ def is_saturated(starts_ns: pl.Series, counters: Counters, *, concurrency: int) 
 
     Processor time is known of the whole trial only; it counts evenly for each URL, so that what was spent on the last
     ``concurrency`` URLs, which end after the last start, is left out. A list no longer than that is never saturated.
-
-    Parameters
-    ----------
-    starts_ns : pl.Series
-        When each URL was started, Unix time in ns; may hold nulls.
-    counters : Counters
-        What the engine counted. False where it did not count CPU time.
-    concurrency : int
-        URLs in flight at once.
+    ``starts_ns`` is Unix time and may hold nulls. Where CPU time was not counted, nobody is saturated.
     """
     started_at_ns, user_ns, system_ns = counters.started_at_ns, counters.cpu_user_ns, counters.cpu_system_ns
     last_start = starts_ns.drop_nulls()

@@ -79,35 +79,14 @@ def trial_table(
     """Put trials into one row for each subject and condition.
 
     Rows that can be believed come first, the best of them at the top; then those that cannot; then those without any
-    trial that went well, by name. None is left out. Figures are medians over the trials that count (``believed``), else
-    over those that went well; ``wrong`` is that of the worst of those that went well; ``verdict`` is how a trial failed
-    if one did, else the worst validity of those that the figures come from. What was not measured is None.
+    trial that went well, by name. None is left out. Figures are medians over the trials that count
+    (``rankable_trials``), else over those that went well; ``wrong`` is that of the worst of those that went well;
+    ``verdict`` is how a trial failed if one did, else the worst validity of those that the figures come from. What was
+    not measured is None.
 
-    Before the metric that ranks stands ``rank``, empty for rows that are not ranked and for one that is alone; after
-    it stand the ends of the interval of its median, under its name with ``Low`` and ``High``.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of one experiment; of any number of subjects, conditions and repeats.
-    metrics : sequence of Metric
-        The figures, in the order of their columns.
-    ranked_by : str
-        Name of the metric that says who is better.
-    identity : sequence of Column
-        What stands before the figures; each is named like the field of a trial that it shows.
-
-    Returns
-    -------
-    Table
-        Without rows when there are no trials.
-
-    Raises
-    ------
-    UnknownName
-        If ``ranked_by`` is none of the metrics.
-    InvalidValue
-        If that metric has no better and worse.
+    Before the metric that ranks stands ``rank``, empty for rows that are not ranked and for one that is alone; after it
+    stand the ends of the interval of its median, under its name with ``Low`` and ``High``. Each column of ``identity``
+    is named like the field of a trial that it shows.
     """
     ranking_metric = find_metric(metrics, ranked_by)
     conditions = dict.fromkeys(trial.condition for trial in trials)

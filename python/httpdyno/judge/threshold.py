@@ -20,14 +20,7 @@ _EXAMPLES: Final = "write it like 'rightPerSec < -5%' or 'p99 > +10%'"
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """How far a metric may go from that of the baseline.
-
-    Raises
-    ------
-    InvalidValue
-        If the metric has no better and worse; if no change could pass it, or every change would: nothing sinks by
-        more than all of it.
-    """
+    """How far a metric may go from that of the baseline."""
 
     metric: Metric
     operator: Literal["<", ">"]
@@ -51,12 +44,8 @@ class Threshold:
 
         The whole interval of the change has to lie beyond it. Where "no change" does not, which is what thresholds are
         mostly for, the change itself must be shown too, after the correction for the number of comparisons: among
-        twenty subjects that are as they were, one interval lies off zero by chance.
-
-        Parameters
-        ----------
-        comparison : Comparison
-            By the threshold's own metric.
+        twenty subjects that are as they were, one interval lies off zero by chance. The comparison has to be by the
+        threshold's own metric.
         """
         low, high = self._changes(comparison)
         beyond = self._beyond(high if self.operator == "<" else low)
@@ -78,22 +67,7 @@ class Threshold:
 
 
 def parse_threshold(text: str, metrics: Iterable[Metric]) -> Threshold:
-    """Read ``METRIC < PERCENT%`` or ``METRIC > PERCENT%``.
-
-    Parameters
-    ----------
-    text : str
-        Such as ``rightPerSec < -5%``; spaces are free, the sign of a rise may be left out.
-    metrics : iterable of Metric
-        Those that can be asked for.
-
-    Raises
-    ------
-    InvalidValue
-        If it has another form, the metric has no better and worse, or no change could pass it.
-    UnknownName
-        If there is no such metric; the message names those that there are.
-    """
+    """Read ``METRIC < PERCENT%`` or ``METRIC > PERCENT%``; spaces are free, and the sign of a rise may be left out."""
     match = _FORM.fullmatch(text.strip())
     if match is None:
         raise InvalidValue(f"threshold {text[:60]!r} is not understood; {_EXAMPLES}")

@@ -84,26 +84,7 @@ def judge_crawl(
     version: str | None = None,
     rules: Sequence[Rule] = RULES,
 ) -> JudgedTrial:
-    """Judge one crawl of one client.
-
-    Parameters
-    ----------
-    plan : TrialPlan
-        What was asked for.
-    artifacts : TrialArtifacts
-        What the trial left.
-    reference : Reference
-        What the web serves for each URL given, and what arrived at the origin.
-    version : str | None
-        The version of the client's library.
-    rules : sequence of Rule
-        Of validity, for trials of the experiment.
-
-    Raises
-    ------
-    EngineFailed
-        If the report cannot be read.
-    """
+    """Judge one crawl of one client."""
     counters = counters_from_report(artifacts.report)
     ending = ending_from_report(artifacts.report, artifacts.stderr)
     if ending.refused:

@@ -82,22 +82,10 @@ def judge_samples(
 
     An expectation of ``either`` accepts an error as well as the status and length that it names.
 
-    Parameters
-    ----------
-    lines : pl.DataFrame
-        As ``read_lines`` gives them.
-    reference : Reference
-        Without arrivals, no sample is ``wrong_time``.
-    timeout_ns : int
-        What the client was told to give each URL.
-    cut_short : bool
-        True when the deadline, or the user, ended the trial: URLs without a line become samples, ``not_reached``.
-    saturated : bool
-        True when the client was out of processor time: its own timeouts on honest answers then have that cause.
-    over_link : bool
-        True when the link may take longer than the timeout leaves: timeouts on honest answers then have that cause.
-    known_cases : Collection[str]
-        Causes of the subject's known failures; a wrong sample with such a cause is ``explained``.
+    Without arrivals no sample is ``wrong_time``. ``cut_short``: the deadline, or the user, ended the trial, so that
+    URLs without a line become samples, ``not_reached``. ``saturated``, ``over_link``: the client was out of processor
+    time, or the link may take longer than the timeout leaves; its own timeouts on honest answers then have that cause.
+    A wrong sample whose cause is among ``known_cases`` is ``explained``.
     """
     expectations = reference.expectations
     given = expectations.given

@@ -29,15 +29,7 @@ _AGAIN: Final = "try again when this machine has less to do"
 
 
 class Calibrator:
-    """The engine's ``calibrator``; it ends with the block, and with this process however that ends.
-
-    Raises
-    ------
-    EngineFailed
-        If the engine refuses, or does not start.
-    StorageFailed
-        If there is no room for its report.
-    """
+    """The engine's ``calibrator``; it ends with the block, and with this process however that ends."""
 
     def __init__(self, engine: Path, behaviour: Sequence[str], cpus: Collection[int]) -> None:
         self._report = ScratchFile()
@@ -60,13 +52,7 @@ class Calibrator:
         self.url = self._first_line()
 
     def stop(self) -> ServerRecord:
-        """End it; say what it did.
-
-        Raises
-        ------
-        EngineFailed
-            If it does not end, or leaves no report.
-        """
+        """End it, and return the record of what it did."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
@@ -111,13 +97,7 @@ class Calibrator:
 
 
 def measure_overhead_ns(engine: Path, *, server_cpus: Collection[int], client_cpus: Collection[int]) -> int:
-    """Measure what a round trip takes beside the server's own time: the median, of one request at a time.
-
-    Raises
-    ------
-    EngineFailed
-        If the engine's calibrator cannot be had, or does not answer.
-    """
+    """Measure what a round trip takes beside the server's own time: the median, of one request at a time."""
     with (
         Calibrator(engine, ("law", "--constant", "0"), server_cpus) as calibrator,
         kept_awake(client_cpus),

@@ -24,15 +24,7 @@ __all__ = ["client_command", "run_client_trial"]
 def run_client_trial(
     lab: Lab, plan: TrialPlan, build: Build, peer: Command | None, *, judge: Judge = judge_crawl
 ) -> JudgedTrial:
-    """Run one fresh process of a client, and judge what it printed: a ``RunTrial``.
-
-    Parameters
-    ----------
-    lab, plan, build, peer
-        As for ``RunTrial``.
-    judge : callable
-        Makes the record, as the experiment does.
-    """
+    """Run one fresh process of a client, and judge what it printed: a ``RunTrial``."""
     condition = plan.condition
     spec = RoomSpec.of(condition, client_command(plan, build), lab.pinning, peer)
     with lab.lines(condition.workload) as lines:

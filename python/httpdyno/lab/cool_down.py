@@ -34,14 +34,7 @@ def disturbance(use: MachineUse, usual: MachineUse) -> str | None:
 
     Quiet is a CPU that is busy, or a resource that is waited for, for at most 20 % of the time more than usual, and no
     more sockets without a process than usual. Sockets in TIME_WAIT do not count: they die with the namespaces of the
-    room.
-
-    Parameters
-    ----------
-    use : MachineUse
-        Of the last moment.
-    usual : MachineUse
-        What others do on this machine all the time: no trial has left that behind, and it would not go away.
+    room. ``usual`` is what others do all the time: no trial has left that behind, and it would not go away.
     """
     for cpu, share in sorted(use.busy.items()):
         if share > usual.busy.get(cpu, 0.0) + _BUSY:
@@ -79,19 +72,9 @@ class CoolDown:
     ) -> None:
         """Keep the means to look and to wait.
 
-        Parameters
-        ----------
-        read : callable
-            Takes a snapshot.
-        longest_s : float
-            What is waited at most: a trial that lasts a second leaves less behind than one that lasts minutes, and
-            should not be waited for longer than it took. The window is a tenth of it at most.
-        pause : callable
-            Waits for so many seconds.
-        stop : callable
-            Asked before each wait; once it is true nothing is waited for.
-        tell : callable
-            Gets what is waited for, each time that it is looked at.
+        ``longest_s`` is what is waited at most: a trial that lasts a second leaves less behind than one that lasts
+        minutes, and should not be waited for longer than it took. Once ``stop`` is true nothing is waited for; ``tell``
+        gets what is waited for, each time that it is looked at.
         """
         self._read = read
         self._longest_ns = longest_s * 1e9

@@ -62,7 +62,11 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """The engine as a tool that answers questions."""
+    """The engine as a tool that answers questions.
+
+    What it refuses is an ``InvalidValue``; when it cannot be started, or its answer not be read, that is
+    ``EngineFailed``.
+    """
 
     path: Path
 
@@ -78,35 +82,11 @@ class Engine:
         http_version: str = "",
         against: str | None = None,
     ) -> None:
-        """Write what a correct client must report for each URL, as CSV.
+        """Write what a correct client must report for each URL, as CSV: one row for each line that is not empty.
 
-        Parameters
-        ----------
-        web : str
-            Name of a built-in web, or path of a model.
-        seed : int
-            Seed of the web.
-        timeout_s : float
-            The timeout that clients are given.
-        urls : Path
-            One URL a line.
-        into : file
-            Open for writing; gets one row for each line that is not empty.
-        check : str
-            What they are told to check in the content, ``json``: what fails it is an error; empty when nothing.
-        http_version : str
-            The one version of HTTP that they are told to speak: with ``2``, a host without it is an error; empty: none.
-        against : str, optional
-            The one origin that plays the web, on another machine: what leads away from it is an error.
-
-        Raises
-        ------
-        InvalidValue
-            If the engine refuses: the web does not exist, or has a mistake.
-        EngineFailed
-            If the engine cannot be started.
-        StorageFailed
-            If the file cannot be written.
+        ``check`` (``json``) and ``http_version`` are what clients are told; empty: nothing. What fails the check is an
+        error, and so is a host without version ``2`` where that is told, and what leads away from ``against``, the one
+        origin that plays the web on another machine.
         """
         with urls.open("rb") as lines:
             asked = ["expect", "--web", web, "--seed", str(seed), "--timeout", format_exact(timeout_s)]
@@ -118,21 +98,7 @@ class Engine:
     def lines(self, printed: Path, *, killed: bool) -> Lines:
         """Read what a client printed.
 
-        Parameters
-        ----------
-        printed : Path
-            What it wrote to its standard output.
-        killed : bool
-            Whether a last line without its line feed may have lost digits: it is then left out.
-
-        Raises
-        ------
-        InvalidValue
-            If the engine refuses.
-        EngineFailed
-            If the engine cannot be started, or its answer not be read.
-        StorageFailed
-            If there is no room for its answer.
+        When it was ``killed``, a last line without its line feed may have lost digits: it is then left out.
         """
         asked = ["lines", *(["--cut-short"] if killed else [])]
         with ScratchFile() as rows, printed.open("rb") as output:
@@ -146,15 +112,7 @@ class Engine:
             return read_lines(rows.path)
 
     def web(self, web: str, *, seed: int | None) -> ServedWeb:
-        """Ask which web that is; with no ``seed``, the web's own.
-
-        Raises
-        ------
-        InvalidValue
-            If there is no such web, or it has a mistake.
-        EngineFailed
-            If the engine cannot be started or answers no such thing.
-        """
+        """Ask which web that is; with no ``seed``, the web's own."""
         answer = self._ask(["web", "--web", web, *_seeded(seed)])
         try:
             identity = json.loads(answer)
@@ -163,15 +121,7 @@ class Engine:
             raise EngineFailed(f"{self.path} web: the answer is no web's identity; {RENEW_ENGINE}") from error
 
     def reach(self, against: str) -> Reached:
-        """Ask another machine's origin who it is.
-
-        Raises
-        ------
-        InvalidValue
-            If it cannot be reached, or is no origin of this version; the message says what to do.
-        EngineFailed
-            If the engine cannot be started or answers no such thing.
-        """
+        """Ask another machine's origin who it is."""
         answer = self._ask(["reach", against])
         try:
             there = json.loads(answer)
@@ -181,28 +131,12 @@ class Engine:
             raise EngineFailed(f"{self.path} reach: the answer cannot be read; {RENEW_ENGINE}") from error
 
     def urls(self, *, web: str, seed: int | None, limit: int | None, into: IO[bytes]) -> None:
-        """Write the URLs of a web, one a line, the first ``limit`` of them.
-
-        Raises
-        ------
-        InvalidValue
-            If the engine refuses.
-        EngineFailed
-            If the engine cannot be started.
-        StorageFailed
-            If the file cannot be written.
-        """
+        """Write the URLs of a web, one a line, the first ``limit`` of them."""
         limited = [] if limit is None else ["--limit", str(limit)]
         self._copy(["urls", "--web", web, *_seeded(seed), *limited], into)
 
     def doctor(self) -> list[Fact]:
-        """Ask what the kernel of this machine can and cannot do.
-
-        Raises
-        ------
-        EngineFailed
-            If the engine cannot be started or answers no such list.
-        """
+        """Ask what the kernel of this machine can and cannot do."""
         answer = self._ask(["doctor"])
         try:
             facts = json.loads(answer)
@@ -213,23 +147,11 @@ class Engine:
         return [self._fact(values) for values in facts]
 
     def version(self) -> str:
-        """Ask for the version.
-
-        Raises
-        ------
-        EngineFailed
-            If the engine cannot be started.
-        """
+        """Ask for the version."""
         return self._ask(["--version"]).decode(errors="replace").strip().rpartition(" ")[2]
 
     def identity(self) -> EngineIdentity:
-        """Return which program it is.
-
-        Raises
-        ------
-        EngineFailed
-            If it cannot be started or read.
-        """
+        """Return which program it is."""
         try:
             with self.path.open("rb") as program:
                 digest = hashlib.file_digest(program, "sha256").hexdigest()

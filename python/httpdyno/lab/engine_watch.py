@@ -52,16 +52,8 @@ class EngineWatch:
     ) -> None:
         """Keep who is waited for.
 
-        Parameters
-        ----------
-        process : Popen
-            The engine, in a process group of its own.
-        reading : int
-            The descriptor at which it tells its progress; stays the caller's.
-        output : Path
-            Where the subject prints.
-        observer : Observer, optional
-            Who is told.
+        The engine has a process group of its own. ``reading``, the descriptor at which it tells its progress, stays the
+        caller's.
         """
         self._process = process
         self._reading = reading
@@ -72,13 +64,7 @@ class EngineWatch:
         """Whether the engine has told that the subject runs."""
 
     def until_end(self, interruption: Interruption, limits: Limits) -> str | None:
-        """Wait until the engine has ended, or kill it.
-
-        Returns
-        -------
-        str or None
-            What it did not do in time; None when it has ended by itself.
-        """
+        """Wait until the engine has ended, or kill it; return what it did not do in time, None if it ended itself."""
         poll = select.poll()
         poll.register(self._reading, select.POLLIN)
         exit_descriptor = os.pidfd_open(self._process.pid)

@@ -19,17 +19,7 @@ seems to run all the time, and one that sleeps at each never.
 
 
 def without_program_s(cpus: Collection[int], *, stat: Path = _STAT, ticks_per_s: int | None = None) -> float:
-    """Return the seconds since the machine's start in which no program ran on these CPUs, summed over them.
-
-    Parameters
-    ----------
-    cpus : collection of int
-        Their numbers.
-    stat : Path
-        What the kernel says.
-    ticks_per_s : int, optional
-        Its unit; None: ask.
-    """
+    """Return the seconds since the machine's start in which no program ran on these CPUs, summed over them."""
     text = stat.read_text(encoding="ascii", errors="replace")
     lines = ((int(cpu), [int(part) for part in fields.split()]) for cpu, fields in _LINE.findall(text))
     ticks = sum(fields[place] for cpu, fields in lines if cpu in cpus for place in _NO_PROGRAM if place < len(fields))

@@ -50,15 +50,8 @@ class Interruption:
     def at_once(self, doing: str) -> Iterator[None]:
         """While the block lasts, let a signal end it: for what waits on others, such as a read of standard input.
 
-        Parameters
-        ----------
-        doing : str
-            Completes the message: "interrupted while ...".
-
-        Raises
-        ------
-        Interrupted
-            At a signal, also at one that came before the block.
+        Raises ``Interrupted``, also at a signal that came before the block; ``doing`` completes "interrupted while
+        ...".
         """
         self._doing = doing
         try:

@@ -32,16 +32,8 @@ class RunTrial(Protocol):
     def __call__(self, lab: "Lab", plan: TrialPlan, build: Build, peer: Command | None) -> JudgedTrial:
         """Run one fresh process of a subject; ``peer`` is the server that plays the peer, None: our origin does.
 
-        Raises
-        ------
-        InvalidValue
-            If the subject cannot do what is asked.
-        Interrupted
-            If it was stopped half-way: what it measured is lost.
-        EngineFailed
-            If the engine refuses or fails.
-        StorageFailed
-            If there is no room for the files of the trial.
+        Raises ``InvalidValue`` if the subject cannot do what is asked, ``Interrupted`` if it was stopped half-way: what
+        it measured is lost.
         """
 
 
@@ -70,13 +62,7 @@ class Lab:
         self.wire = Wire(self.engine, self.pinning, self.interruption)
 
     def run(self, plan: TrialPlan, run_trial: RunTrial) -> JudgedTrial:
-        """Run one trial and judge it; a subject or a peer without a build gives a trial that says why.
-
-        Raises
-        ------
-        HttpdynoError
-            As ``run_trial`` does.
-        """
+        """Run one trial and judge it; a subject or a peer without a build gives a trial that says why."""
         outcome = self.builds[plan.subject.id]
         if outcome.build is None:
             reason = outcome.error.line if outcome.error else "it was not built"
@@ -91,17 +77,7 @@ class Lab:
         return run_room(self.engine.path, spec, lines, self.interruption, self.observer)
 
     def planned_time(self, condition: Condition) -> PlannedTime | None:
-        """Return how long the web plans to take for the list; None of the real internet, which plans nothing.
-
-        Raises
-        ------
-        Interrupted
-            At a signal.
-        EngineFailed
-            If the engine cannot say it.
-        StorageFailed
-            If there is no room for its answer.
-        """
+        """Return how long the web plans to take for the list; None of the real internet, which plans nothing."""
         if condition.live:
             return None
         with self.lines(condition.workload) as lines:

@@ -45,29 +45,9 @@ def run_load_tool(
 ) -> LoadToolRun:
     """Run a command under a supervisor that ends all it started when this process is gone.
 
-    Its CPUs are kept awake meanwhile.
-
-    Parameters
-    ----------
-    argv : sequence of str
-        The command.
-    folder, environment
-        Where it runs.
-    cpus : collection of int
-        What it may run on.
-    deadline_s : float
-        When it is killed.
-    interruption : Interruption
-        A signal kills it at once: half of a measurement is none.
-
-    Raises
-    ------
-    NothingMeasured
-        If it cannot be started, did not end in time, or failed without a word on standard output.
-    Interrupted
-        At a signal.
-    StorageFailed
-        If there is no room for what it prints.
+    Its CPUs are kept awake meanwhile. A signal kills it at once: half of a measurement is none. Raises
+    ``NothingMeasured`` when it does not end in time, or fails without a word on standard output; what it prints counts
+    though it fails.
     """
     with ScratchFile() as printed, ScratchFile() as said:
         begun, idle_before_s, own_before_s = time.monotonic(), without_program_s(cpus), _children_cpu_s()

@@ -19,13 +19,7 @@ __all__ = ["ENGINE_NAME", "ENGINE_VARIABLE", "find_engine", "usable_engine"]
 
 
 def find_engine(environment: Mapping[str, str] | None = None) -> Path:
-    """Find the engine as ``usable_engine`` does.
-
-    Raises
-    ------
-    EngineFailed
-        If there is none, or the variable names something that cannot be run.
-    """
+    """Find the engine as ``usable_engine`` does."""
     from pathlib import Path
 
     from httpdyno.errors import EngineFailed

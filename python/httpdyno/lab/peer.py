@@ -34,10 +34,7 @@ def peer_command(build: Build) -> Command:
 def peer_expectations(series: UrlSeries) -> Expectations:
     """Return what a server answers to a series of URLs: the content that its contract fixes, and no stamps of arrivals.
 
-    Raises
-    ------
-    InvalidValue
-        If the series is of another path than ``/plain`` or ``/json``, or of another host.
+    The series must be of the peer's ``/plain`` or ``/json``.
     """
     path = series.prefix.removeprefix(PEER_URL).partition("?")[0]
     if path not in _LENGTHS or not series.prefix.startswith(PEER_URL):

@@ -28,20 +28,7 @@ class PlannedTime:
 
 
 def read_planned_time(expectations: Path, *, timeout_s: float) -> PlannedTime:
-    """Add up what ``engine expect`` says of each URL.
-
-    Parameters
-    ----------
-    expectations : Path
-        Its CSV.
-    timeout_s : float
-        What the client is told to give a URL.
-
-    Raises
-    ------
-    EngineFailed
-        If it is no such CSV.
-    """
+    """Add up what ``engine expect`` says of each URL."""
     planned_ms = pl.col("planned_ms").cast(pl.Float64).fill_null(timeout_s * 1000).clip(upper_bound=timeout_s * 1000)
     try:
         total_ms, longest_ms, urls = (

@@ -53,26 +53,7 @@ def probe_subject(
 ) -> tuple[ProbeResult, ...]:
     """Run the cases of a built client, or of a built server, which needs no room to be looked at.
 
-    Parameters
-    ----------
-    engine, pinning, interruption
-        Where they are run.
-    subject, build
-        Whose claims they put to the test.
-    only : collection of str, optional
-        The claims whose cases are run; None: all.
-
-    Returns
-    -------
-    tuple of ProbeResult
-        One for each case that was run, in their order.
-
-    Raises
-    ------
-    Interrupted
-        If it was stopped.
-    EngineFailed
-        If the engine refuses or fails.
+    All cases are run, or ``only`` those of some claims; the results are in their order.
     """
     if subject.kind is SubjectKind.SERVER:
         assert build.build is not None

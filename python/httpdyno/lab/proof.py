@@ -24,30 +24,10 @@ def prove_all(
     *,
     tell: Callable[[Subject], None] = lambda _: None,
 ) -> dict[str, BuildOutcome]:
-    """Take the build from every client, and every server, that claims what it cannot do.
+    """Remove the build of every client, and every server, that claims what it cannot do.
 
-    Parameters
-    ----------
-    builds : mapping
-        What became of the builds, by the id of the subject.
-    engine, pinning, interruption
-        Where they are probed, unless it was done before with this build and this engine.
-    tell : callable
-        Gets each subject that has to be probed now.
-
-    Returns
-    -------
-    dict of BuildOutcome
-        In the same order; one whose claims fail has no build, and an error that names them.
-
-    Raises
-    ------
-    Interrupted
-        If it was stopped.
-    EngineFailed
-        If the engine refuses or fails.
-    StorageFailed
-        If the cache cannot be written.
+    Builds are by the id of the subject, and stay in their order; one whose claims fail has an error that names them.
+    ``tell`` gets each subject that has to be probed now: it was not before with this build and this engine.
     """
     claiming = [name for name, outcome in builds.items() if _claims(outcome)]
     digest = engine.identity().sha256 if claiming else ""
@@ -70,15 +50,6 @@ def prove(
 
     A case that fails is tried a second time, and that alone counts for it: on a busy machine a client can miss its
     timeout, but not twice in a row. No case knows of another, so those that held need not hold again.
-
-    Raises
-    ------
-    Interrupted
-        If it was stopped.
-    EngineFailed
-        If the engine refuses or fails.
-    StorageFailed
-        If the cache cannot be written.
     """
     return _prove(outcome, engine, engine.identity().sha256, pinning, interruption)
 

@@ -38,17 +38,8 @@ class Pinning:
     def with_subject_on(self, count: int | None, available: Collection[int]) -> "Pinning":
         """Reserve the last CPUs for a subject that is to have a number of them, and the first one for the engine.
 
-        Parameters
-        ----------
-        count : int, optional
-            How many; None: nobody counts, and nothing is changed. All that there are include the engine's.
-        available : collection of int
-            The CPUs that this process may use.
-
-        Raises
-        ------
-        InvalidValue
-            If there are not so many.
+        None: nobody counts, and nothing is changed. Who gets all that are ``available`` shares the first one with the
+        engine.
         """
         if count is None:
             return self
@@ -159,12 +150,7 @@ class RoomSpec:
     ) -> Self:
         """Return the room in which a subject is measured under a condition.
 
-        Parameters
-        ----------
-        condition, command, pinning
-            What is measured, how the subject is started, on which CPUs.
-        peer : Command or Driver, optional
-            Who plays the peer; None: the web of the condition.
+        ``peer`` plays the peer; None: the web of the condition.
         """
         web = HostNetwork() if condition.live else Web(condition.web, condition.seed, condition.against)
         per_host = condition.per_host if condition.live else None

@@ -53,34 +53,8 @@ def run_room(
 ) -> RoomOutput:
     """Run one fresh process of a subject in a fresh room.
 
-    Must be called in the main thread: the engine dies with the thread that started it.
-
-    Parameters
-    ----------
-    engine : Path
-        The engine's program.
-    spec : RoomSpec
-        What the room is made of.
-    lines : ScratchFile
-        Standard input of the subject; empty for one that reads none.
-    interruption : Interruption
-        Looked at ten times a second.
-    observer : Observer, optional
-        Sees the progress, and the output if it wants to.
-
-    Returns
-    -------
-    RoomOutput
-        To be closed by the caller. However the subject ended is in its report: that is no error.
-
-    Raises
-    ------
-    Interrupted
-        If the trial was stopped half-way.
-    EngineFailed
-        If the engine refuses, fails, or does not come to an end.
-    StorageFailed
-        If there is no room for the files of the trial.
+    Must be called in the main thread: the engine dies with the thread that started it. ``lines`` are the subject's
+    standard input. The caller closes what is returned; however the subject ended is in its report: that is no error.
     """
     with contextlib.ExitStack() as kept, contextlib.ExitStack() as dropped:
         stdout, stderr, arrivals, driver = (kept.enter_context(ScratchFile()) for _ in range(4))

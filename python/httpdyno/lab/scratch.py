@@ -26,13 +26,7 @@ _LAST_WORDS_BYTES = 8192
 
 
 class ScratchFile:
-    """A nameless file on disk, below ``$TMPDIR``, that processes started with its descriptor can open by ``path``.
-
-    Raises
-    ------
-    StorageFailed
-        If it cannot be created.
-    """
+    """A nameless file on disk, below ``$TMPDIR``, that processes started with its descriptor can open by ``path``."""
 
     def __init__(self) -> None:
         try:

@@ -18,13 +18,7 @@ _HANG_S: Final = 120.0
 def probe_server(
     build: Build, interruption: Interruption, *, only: Collection[str] | None = None
 ) -> tuple[ProbeResult, ...]:
-    """Run the cases of a built server, on this machine's loopback: all, or only those of some claims.
-
-    Raises
-    ------
-    Interrupted
-        If it was stopped.
-    """
+    """Run the cases of a built server, on this machine's loopback: all, or only those of some claims."""
     by_scale = zip(*(server_cases(build.subject, scale=scale) for scale in SCALES), strict=True)
     return tuple(_concluded(build, cases, interruption) for cases in by_scale if only is None or cases[0].claim in only)
 

@@ -33,12 +33,7 @@ _LEASH: Final = ("setpriv", "--pdeathsig", "TERM") if shutil.which("setpriv") el
 class ServerProcess:
     """A server, in a session of its own that ends with the ``with`` block, however that is left.
 
-    Parameters
-    ----------
-    build : Build
-        Of a server.
-    settings : mapping
-        Variables of the contract; ``HOST`` and ``PORT`` are chosen here unless they are given.
+    ``settings`` are variables of the contract; ``HOST`` and ``PORT`` are chosen here unless they are given.
     """
 
     def __init__(self, build: Build, settings: Mapping[str, str]) -> None:
@@ -92,13 +87,7 @@ class ServerProcess:
         return self._running.pid
 
     def ready(self, interruption: Interruption) -> bool:
-        """Wait until it answers; False when it ends instead, or does not answer within two minutes.
-
-        Raises
-        ------
-        Interrupted
-            If it was stopped.
-        """
+        """Wait until it answers; False when it ends instead, or does not answer within two minutes."""
         deadline = time.monotonic() + _LONGEST_START_S
         while self._running.poll() is None and time.monotonic() < deadline:
             if interruption.requested:

@@ -41,16 +41,7 @@ def run_tool_trial(
 ) -> JudgedTrial:
     """Run one fresh process of a tool, and judge it by its report and by what the origin counted.
 
-    Parameters
-    ----------
-    lab, plan, build, peer
-        As for ``RunTrial``.
-    fill : callable
-        Fills the template in that is asked for.
-    rate_per_s : float, optional
-        Requests a second; None: as fast as they are answered.
-    judge : callable
-        Makes the record.
+    ``fill`` fills in the template that is asked for. None as the rate: as fast as requests are answered.
     """
     command = tool_command(plan, build, fill, rate_per_s)
     spec = RoomSpec.of(plan.condition, command, lab.pinning, peer)
@@ -61,13 +52,7 @@ def run_tool_trial(
 
 
 def tool_command(plan: TrialPlan, build: Build, fill: Fill, rate_per_s: float | None) -> Command:
-    """Return how a tool is started for a trial: its template, filled in with the point.
-
-    Raises
-    ------
-    InvalidValue
-        If it cannot run the loop of the point, or send requests one after another.
-    """
+    """Return how a tool is started for a trial: its template, filled in with the point."""
     condition = plan.condition
     urls = condition.workload.urls
     assert isinstance(urls, UrlSeries), "where tools take part there is a series of URLs"

@@ -20,11 +20,6 @@ class TrialFolder:
     """A folder below ``$TMPDIR`` that is gone when its context ends.
 
     Its name tells whose it is: after SIGKILL nobody removes it, and the next one that is made does.
-
-    Raises
-    ------
-    StorageFailed
-        If it cannot be made.
     """
 
     def __init__(self) -> None:

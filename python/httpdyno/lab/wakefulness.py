@@ -16,13 +16,9 @@ def kept_awake(cpus: Collection[int]) -> Iterator[None]:
     """While the block lasts, let none of these CPUs sleep; what else runs there loses nothing.
 
     The host of a virtual machine may take milliseconds to run a processor that slept, and no counter says so. That
-    would stand in the times of whoever waits on that processor, and is no work of theirs.
-
-    Parameters
-    ----------
-    cpus : collection of int
-        Each gets a process of the kernel's idle class, which has ended when the block has: its processor time is among
-        that of this process's children.
+    would stand in the times of whoever waits on that processor, and is no work of theirs. Each CPU gets a process of
+    the kernel's idle class, which has ended when the block has: its processor time is among that of this process's
+    children.
     """
     with ExitStack() as processes:
         for cpu in cpus:

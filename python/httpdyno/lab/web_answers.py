@@ -57,17 +57,6 @@ class WebAnswers:
         """Return what the web of a condition answers to its list, asked for once.
 
         Of a series that was asked for with more URLs the first are taken.
-
-        Raises
-        ------
-        Interrupted
-            At a signal.
-        InvalidValue
-            If a URL leads away from another machine's origin.
-        EngineFailed
-            If the engine cannot say it.
-        StorageFailed
-            If there is no room for its answer.
         """
         series = condition.workload.urls if isinstance(condition.workload.urls, UrlSeries) else None
         if condition.peer is not None:

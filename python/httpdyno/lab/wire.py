@@ -49,15 +49,7 @@ class Wire:
     _known: dict[str, int | None] = field(default_factory=dict)
 
     def round_trip_ns(self, condition: Condition) -> int | None:
-        """Return the median of some hundred TCP connects in such a room; None where they cannot be made.
-
-        Raises
-        ------
-        Interrupted
-            At a signal.
-        StorageFailed
-            If there is no room for its files.
-        """
+        """Return the median of some hundred TCP connects in such a room; None where they cannot be made."""
         if condition.link_name not in self._known:
             self._known[condition.link_name] = self._measured(condition)
         return self._known[condition.link_name]

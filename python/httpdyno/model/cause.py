@@ -78,13 +78,7 @@ CASES: Final = (*FAULTS, *WEB_CAUSES, *HAZARDS, *JUDGED_CAUSES, *CLAIMS, *SERVER
 
 
 def check_case(case: str) -> None:
-    """Refuse a case that nothing can ever come up with.
-
-    Raises
-    ------
-    InvalidValue
-        With the nearest name, or all of them.
-    """
+    """Refuse a case that nothing can ever come up with."""
     if case not in CASES:
         close = get_close_matches(case, CASES, n=1)
         meant = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(CASES)}"

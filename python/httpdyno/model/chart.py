@@ -73,13 +73,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Points that belong together, usually those of one subject.
-
-    Raises
-    ------
-    InvalidValue
-        If there are not as many y as x, or interval bounds are given for some of the points only.
-    """
+    """Points that belong together, usually those of one subject."""
 
     name: str
     x: tuple[float | str, ...]

@@ -24,13 +24,7 @@ _NO_TEXT: Final = frozenset({"Cc", "Cs"})
 
 @dataclass(frozen=True, slots=True)
 class UrlSeries:
-    """URLs that differ in nothing but their number: ``http://example.org/bytes/1024?n=0`` and those after it.
-
-    Raises
-    ------
-    InvalidValue
-        If there is none, or they would be more than one line each.
-    """
+    """URLs that differ in nothing but their number: ``http://example.org/bytes/1024?n=0`` and those after it."""
 
     prefix: str
     """What stands before the number."""
@@ -50,13 +44,7 @@ class UrlSeries:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What a client is given: its URLs and the settings of the client contract.
-
-    Raises
-    ------
-    InvalidValue
-        If the timeout is not positive, or the user agent is more than one line of text.
-    """
+    """What a client is given: its URLs and the settings of the client contract."""
 
     urls: tuple[str, ...] | Path | UrlSeries
     """The URLs themselves, a file with one URL a line that all conditions share, or a list of this condition alone."""
@@ -97,13 +85,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One point of an experiment's grid.
-
-    Raises
-    ------
-    InvalidValue
-        If the deadline is not positive, a host may be asked for nothing at all, or the link is another machine's.
-    """
+    """One point of an experiment's grid."""
 
     experiment: str
     web: str
@@ -168,13 +150,7 @@ class Condition:
             raise InvalidValue(f"a host cannot be asked for {self.per_host} URLs every {self.per_host_interval_s} s")
 
     def __getitem__(self, kind: type[_Point]) -> _Point:
-        """Return the point, which must be one of that kind.
-
-        Raises
-        ------
-        KeyError
-            If it is another one.
-        """
+        """Return the point, which must be one of that kind: else ``KeyError``."""
         if not isinstance(self.point, kind):
             raise KeyError(kind.__name__)
         return self.point

@@ -174,17 +174,9 @@ _ORIGIN_COUNTS: Final = ("tls_versions", "http_versions", "statuses", "codings",
 
 
 def counters_from_report(report: Mapping[str, Any]) -> Counters:
-    """Counters of a trial from the JSON report that the engine left, version 1.
+    """Read the counters of a trial from the JSON report that the engine left, version 1.
 
-    Parameters
-    ----------
-    report : Mapping[str, Any]
-        The parsed JSON. A part that does not apply (``origin`` of a trial on the real internet) may be null or absent.
-
-    Raises
-    ------
-    EngineFailed
-        If the report is of another version or does not have the shape of one.
+    A part that does not apply (``origin`` of a trial on the real internet) may be null or absent.
     """
     version = report.get("version")
     if version != REPORT_VERSION:

@@ -12,20 +12,7 @@ _RUN: Final = re.compile(r"(?P<first>[0-9]{1,5})(?:-(?P<last>[0-9]{1,5}))?")
 
 
 def parse_cpus(text: str, *, name: str = "CPUs") -> frozenset[int]:
-    """Read the numbers of CPUs from numbers and ranges.
-
-    Parameters
-    ----------
-    text : str
-        As in ``0,2-3``.
-    name : str
-        What the message calls the value.
-
-    Raises
-    ------
-    InvalidValue
-        If the text is no such set.
-    """
+    """Read the numbers of CPUs from numbers and ranges, as in ``0,2-3``; ``name`` is what a message calls them."""
     numbers: set[int] = set()
     for part in text.split(","):
         run = _RUN.fullmatch(part.strip())

@@ -18,13 +18,7 @@ class Fitness(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that a room or a measurement may need.
-
-    Raises
-    ------
-    InvalidValue
-        If it does not serve fully, but does not say what follows and what would help.
-    """
+    """One thing that a room or a measurement may need."""
 
     name: str
     value: bool | int | float | str | list[str] | None

@@ -38,15 +38,7 @@ def figures_of(*records: FigureRecord) -> dict[str, Figure]:
 
 
 def read_figures(kind: type[_Record], figures: Mapping[str, Figure]) -> _Record | None:
-    """Make a record from figures; None if there is none of it.
-
-    Raises
-    ------
-    TypeError
-        If a figure is missing that the record cannot do without.
-    ValueError
-        If a figure is none of the values that it can have.
-    """
+    """Make a record from figures; None if there is none of it."""
     own = {field.name: figures.get(kind.prefix + field.name) for field in schema(kind)}
     return None if all(value is None for value in own.values()) else restore(kind, own)
 

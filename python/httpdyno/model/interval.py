@@ -9,13 +9,7 @@ __all__ = ["Interval"]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A point and the stretch that covers the truth with a stated confidence.
-
-    Raises
-    ------
-    InvalidValue
-        If the bounds do not enclose the estimate, or the level is not between 0 and 1.
-    """
+    """A point and the stretch that covers the truth with a stated confidence."""
 
     estimate: float
     low: float

@@ -29,13 +29,7 @@ DEFAULT_QUEUE_NS: Final = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class LinkPath:
-    """One direction of a link.
-
-    Raises
-    ------
-    InvalidValue
-        If no such path can exist.
-    """
+    """One direction of a link."""
 
     delay_ns: int = 0
     """How long every packet takes, once it was sent."""
@@ -67,13 +61,7 @@ class LinkPath:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The path between subject and peer, both ways; the default is a direct one that adds nothing.
-
-    Raises
-    ------
-    InvalidValue
-        If the packets are too short for IPv6, or longer than packets can be.
-    """
+    """The path between subject and peer, both ways; the default is a direct one that adds nothing."""
 
     up: LinkPath = field(default_factory=LinkPath)
     """From the subject to its peer."""
@@ -97,13 +85,7 @@ class Link:
         loss: float = 0.0,
         mtu_bytes: int = DEFAULT_MTU_BYTES,
     ) -> Self:
-        """Return the link that is alike both ways; a rate without a queue has the usual one.
-
-        Raises
-        ------
-        InvalidValue
-            If there is no such link.
-        """
+        """Return the link that is alike both ways; a rate without a queue has the usual one."""
         if rate_bits_per_s is not None and queue_ns is None:
             queue_ns = DEFAULT_QUEUE_NS
         half = round_trip_ns // 2
@@ -112,13 +94,7 @@ class Link:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a link such as ``rtt=40ms,rate=1gbit``, ``up.rate=20mbit,down.rate=100mbit`` or ``4g,loss=0``.
-
-        Raises
-        ------
-        InvalidValue
-            If there is no such link: what is wrong, in one line.
-        """
+        """Read a link such as ``rtt=40ms,rate=1gbit``, ``up.rate=20mbit,down.rate=100mbit`` or ``4g,loss=0``."""
         try:
             return cls._read(text)
         except LinkTextError as refused:

@@ -67,13 +67,7 @@ class Field:
 
 
 def schema(record: type[Any]) -> tuple[Field, ...]:
-    """List the columns of a record type, in the order of its fields, embedded records in place.
-
-    Raises
-    ------
-    TypeError
-        If a field carries neither ``Recorded`` nor ``Embedded``, or is of a type that no column can hold.
-    """
+    """List the columns of a record type, in the order of its fields, embedded records in place."""
     return _schema(record)  # type: ignore[arg-type]  # mypy does not see that a class can be hashed
 
 
@@ -120,13 +114,7 @@ def restore(record: type[_Record], values: Mapping[str, Any]) -> _Record:
     """Make a record from the values of its columns: the inverse of ``flatten``.
 
     An embedded record all of whose values are null is None where the field allows it. A column that is absent is null.
-
-    Raises
-    ------
-    TypeError
-        If a value is missing that the record cannot do without.
-    ValueError
-        If a category is not one of those that the record knows.
+    A value that is missing is a ``TypeError``, a category that the record does not know a ``ValueError``.
     """
     hints = _hints(record)
     named = fields(record)  # type: ignore[arg-type]  # any record is a dataclass

@@ -34,13 +34,7 @@ class Loop(StrEnum):
 
 
 def parse_loop(text: str, *, name: str) -> Loop:
-    """Read when a load generator sends: ``open`` or ``closed``.
-
-    Raises
-    ------
-    InvalidValue
-        If it is neither; ``name`` begins the message.
-    """
+    """Read when a load generator sends, ``open`` or ``closed``; ``name`` begins the message about anything else."""
     try:
         return Loop(text)
     except ValueError as error:
@@ -59,13 +53,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class KnownFailure:
-    """A case that a subject is known to get wrong: shown in the table, never hidden, and not counted as wrong.
-
-    Raises
-    ------
-    InvalidValue
-        If there is no such case.
-    """
+    """A case that a subject is known to get wrong: shown in the table, never hidden, and not counted as wrong."""
 
     case: str
     """One of ``cause.CASES``: ``stall_tls``, ``keepalive off``."""
@@ -97,16 +85,7 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A client, tool or server under measurement.
-
-    Raises
-    ------
-    InvalidValue
-        If the id is not lower-case words joined by hyphens, the run command is empty though it is not said to be
-        unavailable, the concurrency is below 1, a tool lacks a parser of its report or another subject has one, a
-        parser of JSON is named that nothing is checked with, a request takes no time, or something else than a server
-        claims what one does.
-    """
+    """A client, tool or server under measurement."""
 
     id: str
     kind: SubjectKind

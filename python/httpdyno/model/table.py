@@ -57,14 +57,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells under named columns.
-
-    Raises
-    ------
-    InvalidValue
-        If two columns share a name, a row has another number of cells than there are columns, or a note explains a row
-        that is not there.
-    """
+    """Rows of cells under named columns."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -87,13 +80,7 @@ class Table:
                 raise InvalidValue(f"table {self.title!r}: a note explains row {note.row} of {len(self.rows)}")
 
     def values(self, name: str) -> tuple[Cell, ...]:
-        """Return the cells of one column, from the first row to the last.
-
-        Raises
-        ------
-        InvalidValue
-            If there is no such column.
-        """
+        """Return the cells of one column, from the first row to the last."""
         for index, column in enumerate(self.columns):
             if column.name == name:
                 return tuple(row[index] for row in self.rows)

@@ -24,14 +24,7 @@ class TimedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TimedCalls:
-    """The runs of one client, each of so many loops.
-
-    Raises
-    ------
-    InvalidValue
-        If it contradicts itself: a number of loops that timeit never tries, calls that are no whole loops, runs that
-        are not there though nothing went wrong.
-    """
+    """The runs of one client, each of so many loops."""
 
     outcome: str
     """``ok``, or the name of the error that ended it."""

@@ -73,13 +73,7 @@ class ToolReport:
 
 
 def check_parser(name: str) -> None:
-    """Refuse a parser that there is none of.
-
-    Raises
-    ------
-    InvalidValue
-        With the nearest name, or all of them.
-    """
+    """Refuse a parser that there is none of."""
     if name not in REPORT_PARSERS:
         close = get_close_matches(name, REPORT_PARSERS, n=1)
         meant = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(REPORT_PARSERS)}"

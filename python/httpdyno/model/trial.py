@@ -147,26 +147,14 @@ class Trial:
     """Records that were read before."""
 
     def __getitem__(self, kind: type[_Figures]) -> _Figures:
-        """Return the figures of one record, which must be there.
-
-        Raises
-        ------
-        KeyError
-            If there is none of them.
-        """
+        """Return the figures of one record, which must be there: else ``KeyError``."""
         figures = self.get(kind)
         if figures is None:
             raise KeyError(kind.__name__)
         return figures
 
     def get(self, kind: type[_Figures]) -> _Figures | None:
-        """Return the figures of one record; None if there is none of them.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If one is missing that the record cannot do without, or cannot be.
-        """
+        """Return the figures of one record; None if there is none of them."""
         if kind not in self._read:
             self._read[kind] = read_figures(kind, self.figures)
         return self._read[kind]  # type: ignore[return-value]  # as it was read

@@ -52,26 +52,10 @@ _LARGEST: Final = 2**63 - 1
 
 
 def parse_duration_ns(text: str, *, bare_unit: str = "s", name: str = "duration") -> int:
-    """Read a duration in nanoseconds, such as ``40ms``, ``600s``, ``1.5h`` or ``5``.
+    """Read a duration in nanoseconds, 0 or more, such as ``40ms``, ``600s``, ``1.5h`` or ``5``.
 
-    Parameters
-    ----------
-    text : str
-        A decimal number and one of ns, us, ms, s, m (or min), h.
-    bare_unit : str
-        The unit of a number that has none: the environment variables of the client contract are plain seconds.
-    name : str
-        What the message calls the value.
-
-    Returns
-    -------
-    int
-        Nanoseconds, 0 or more; a fraction of one nanosecond is cut off.
-
-    Raises
-    ------
-    InvalidValue
-        If the text is no such duration, or is longer than 292 years.
+    Units are ns, us, ms, s, m (or min) and h; ``bare_unit`` where the text has none. A fraction of one nanosecond is
+    cut off.
     """
     return _parse(text, units=_NANOSECONDS, bare_unit=bare_unit, name=name, examples="40ms, 5s or 10m")
 
@@ -80,34 +64,17 @@ def parse_size_bytes(text: str, *, name: str = "size") -> int:
     """Read a size in bytes, such as ``2GiB``, ``512MB`` or ``4096``.
 
     KiB, MiB, GiB are powers of two; kB, MB, GB are powers of ten.
-
-    Raises
-    ------
-    InvalidValue
-        If the text is no such size, or does not fit in 63 bits.
     """
     return _parse(text, units=_BYTES, bare_unit="B", name=name, examples="2GiB, 512MiB or 4096")
 
 
 def optional_size_bytes(text: str | None, *, name: str = "size") -> int | None:
-    """Read a size that need not be given: None without one.
-
-    Raises
-    ------
-    InvalidValue
-        As ``parse_size_bytes`` has it.
-    """
+    """Read a size that need not be given: None without one."""
     return None if text is None else parse_size_bytes(text, name=name)
 
 
 def parse_rate_bits_per_s(text: str, *, name: str = "rate") -> int:
-    """Read the rate of a link in bits a second, such as ``1gbit``, ``100Mbit/s`` or ``2.5gbit``: powers of ten.
-
-    Raises
-    ------
-    InvalidValue
-        If the text is no such rate, has no unit, is 0, or does not fit in 63 bits.
-    """
+    """Read the rate of a link in bits a second, such as ``1gbit``, ``100Mbit/s`` or ``2.5gbit``: powers of ten."""
     # Bits are never written with a capital elsewhere, so that no letter is given another meaning.
     plain = text.strip().lower().removesuffix("/s")
     value = _parse(plain, units=_BITS_PER_S, bare_unit="-", name=name, examples="1gbit, 100mbit or 2.5gbit")
@@ -117,13 +84,7 @@ def parse_rate_bits_per_s(text: str, *, name: str = "rate") -> int:
 
 
 def format_rate(bits_per_s: int) -> str:
-    """Write the rate of a link as people read it, with all of its digits: ``1 Gbit/s``, ``2.5 Gbit/s``, ``640 kbit/s``.
-
-    Raises
-    ------
-    InvalidValue
-        If it is not more than 0.
-    """
+    """Write the rate of a link as people read it, with all its digits: ``1 Gbit/s``, ``2.5 Gbit/s``, ``640 kbit/s``."""
     if bits_per_s <= 0:
         raise InvalidValue(f"a rate must be more than 0: {bits_per_s} bit/s")
     for unit, factor in (("Gbit/s", 10**9), ("Mbit/s", 10**6), ("kbit/s", 10**3)):
@@ -138,13 +99,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def format_exact(number: float) -> str:
-    """Write a number with all of its digits and without an exponent, as other programs read it: ``5``, ``0.0000025``.
-
-    Raises
-    ------
-    InvalidValue
-        If it is infinite or not a number.
-    """
+    """Write a number with all its digits and without an exponent, as other programs read it: ``5``, ``0.0000025``."""
     if not math.isfinite(number):
         raise InvalidValue(f"{number} cannot be written as a number")
     text = format(Decimal(repr(number)), "f")
@@ -152,13 +107,7 @@ def format_exact(number: float) -> str:
 
 
 def format_size(size_bytes: int | float) -> str:
-    """Write a size as people read it, in powers of two: ``512 B``, ``4.0 KiB``, ``1.3 GiB``.
-
-    Raises
-    ------
-    InvalidValue
-        If the size is negative.
-    """
+    """Write a size as people read it, in powers of two: ``512 B``, ``4.0 KiB``, ``1.3 GiB``."""
     if size_bytes < 0:
         raise InvalidValue(f"a size cannot be negative: {size_bytes}")
     for unit, factor in _BINARY_SIZES:
@@ -169,13 +118,7 @@ def format_size(size_bytes: int | float) -> str:
 
 
 def format_span(seconds: float) -> str:
-    """Write a stretch of time as people speak of it, no finer than it can be foreseen: ``40 s``, ``7 min``, ``2.5 h``.
-
-    Raises
-    ------
-    InvalidValue
-        If it is negative, infinite or not a number.
-    """
+    """Write a stretch of time as people speak of it, no finer than can be foreseen: ``40 s``, ``7 min``, ``2.5 h``."""
     if not 0 <= seconds < math.inf:
         raise InvalidValue(f"{seconds} s is no stretch of time")
     if seconds < _SECONDS_UP_TO:
@@ -186,13 +129,7 @@ def format_span(seconds: float) -> str:
 
 
 def format_time(nanoseconds: float) -> str:
-    """Write a measured time with three digits that matter and the unit that suits: ``250 ns``, ``1.02 ms``, ``12 s``.
-
-    Raises
-    ------
-    InvalidValue
-        If it is infinite or not a number.
-    """
+    """Write a measured time with three digits that matter and a unit that suits: ``250 ns``, ``1.02 ms``, ``12 s``."""
     if not math.isfinite(nanoseconds):
         raise InvalidValue(f"{nanoseconds} ns is no time")
     # 999.6 us would be printed as "1000 us": the next unit up takes over from where rounding would carry.

@@ -141,13 +141,7 @@ class PublishedTable:
 
 
 def parse_scale(text: str) -> Fraction:
-    """Read what share of a preset is wanted: ``1/10``, ``0.1`` or ``1``.
-
-    Raises
-    ------
-    InvalidValue
-        If it is no number above 0 and at most 1.
-    """
+    """Read what share of a preset is wanted, above 0 and at most 1: ``1/10``, ``0.1`` or ``1``."""
     try:
         # Fraction reads 1e999999999, too, and would still be computing it tomorrow.
         scale = Fraction(text.strip()) if _SHARE.fullmatch(text.strip()) else Fraction(0)

@@ -14,15 +14,7 @@ LONGEST_TEXT: Final = 60
 
 
 def frame_table(frame: pl.DataFrame, notes: tuple[str, ...] = ()) -> Table:
-    """Put the rows of a frame into a table: numbers in all their digits, lists and structures as shortened JSON.
-
-    Parameters
-    ----------
-    frame : pl.DataFrame
-        Of any columns.
-    notes : tuple of str
-        What is to be said under it.
-    """
+    """Put the rows of a frame into a table: numbers in all their digits, lists and structures as shortened JSON."""
     columns = tuple(Column(name, _kind(type_)) for name, type_ in frame.schema.items())
     rows = tuple(tuple(_cell(value) for value in row) for row in frame.iter_rows())
     return Table(columns, rows, notes=tuple(Note(note) for note in notes))

@@ -26,15 +26,7 @@ def experiment_schema(columns: tuple[Column, ...], experiment: str) -> str:
 
 
 def json_schema(columns: tuple[Column, ...], title: str) -> dict[str, Any]:
-    """Describe the JSON of tables with these columns: a list of objects, one a row; what is not known is null.
-
-    Parameters
-    ----------
-    columns : tuple of Column
-        In their order, which is that of the properties.
-    title : str
-        What the schema is called.
-    """
+    """Describe the JSON of tables with these columns: a list of objects, one a row; what is not known is null."""
     properties: dict[str, Any] = {column.name: _property(column) for column in columns}
     properties["notes"] = {
         "description": "what has to be said about the row",

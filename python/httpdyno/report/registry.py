@@ -25,13 +25,7 @@ def format_names() -> tuple[str, ...]:
 
 
 def render(table: Table, name: str, surface: Surface = _PLAIN) -> str:
-    """Write a table as text in the format of that name.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such format.
-    """
+    """Write a table as text in the format of that name."""
     known = format_names()
     if name not in known:
         raise UnknownName(f"no format {name!r}; known are: {', '.join(known)}")

@@ -23,24 +23,11 @@ _CONTROL: Final = r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u
 
 
 def stream(columns: Mapping[str, pl.DataType], batches: Iterable[pl.DataFrame], name: str) -> Iterator[str]:
-    """Write rows.
+    """Write rows as CSV or JSON, by the name of the format, in pieces that end with a line feed.
 
     CSV is that of RFC 4180: nothing where a value is not known, ``""`` for a text of no length, lists and structures as
-    JSON. JSON is a list of objects, one a line; what is not a finite number is null.
-
-    Parameters
-    ----------
-    columns : mapping
-        The types of the columns by their names; they are written also when there are no rows.
-    batches : iterable of pl.DataFrame
-        The rows.
-    name : str
-        One of ``STREAMED``.
-
-    Yields
-    ------
-    str
-        A piece of the text, which ends with a line feed.
+    JSON; the names of the columns are written also when there are no rows. JSON is a list of objects, one a line; what
+    is not a finite number is null.
     """
     yield from _csv(columns, batches) if name == "csv" else _json(batches)
 

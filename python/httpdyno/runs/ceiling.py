@@ -25,17 +25,6 @@ def ceiling_plan(fetcher: Subject, condition: Condition, subjects: Iterable[Subj
 
     As many requests are in flight as the list allows, since few of them are held up by the delays of the web alone;
     never fewer than any subject has.
-
-    Parameters
-    ----------
-    fetcher : Subject
-        The client that is as good as is known.
-    condition : Condition
-        Of the subjects.
-    subjects : iterable of Subject
-        Who is measured.
-    urls : int
-        Length of the list.
     """
     asked_of_subjects = (condition.concurrency or subject.concurrency for subject in subjects)
     in_flight = max(min(urls // _URLS_PER_SLOT, _MOST_IN_FLIGHT), *asked_of_subjects, 1)

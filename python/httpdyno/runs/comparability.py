@@ -31,17 +31,7 @@ def run_differences(a: Manifest, b: Manifest, trials_a: Sequence[Trial], trials_
 
     What one of the two does not know (a run may be older than a setting) is no difference.
 
-    Parameters
-    ----------
-    a, b : Manifest
-        Of either run.
-    trials_a, trials_b : sequence of Trial
-        Of either run; the conditions of those that both have are compared.
-
-    Returns
-    -------
-    tuple of str
-        One for each difference: ``kernel: 6.1 in A, 6.12 in B``. Empty when they were made alike.
+    One line each, ``kernel: 6.1 in A, 6.12 in B``; of trials, the conditions of those that both have are compared.
     """
     of_runs = (
         difference

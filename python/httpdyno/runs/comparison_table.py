@@ -127,16 +127,8 @@ def compared(
 ) -> Compared:
     """Put comparisons into a table, and say what came of them.
 
-    Parameters
-    ----------
-    names : sequence of Column
-        What the names of each row are called.
-    values : tuple of str
-        What the values of baseline and subject are called.
-    rows : sequence of ComparedRow
-        In their order.
-    notes : sequence of str
-        What is to be said of all of them.
+    ``names`` are the columns of the names of each row, ``values`` what those of baseline and subject are called;
+    ``notes`` are of all rows.
     """
     of_rows = [Note(note, index) for index, row in enumerate(rows) for note in (*row.notes, *_passing(row))]
     of_all = [Note(note) for note in (*notes, *_level_notes(rows))]

@@ -20,19 +20,9 @@ _LOOKED_AT: Final = 50
 
 
 def earlier_durations(folder: Path, manifest: Manifest) -> dict[Key, float]:
-    """Look up how long trials took that did the same work.
+    """Look up how many seconds trials took that did the same work, in the newest run that knows.
 
-    Parameters
-    ----------
-    folder : Path
-        Where runs lie; what cannot be read there is passed over.
-    manifest : Manifest
-        Of the run that is to be made.
-
-    Returns
-    -------
-    dict
-        Seconds, of the newest run that knows; trials that went wrong do not count.
+    Trials that went wrong do not count; what cannot be read in the folder is passed over.
     """
     definition = definition_of(manifest.experiment)
     durations: dict[Key, float] = {}

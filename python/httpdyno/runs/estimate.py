@@ -38,13 +38,6 @@ def guess_s(plan: TrialPlan, planned: PlannedTime) -> float:
     is the most that a list takes which is worked through in its order by who costs no time. What requests take the
     subject itself is added one after the other, since it has a processor to itself, but is done while others wait.
 
-    Parameters
-    ----------
-    plan : TrialPlan
-        Of the trial.
-    planned : PlannedTime
-        Of the web, for the list.
-
     References
     ----------
     Graham, Bounds for certain multiprocessing anomalies (1966), Bell System Technical Journal 45(9): list scheduling.
@@ -71,23 +64,10 @@ def time_left_s(
     earlier_s: Mapping[Key, float],
     guess: Callable[[TrialPlan], float | None],
 ) -> float | None:
-    """Add up how long trials will take.
+    """Add up how many seconds trials will take; None when there is one that nobody can say anything of.
 
-    Parameters
-    ----------
-    plans : iterable of TrialPlan
-        The trials that are to be run.
-    measured_s : mapping
-        How long trials of this run took, from the end of the one before.
-    earlier_s : mapping
-        How long such trials took in an earlier run.
-    guess : callable
-        Says how long a trial takes of which nothing is known; None when nobody can say.
-
-    Returns
-    -------
-    float or None
-        Seconds; None when there is a trial that nobody can say anything of.
+    ``measured_s`` is of this run, from the end of the trial before; ``earlier_s`` is of an earlier run. ``guess`` is
+    asked about trials of which neither knows.
     """
     total = 0.0
     for plan in plans:
@@ -114,14 +94,7 @@ class Forecast:
     ) -> None:
         """Begin now.
 
-        Parameters
-        ----------
-        plans : sequence of TrialPlan
-            The trials that are to be run, in their order.
-        earlier_s, guess
-            As for ``time_left_s``.
-        clock : callable
-            Gives seconds, and never jumps.
+        ``plans`` are in the order in which they are run; ``clock`` returns seconds, and never jumps.
         """
         self._plans = deque(plans)
         self._earlier_s = earlier_s

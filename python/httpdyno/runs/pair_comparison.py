@@ -27,25 +27,7 @@ def compare_within_run(
 ) -> Compared:
     """Compare the subjects of a run, paired by the blocks that they share.
 
-    Parameters
-    ----------
-    run : Run
-        Of any experiment.
-    metrics : sequence of Metric
-        By what, in the order of the table.
-    thresholds : sequence of Threshold
-        By any of the metrics.
-    baseline : str, optional
-        The subject that all others are compared with; None: each pair, the better one first.
-
-    Raises
-    ------
-    UsageError
-        If there are thresholds and no baseline: less than whom?
-    UnknownName
-        If the run has no such subject.
-    UnreadableRun
-        If a trial is damaged.
+    Without a ``baseline`` each pair is compared, the better one first. Thresholds need one: less than whom?
     """
     trials = run.records()
     groups = grouped(trials)

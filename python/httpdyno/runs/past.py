@@ -22,19 +22,9 @@ RUN_COLUMNS: Final = (
 
 
 def runs_table(folder: Path) -> tuple[Table, tuple[str, ...]]:
-    """List the runs of a folder, the newest first.
+    """List the runs of a folder, the newest first; of each folder that is none or cannot be read, a line that says so.
 
     A folder that does not exist has no runs.
-
-    Returns
-    -------
-    tuple of Table and tuple of str
-        The runs; of each folder that is none or cannot be read, a line that says so.
-
-    Raises
-    ------
-    UnreadableRun
-        If it is no folder.
     """
     if folder.exists() and not folder.is_dir():
         raise UnreadableRun(f"{folder} is no folder; runs are kept in one")

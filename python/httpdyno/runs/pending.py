@@ -107,15 +107,7 @@ class PendingRun:
     def settle(self, builds: Mapping[str, BuildOutcome]) -> None:
         """Write down whom the run has measured, now that it is known what became of their builds.
 
-        Parameters
-        ----------
-        builds : mapping
-            What became of the builds, by the id of the subject.
-
-        Raises
-        ------
-        NotResumable
-            If a subject is not what it was, or a finished trial is not in the plan.
+        Raises ``NotResumable`` if a subject is not what it was, or a finished trial is not in the plan.
         """
         if self.writer is None:
             return
@@ -127,10 +119,7 @@ class PendingRun:
     def keep(self, judged: JudgedTrial) -> None:
         """Keep a finished trial, which was or will be added to ``trials``, or is the ceiling.
 
-        Raises
-        ------
-        StorageFailed
-            If it cannot be written; the trials before it are kept.
+        If it cannot be written, the trials before it are kept all the same.
         """
         if judged.trial.purpose is Purpose.CEILING:
             self.ceiling = judged.trial
@@ -145,17 +134,9 @@ class PendingRun:
         return Run.of(self.writer.folder, self.writer.manifest, [*trials, *([self.ceiling] if self.ceiling else ())])
 
     def close(self, *, whole: bool) -> None:
-        """End the writing.
+        """End the writing; a run that is not ``whole``, with all trials that were planned, can be resumed.
 
-        Parameters
-        ----------
-        whole : bool
-            Whether all planned trials are there; else the run can be resumed.
-
-        Raises
-        ------
-        StorageFailed
-            If it cannot be written; the run stays ``partial``, with all of its trials.
+        If it cannot be written, it stays ``partial``, with all of its trials.
         """
         if self.writer and self._open:
             self._open = False
@@ -196,21 +177,8 @@ class PendingRun:
 def begin_run(experiment: Experiment, subjects: Sequence[Subject], urls: UrlFile | None, place: Place) -> PendingRun:
     """Begin a run: make its folder, with all that is needed to go on with it.
 
-    Parameters
-    ----------
-    experiment, subjects
-        What is asked, and who.
-    urls : UrlFile, optional
-        The list that every subject is given; None: each condition has a list of its own.
-    place : Place
-        Where it is measured and kept.
-
-    Raises
-    ------
-    InvalidValue
-        If the experiment cannot be planned for these subjects.
-    StorageFailed
-        If the folder of runs cannot be written: that is found out before minutes of building.
+    ``urls`` is the list that every subject is given; None: each condition has a list of its own. A folder of runs that
+    cannot be written is found out here, before minutes of building.
     """
     file = urls.file if urls else None
     plan = experiment.plan(subjects)
@@ -250,14 +218,7 @@ def describe_subject(
 ) -> SubjectVersion:
     """Return which version of a subject is measured, as far as that is known.
 
-    Parameters
-    ----------
-    subject : Subject
-        As it is measured.
-    cache : Path, optional
-        The user's cache folder; with it, the subject's files and its toolchain are hashed.
-    outcome : BuildOutcome, optional
-        What became of its build.
+    With ``cache``, the user's cache folder, the subject's files and its toolchain are hashed.
     """
     return SubjectVersion(
         id=subject.id,

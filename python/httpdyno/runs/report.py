@@ -12,20 +12,7 @@ __all__ = ["build_report"]
 
 
 def build_report(run: Run, definition: Definition) -> Report:
-    """Return what a run says: its answer, its doubt and its evidence.
-
-    Parameters
-    ----------
-    run : Run
-        Whole, partial or empty.
-    definition : Definition
-        Of the run's experiment.
-
-    Raises
-    ------
-    UnreadableRun
-        If its files are damaged.
-    """
+    """Return what a run, whole, partial or empty, says: its answer, its doubt and its evidence."""
     try:
         return (definition.report or usual_report)(run, definition)
     except pl.exceptions.PolarsError as error:

@@ -43,24 +43,9 @@ class Resumed(NamedTuple):
 def resume_run(folder: Path, place: Place, *, inherited: int | None = None) -> Resumed:
     """Reopen a run that is ``partial``, and make again what it was made with.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the run.
-    place : Place
-        Engine and cache; the CPUs and the folder of runs are the run's own.
-    inherited : int, optional
-        Descriptor with which this process may have been started, of the run's lock.
-
-    Raises
-    ------
-    UnreadableRun
-        If the folder is no run, or is damaged.
-    NotResumable
-        If it is complete or still running, or something is not what it was: what would be measured now could not be
-        compared with what is there.
-    StorageFailed
-        If the folder cannot be written, or there is no room for the list of URLs.
+    The CPUs and the folder of runs are the run's own, whatever ``place`` says; ``inherited`` is a descriptor of its
+    lock with which this process may have been started. Raises ``NotResumable`` if it is complete or still running, or
+    something is not what it was: what would be measured now could not be compared with what is there.
     """
     writer = RunWriter.reopen(folder, inherited)
     with ExitStack() as failed:

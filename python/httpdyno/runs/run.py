@@ -90,31 +90,10 @@ def measure(
 ) -> Measured:
     """Build the subjects, prove their claims, run the trials that are not there yet, keep each as soon as it has ended.
 
-    Must be called in the main thread. The run is closed at the end; when an error ends it, by its own context.
+    Must be called in the main thread. The run is closed at the end; when an error ends it, by its own context: finished
+    trials are on disk, in a run marked ``partial``. ``Interrupted`` is raised only before the first trial begins.
 
-    Parameters
-    ----------
-    run : PendingRun
-        What is measured.
-    observer : RunObserver
-        Is told what happens.
-    stop : Interruption
-        Looked at between all steps.
-    fetcher : Subject, optional
-        Asks before all trials what the web can give at all, once in a run; None: nobody does.
-    clock : callable
-        Gives seconds, for the estimate of the time that is left.
-
-    Raises
-    ------
-    Interrupted
-        If it was stopped before the first trial began.
-    NotResumable
-        If it goes on with a run of other subjects than there are now.
-    EngineFailed
-        If the engine refuses or fails; finished trials are on disk, in a run marked ``partial``.
-    StorageFailed
-        If the cache or the folder of runs cannot be written.
+    ``fetcher`` asks before all trials what the web can give at all, once in a run; None: nobody does.
     """
     place = run.place
     builds = _proven_builds(run, observer, stop)
@@ -158,27 +137,9 @@ def carry_out(
     stop: Callable[[], bool],
     cool_down: CoolDown | None = None,
 ) -> bool:
-    """Run the trials of a plan that are not there yet, one after the other.
+    """Run the trials of a plan that are not there yet, one after the other; return False when somebody has stopped it.
 
-    Parameters
-    ----------
-    plan : Plan
-        Says which trial comes next.
-    trials : mutable sequence of Trial
-        Those that are there; each that ends is added.
-    run_trial : callable
-        Runs and judges one.
-    begins, keep : callable
-        Told about each trial; ``keep`` keeps it.
-    stop : callable
-        Asked before each trial.
-    cool_down : CoolDown, optional
-        Waits between a trial that ran and the next one.
-
-    Returns
-    -------
-    bool
-        Whether they are all there; False when somebody has stopped it.
+    Each that ends is given to ``keep`` and added to ``trials``; ``cool_down`` waits between one that ran and the next.
     """
     while (planned := plan.next(trials)) is not None:
         pause = None if cool_down is None or stop() else cool_down.before_trial()

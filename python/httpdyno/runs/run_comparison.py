@@ -26,25 +26,9 @@ _NAMES: Final = (
 def compare_two_runs(
     a: Run, b: Run, metrics: Sequence[Metric], thresholds: Sequence[Threshold], *, anyway: bool
 ) -> Compared:
-    """Compare run B with run A.
+    """Compare run B with run A, the baseline; they must be two, of the same experiment.
 
-    Parameters
-    ----------
-    a, b : Run
-        The baseline, and the run that is compared with it.
-    metrics : sequence of Metric
-        By what, in the order of the table.
-    thresholds : sequence of Threshold
-        By any of the metrics.
-    anyway : bool
-        Go on when machines, webs or settings differ, and say so under the table.
-
-    Raises
-    ------
-    UsageError
-        If the two are one run, or of different experiments; without ``anyway`` if they differ in what moves figures.
-    UnreadableRun
-        If a trial is damaged.
+    Runs whose machines, webs or settings differ are refused; with ``anyway`` the differences are noted under the table.
     """
     _comparable(a, b)
     trials_a, trials_b = a.records(), b.records()

@@ -38,29 +38,11 @@ def shown_tables(run: Run, format_name: str, absent: Mapping[str, str] | None = 
     """Return the tables that say what a run measured, in the order in which they are printed.
 
     Of a preset, programs get one table in which each row has the published figures, too; people get its published form,
-    and what stands beside it.
+    and what stands beside it. With what reservations the tables are read stands once for people, below all of them; for
+    programs, who read rows, at each row.
 
-    Parameters
-    ----------
-    run : Run
-        Whole, partial or empty.
-    format_name : str
-        One of ``report.format_names``.
-    absent : mapping, optional
-        Subjects of the preset that do not exist here, and what is said of them.
-
-    Returns
-    -------
-    tuple of Table
-        At least one. With what reservations they are read stands once for people, below all of them; for programs, who
-        read rows, at each row.
-
-    Raises
-    ------
-    UnreadableRun
-        If a trial is damaged, or this version does not know the experiment.
-    UnknownName
-        If this version does not know the preset of the run.
+    ``format_name`` is one of ``report.format_names``. ``absent`` is what is said of subjects of the preset that do not
+    exist here.
     """
     definition, trials = definition_of(run.manifest.experiment), run.records()
     tables = tables_of(definition, trials, run.manifest.settings, format_name)
@@ -72,13 +54,7 @@ def shown_tables(run: Run, format_name: str, absent: Mapping[str, str] | None = 
 
 
 def reserved_table(manifest: Manifest, trials: Sequence[Trial]) -> Table:
-    """Make the table of a run's experiment, with the reservations under it that the table does not have already.
-
-    Raises
-    ------
-    UnreadableRun
-        If this version does not know the experiment.
-    """
+    """Make the table of a run's experiment, with the reservations under it that the table does not have already."""
     table = definition_of(manifest.experiment).table(trials)
     return replace(table, notes=(*table.notes, *table_reservations(manifest, trials)))
 

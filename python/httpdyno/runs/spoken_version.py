@@ -12,19 +12,8 @@ __all__ = ["not_speaking"]
 def not_speaking(subjects: Iterable[Subject], conditions: Iterable[Condition]) -> dict[str, BuildOutcome]:
     """Return the clients that cannot speak what a condition asks for, each with the reason; they need not be built.
 
-    Told to speak it all the same they would end at once, or speak another version: neither is a figure.
-
-    Parameters
-    ----------
-    subjects : iterable of Subject
-        Who is to be measured.
-    conditions : iterable of Condition
-        Under which; where none names a version, everybody is asked.
-
-    Returns
-    -------
-    dict of BuildOutcome
-        By id, in the order of ``subjects``, each without a build.
+    Told to speak it all the same they would end at once, or speak another version: neither is a figure. They are by id,
+    in the order of ``subjects``, each without a build.
     """
     asked = sorted({condition.workload.http_version for condition in conditions} - {""})
     refused = {}

@@ -35,12 +35,7 @@ def figure_rows(trial: int, figures: Mapping[str, Figure]) -> pl.DataFrame:
 def with_figures(trials: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
     """Put the figures beside the trials, a column for each; null where a trial does not have it.
 
-    Parameters
-    ----------
-    trials : pl.DataFrame
-        With the column ``trial``.
-    figures : pl.DataFrame
-        With ``FIGURES_SCHEMA``.
+    The trials have the column ``trial``, the figures ``FIGURES_SCHEMA``.
     """
     order = figures["figure"].unique(maintain_order=True).to_list()
     beside = figures.select(pl.col("trial").unique(maintain_order=True))

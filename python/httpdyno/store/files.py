@@ -13,13 +13,7 @@ __all__ = ["storing", "write_whole"]
 
 
 def storing(path: Path) -> AbstractContextManager[None]:
-    """Turn whatever goes wrong while results are written to that folder into one clear line.
-
-    Raises
-    ------
-    StorageFailed
-        In the block: if the disk is full, the folder cannot be written to, or the like.
-    """
+    """Turn whatever goes wrong while results are written to that folder into ``StorageFailed``, one clear line."""
     cure = "choose another folder with --out DIR"
     return storage_errors(
         f"{path}: results cannot be written", folder=path, cure=cure, when_full=f"make room or {cure}"

@@ -19,22 +19,8 @@ _NAMED_AT_MOST: Final = 5
 def find_run(name: str, runs: Path) -> Path:
     """Find the folder of a run.
 
-    Whether it can be read is another question: that is answered by ``open_run``.
-
-    Parameters
-    ----------
-    name : str
-        ``latest`` or ``previous``; else the path of a folder; else the name of a folder below ``runs``. What begins
-        with ``./`` is always a path.
-    runs : Path
-        The folder that holds the runs.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such run; the message names the newest ones.
-    UnreadableRun
-        If it is there and is no folder.
+    The name is ``latest`` or ``previous``; else the path of a folder; else the name of a folder below ``runs``. What
+    begins with ``./`` is always a path. Whether it can be read is another question: that is answered by ``open_run``.
     """
     folders = run_folders(runs)
     if name in RELATIVE_NAMES:
@@ -56,24 +42,13 @@ def run_folders(runs: Path) -> tuple[Path, ...]:
 
     A folder without ``manifest.json`` is no run, nor is a hidden one, and none that does not exist has any. A damaged
     run keeps its place: the latest run that is damaged is still the latest.
-
-    Raises
-    ------
-    UnreadableRun
-        If the folder cannot be looked into.
     """
     found = [path for path in _folders(runs) if (path / MANIFEST).is_file()]
     return tuple(sorted(found, key=lambda path: (_started_at(path), path.name), reverse=True))
 
 
 def foreign_folders(runs: Path) -> tuple[Path, ...]:
-    """List what lies among the runs and is none: folders without ``manifest.json``; hidden ones are left alone.
-
-    Raises
-    ------
-    UnreadableRun
-        If the folder cannot be looked into.
-    """
+    """List what lies among the runs and is none: folders without ``manifest.json``; hidden ones are left alone."""
     return tuple(sorted(path for path in _folders(runs) if not (path / MANIFEST).is_file()))
 
 

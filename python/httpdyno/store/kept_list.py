@@ -17,13 +17,7 @@ _FASTEST: Final = 1
 
 
 def keep_list(folder: Path, urls: Path) -> None:
-    """Keep a list in the folder of a run.
-
-    Raises
-    ------
-    StorageFailed
-        If it cannot be written.
-    """
+    """Keep a list in the folder of a run."""
 
     def compress(file: IO[bytes]) -> None:
         with urls.open("rb") as lines, gzip.GzipFile(fileobj=file, mode="wb", compresslevel=_FASTEST, mtime=0) as kept:
@@ -34,15 +28,7 @@ def keep_list(folder: Path, urls: Path) -> None:
 
 
 def restore_list(folder: Path, into: IO[bytes]) -> None:
-    """Write the list that is kept in the folder of a run.
-
-    Raises
-    ------
-    UnreadableRun
-        If it is missing or damaged.
-    StorageFailed
-        If it cannot be written.
-    """
+    """Write the list that is kept in the folder of a run."""
     path = folder / URLS
     try:
         kept = gzip.open(path, "rb")  # noqa: SIM115  # closed below; only opening it means that it is missing

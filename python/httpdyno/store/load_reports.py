@@ -12,13 +12,7 @@ __all__ = ["keep_load_report", "read_load_report"]
 
 
 def keep_load_report(folder: Path, number: int, report: Mapping[str, Any]) -> Path:
-    """Keep the report of one trial in the folder of its run.
-
-    Raises
-    ------
-    StorageFailed
-        If it cannot be written.
-    """
+    """Keep the report of one trial in the folder of its run."""
     path = folder / load_report(number)
     content = json.dumps(report, separators=(",", ":")).encode() + b"\n"
     with storing(folder):

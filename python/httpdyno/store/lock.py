@@ -47,13 +47,7 @@ class RunLock:
 
     @classmethod
     def take(cls, folder: Path) -> "RunLock | None":
-        """Take the lock of the run in a folder; None when another process holds it.
-
-        Raises
-        ------
-        StorageFailed
-            If the folder cannot be written, or its file system knows no locks.
-        """
+        """Acquire the lock of the run in a folder; None when another process holds it."""
         path = folder / LOCK
         descriptor = None
         try:

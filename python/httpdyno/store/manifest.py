@@ -141,20 +141,7 @@ def manifest_to_json(manifest: Manifest) -> bytes:
 
 
 def manifest_from_json(text: bytes, *, where: str) -> Manifest:
-    """Read a manifest.
-
-    Parameters
-    ----------
-    text : bytes
-        The content of ``manifest.json``.
-    where : str
-        What a message calls the run.
-
-    Raises
-    ------
-    UnreadableRun
-        If it is no manifest, or one of a newer version.
-    """
+    """Read a manifest; ``where`` is what a message calls the run."""
     try:
         values = TypeAdapter(dict[str, object]).validate_json(text)
     except ValidationError as error:

@@ -56,12 +56,8 @@ def runs_frame(runs: Mapping[str, Run]) -> pl.DataFrame:
     """Put the manifests of runs into one row each, in their order.
 
     Behind ``RUN_COLUMNS`` stands one column for each setting that any of the runs has; a run that lacks it has null. A
-    setting is a number, or true or false, where all runs agree that it is, else text.
-
-    Parameters
-    ----------
-    runs : mapping
-        Runs by the names that the column ``run`` gives them.
+    setting is a number, or true or false, where all runs agree that it is, else text. The column ``run`` has the keys
+    of ``runs``.
     """
     settings = [run.manifest.settings for run in runs.values()]
     fixed = [_row(name, run) for name, run in runs.items()]

@@ -53,17 +53,8 @@ class Answer:
 def open_runs(folders: Sequence[Path], refused: Callable[[UnreadableRun], None]) -> dict[str, Run]:
     """Open runs, and go on without those that cannot be.
 
-    Parameters
-    ----------
-    folders : sequence of Path
-        Of the runs.
-    refused : callable
-        Told of each that is no run, is damaged, or was written by a newer version; or raises what it is told.
-
-    Returns
-    -------
-    dict
-        The runs by the names of their folders; by their paths where two folders have the same name.
+    ``refused`` is told of each that is no run, is damaged, or was written by a newer version; or raises what it is
+    told. Runs are by the names of their folders; by their paths where two folders have the same name.
     """
     opened = []
     for folder in folders:
@@ -90,26 +81,10 @@ def table_columns(runs: Mapping[str, Run], figures: Figures) -> dict[str, list[s
 
 
 def ask(runs: Mapping[str, Run], text: str, figures: Figures = MappingProxyType({})) -> Answer:
-    """Ask one question of runs.
+    """Ask one question of runs, in the SQL of polars; what does not begin as a query is refused: it can change nothing.
 
-    Parameters
-    ----------
-    runs : mapping
-        The runs by the names that the column ``run`` of each table gives them.
-    text : str
-        A query in the SQL of polars. It can change nothing: what does not begin as a query is refused.
-
-    figures : mapping
-        The figures that a trial can have, with their types: columns that are there although no run has them.
-
-    Raises
-    ------
-    UnknownName
-        If it names a table or a column that is not there; the message names those that are.
-    InvalidValue
-        If it is not understood otherwise, or is no query.
-    UnreadableRun
-        While the batches are read: if a run turns out to be damaged.
+    The column ``run`` of each table has the keys of ``runs``; ``figures`` are columns that are there although no run
+    has them. ``UnreadableRun`` comes while the batches are read, if a run turns out to be damaged.
     """
     match = _FIRST_WORD.match(text)
     word = match["word"] if match else ""

@@ -51,23 +51,11 @@ class Run:
         return cls(folder, manifest, *_apart(with_figures(frame, pl.concat(figures)) if figures else frame))
 
     def records(self) -> tuple[Trial, ...]:
-        """Return the trials as records, in the order of their numbers.
-
-        Raises
-        ------
-        UnreadableRun
-            If a trial lacks a value that no trial can be without.
-        """
+        """Return the trials as records, in the order of their numbers."""
         return self._restored(self.trials)
 
     def ceiling(self) -> Trial | None:
-        """Return the trial that asked what the web can give at all; None where none was made.
-
-        Raises
-        ------
-        UnreadableRun
-            If it lacks a value that no trial can be without.
-        """
+        """Return the trial that asked what the web can give at all; None where none was made."""
         return next(iter(self._restored(self.ceilings)), None)
 
     def _restored(self, trials: pl.DataFrame) -> tuple[Trial, ...]:
@@ -77,13 +65,7 @@ class Run:
             raise UnreadableRun(f"{self.folder}: {TRIALS} is damaged: {error}") from error
 
     def samples(self) -> pl.LazyFrame:
-        """Return the samples of all trials, with the columns of ``model.Sample``; read when collected.
-
-        Raises
-        ------
-        UnreadableRun
-            If the files cannot be read or lack a column.
-        """
+        """Return the samples of all trials, with the columns of ``model.Sample``; read when collected."""
         finished = (self.folder / TRIALS).exists()
         files = [self.folder / SAMPLES] if finished else _parts(self.folder, self.trials["trial"].to_list())
         return _scan(self.folder, files, Sample)
@@ -97,13 +79,7 @@ def _record(row: dict[str, Any]) -> Trial:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read what a run consists of, and none of its trials.
-
-    Raises
-    ------
-    UnreadableRun
-        If the folder is no run, its manifest is damaged, or it was written by a newer version.
-    """
+    """Read what a run consists of, and none of its trials."""
     try:
         text = (folder / MANIFEST).read_bytes()
     except FileNotFoundError as error:
@@ -117,10 +93,7 @@ def read_manifest(folder: Path) -> Manifest:
 def open_run(folder: Path) -> Run:
     """Open the folder of a run, complete or partial, of this record version or an earlier one.
 
-    Raises
-    ------
-    UnreadableRun
-        If the folder is no run, is damaged, or was written by a newer version.
+    Raises ``UnreadableRun`` if the folder is no run, is damaged, or was written by a newer version.
     """
     manifest = read_manifest(folder)
     merged = folder / TRIALS

@@ -78,27 +78,7 @@ class NotTuned:
 
 
 def keep_tuned(cache: Path, of: TunedFor, found: Tuned) -> Path:
-    """Keep what was found, in place of what was found before.
-
-    Parameters
-    ----------
-    cache : Path
-        The user's cache folder.
-    of : TunedFor
-        For what.
-    found : Tuned
-        What was found.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    StorageFailed
-        If it cannot be written.
-    """
+    """Keep what was found, in place of what was found before; return its file."""
     path = cache / _FOLDER / of.file
     values = {
         "version": _VERSION,
@@ -115,19 +95,8 @@ def keep_tuned(cache: Path, of: TunedFor, found: Tuned) -> Path:
 def find_tuned(cache: Path, of: TunedFor) -> Tuned | NotTuned:
     """Look up what was found for a subject on this machine.
 
-    What was found with another seed of the same web counts: the web is another one, but of the same kind.
-
-    Parameters
-    ----------
-    cache : Path
-        The user's cache folder.
-    of : TunedFor
-        The subject as it is now, here.
-
-    Returns
-    -------
-    Tuned or NotTuned
-        The latter when there is nothing, it cannot be read, or the subject or the web has changed since.
+    What was found with another seed of the same web counts: the web is another one, but of the same kind. ``NotTuned``
+    when there is nothing, it cannot be read, or the subject or the web has changed since.
     """
     try:
         values = json.loads((cache / _FOLDER / of.file).read_text(encoding="utf-8"))

@@ -22,13 +22,7 @@ _TAKEN: Final = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
 
 
 def make_unborn(root: Path, name: str) -> Path:
-    """Make a hidden folder below ``root``, which is made if it must be; take away those that kills have left there.
-
-    Raises
-    ------
-    OSError
-        If it cannot be made.
-    """
+    """Make a hidden folder below ``root``, which is made if it must be; remove those that kills have left there."""
     root.mkdir(parents=True, exist_ok=True)
     with suppress(OSError):  # a folder that may be written, but not listed
         for left in root.iterdir():
@@ -40,15 +34,7 @@ def make_unborn(root: Path, name: str) -> Path:
 
 
 def name_born(unborn: Path, wanted: Path) -> Path:
-    """Rename the folder to the wanted name, or that with the first number behind it that nobody has; return its path.
-
-    Raises
-    ------
-    OSError
-        If it cannot be renamed.
-    StorageFailed
-        If a thousand such names are taken.
-    """
+    """Rename the folder to the wanted name, or that with the first number behind it that is free; return its path."""
     for attempt in range(1, _NAMES_TRIED):
         folder = wanted if attempt == 1 else wanted.with_name(f"{wanted.name}-{attempt}")
         try:

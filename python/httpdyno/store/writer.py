@@ -53,13 +53,6 @@ class RunWriter:
 
         Runs that start within the same second get names of their own. A folder of that name has its manifest from the
         first moment, whatever ends this process.
-
-        Raises
-        ------
-        StorageFailed
-            If the folder cannot be made.
-        InvalidValue
-            If the experiment's name is not lower-case words joined by hyphens.
         """
         if not _NAME.fullmatch(manifest.experiment):
             raise InvalidValue(f"experiment {manifest.experiment!r}: a name is lower-case letters, digits and hyphens")
@@ -85,21 +78,8 @@ class RunWriter:
     def reopen(cls, folder: Path, inherited: int | None = None) -> "RunWriter":
         """Go on with a run that is ``partial``.
 
-        Parameters
-        ----------
-        folder : Path
-            Of the run.
-        inherited : int, optional
-            Descriptor with which this process may have been started, of a lock that is held already.
-
-        Raises
-        ------
-        UnreadableRun
-            If the folder is no run, or is damaged.
-        NotResumable
-            If the run is complete, or another process is making it.
-        StorageFailed
-            If the folder cannot be written.
+        ``inherited`` is a descriptor, of a lock that is held already, with which this process may have been started.
+        Raises ``NotResumable`` if the run is complete, or another process is making it.
         """
         _resumable(folder)  # before a file is made in it
         lock = None if inherited is None else RunLock.inherit(folder, inherited)
@@ -116,32 +96,16 @@ class RunWriter:
             raise
 
     def describe(self, manifest: Manifest) -> None:
-        """Write down anew what the run consists of.
-
-        Raises
-        ------
-        StorageFailed
-            If it cannot be written.
-        """
+        """Write down anew what the run consists of."""
         content = manifest_to_json(manifest)
         with storing(self.folder):
             write_whole(self.folder / MANIFEST, lambda file: file.write(content))
         self.manifest = manifest
 
     def add(self, trial: Trial, samples: pl.DataFrame | None = None) -> None:
-        """Keep a finished trial.
+        """Keep a finished trial, whose number must be new to the run; ``samples`` is None if it could not be run.
 
-        Parameters
-        ----------
-        trial : Trial
-            Its record; its number must be new to the run.
-        samples : pl.DataFrame | None
-            The columns of ``model.Sample``; None for a trial that could not be run.
-
-        Raises
-        ------
-        StorageFailed
-            If it cannot be written; the trials before it are kept.
+        If it cannot be written, the trials before it are kept all the same.
         """
         columns = polars_schema(Sample)
         rows = pl.DataFrame(schema=columns) if samples is None else samples.select(_cast(columns))
@@ -154,24 +118,10 @@ class RunWriter:
             write_whole(self.folder / PARTS / trial_part(trial.trial), record.write_parquet)
 
     def close(self, *, complete: bool, ended_at: datetime) -> Path:
-        """End the writing; gather the trials of a run that is complete.
+        """End the writing, gather the trials of a run that is complete, and return its folder.
 
-        Parameters
-        ----------
-        complete : bool
-            Whether all planned trials are there. Else the run stays ``partial`` and can be reopened.
-        ended_at : datetime
-            When it ended.
-
-        Returns
-        -------
-        Path
-            The folder of the run.
-
-        Raises
-        ------
-        StorageFailed
-            If it cannot be written; the run stays ``partial``, with all of its trials.
+        One that is not stays ``partial`` and can be reopened; so does one that cannot be written, with all of its
+        trials.
         """
         state: RunState = "complete" if complete else "partial"
         try:

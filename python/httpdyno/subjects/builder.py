@@ -67,32 +67,10 @@ def build_subjects(
     stop: Callable[[], bool] = lambda: False,
     parallel: int | None = None,
 ) -> dict[str, BuildOutcome]:
-    """Build what is not built yet.
+    """Build what is not built yet; return what became of each, by id, in the order of the subjects.
 
-    Parameters
-    ----------
-    subjects : iterable of Subject
-        Of any kind; one that cannot be built does not stop the others.
-    cache : Path
-        The user's cache folder.
-    tell : callable
-        Gets the news of each build.
-    stop : callable
-        Asked about twenty times a second; once it is true, running builds are ended.
-    parallel : int, optional
-        How many are built at once; default: one for each CPU.
-
-    Returns
-    -------
-    dict of BuildOutcome
-        By id, in the order of ``subjects``.
-
-    Raises
-    ------
-    Interrupted
-        If ``stop`` became true.
-    StorageFailed
-        If the cache cannot be written.
+    One that cannot be built does not stop the others. ``stop`` is asked about twenty times a second: once it is true,
+    running builds are ended, and Interrupted is raised.
     """
     jobs = [_Job(subject, cache, tell or (lambda _: None)) for subject in subjects]
     pending, running = list(jobs), list[_Job]()

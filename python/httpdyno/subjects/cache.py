@@ -100,15 +100,10 @@ class BuildPlace:
         self.path.mkdir(parents=True)
 
     def lock(self) -> int | None:
-        """Take the lock of the subject's builds, without waiting.
+        """Acquire the lock of the subject's builds without waiting; None when another run holds it.
 
-        The lock is the subject's and not the build's: two builds of one Rust subject share Cargo's target folder.
-
-        Returns
-        -------
-        int or None
-            A file descriptor that holds the lock until it is closed, also by the death of this process; None when
-            another run holds it.
+        The lock is the subject's and not the build's: two builds of one Rust subject share Cargo's target folder. The
+        file descriptor holds it until it is closed, also by the death of this process.
         """
         self.root.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.root / f"{self.subject}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

@@ -41,32 +41,12 @@ class Catalogue:
     def select(self, names: Iterable[str], fitting: SubjectKind | None = None) -> tuple[Subject, ...]:
         """Return the named subjects, in the order of the names; a name that comes twice counts once.
 
-        Parameters
-        ----------
-        names : iterable of str
-            As they were typed.
-        fitting : SubjectKind, optional
-            What was probably meant by a name that nobody has; one of another kind is given all the same.
-
-        Raises
-        ------
-        InvalidSubject
-            If one of them could not be read.
-        UnknownName
-            If there is no such subject; the message names the nearest.
+        ``fitting`` is what was probably meant by a name that nobody has; one of another kind is returned all the same.
         """
         return tuple(self._one(name, fitting) for name in dict.fromkeys(names))
 
     def select_of_kind(self, names: Iterable[str], kind: SubjectKind) -> tuple[Subject, ...]:
-        """Return the named subjects for what only one kind can do.
-
-        Raises
-        ------
-        InvalidSubject
-            If one of them could not be read.
-        UnknownName
-            If there is no such subject, or it is of another kind.
-        """
+        """Return the named subjects for what only one kind can do; refuse those of another kind."""
         chosen = self.select(names, kind)
         for subject in chosen:
             if subject.kind is not kind:
@@ -76,12 +56,7 @@ class Catalogue:
     def claimants(self, names: Iterable[str]) -> tuple[Subject, ...]:
         """Return the named subjects, or every client and server: those whose claims can be put to the test.
 
-        Raises
-        ------
-        InvalidSubject
-            If one of them could not be read.
-        UnknownName
-            If there is no such subject, or it is a tool, which claims nothing.
+        A tool is refused: it claims nothing.
         """
         chosen = self.select(names) or (*self.of_kind(SubjectKind.CLIENT), *self.of_kind(SubjectKind.SERVER))
         for subject in chosen:
@@ -104,17 +79,9 @@ class Catalogue:
 
 
 def read_catalogue(extra: Iterable[Path] = ()) -> Catalogue:
-    """Read the built-in subjects and those of further folders.
+    """Read the built-in subjects and those of further folders: of one subject, or of many, up to two levels deep.
 
-    Parameters
-    ----------
-    extra : iterable of Path
-        Folders given with ``--subjects``: of one subject, or of many, up to two levels deep.
-
-    Raises
-    ------
-    InvalidSubject
-        If a given folder has no subject in it.
+    A given folder without a subject in it is refused; a subject that cannot be read is kept among the invalid ones.
     """
     found: dict[str, Path] = {}
     invalid: dict[str, InvalidSubject] = {}

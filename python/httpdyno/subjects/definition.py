@@ -78,23 +78,7 @@ class _Definition(_Section):
 
 
 def read_subject(folder: Path) -> Subject:
-    """Read the ``subject.toml`` of a folder; the folder's name is the subject's id.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder of one subject.
-
-    Returns
-    -------
-    Subject
-        With ``folder`` as an absolute path.
-
-    Raises
-    ------
-    InvalidSubject
-        If the file cannot be read, is no TOML, lacks a key, or has one that it must not have.
-    """
+    """Read the ``subject.toml`` of a folder; the folder's name is the subject's id."""
     path = folder / SUBJECT_FILE
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))

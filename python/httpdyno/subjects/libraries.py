@@ -18,19 +18,9 @@ _LIST_GEMS: Final = 'require "json"; puts JSON.dump(Gem::Specification.map { |ge
 
 
 def find_library(kind: str, name: str) -> str | None:
-    """Find a library and its version.
+    """Find a library and return its version, digits and dots; empty when it does not say, None when it is not there.
 
-    Parameters
-    ----------
-    kind : str
-        One of ``LIBRARY_KINDS``.
-    name : str
-        As its own world knows it.
-
-    Returns
-    -------
-    str or None
-        Digits and dots; empty when it does not say; None when it is not there.
+    ``kind`` is one of ``LIBRARY_KINDS``.
     """
     said = _FINDERS[kind](name)
     if said is None:

@@ -83,13 +83,7 @@ def install_line(need: str, subject: str = "") -> str:
 
 
 def parse_constraint(text: str) -> SpecifierSet:
-    """Read a constraint such as ``>=1.22`` or ``>=3.11,<4``; empty and ``*`` allow every version.
-
-    Raises
-    ------
-    InvalidValue
-        If the text is no such constraint.
-    """
+    """Read a constraint such as ``>=1.22`` or ``>=3.11,<4``; empty and ``*`` allow every version."""
     if text.strip() in {"", "*"}:
         return SpecifierSet()
     # Of what Python's own constraints can say, only what means the same for every program.
@@ -105,20 +99,7 @@ def satisfies(version: str, constraint: str) -> bool:
 
 
 def check_needs(subject: Subject, find: Callable[[str], ProgramVersion | None] | None = None) -> tuple[Miss, ...]:
-    """Compare a subject's needs with what there is.
-
-    Parameters
-    ----------
-    subject : Subject
-        Whose ``[needs]`` are checked.
-    find : callable, optional
-        Looks a program or library up; default: this machine.
-
-    Returns
-    -------
-    tuple of Miss
-        Empty when the subject can be built.
-    """
+    """Compare a subject's needs with what there is, by default on this machine; empty when it can be built."""
     look_up = find or find_need
     misses = []
     for need in subject.needs:
@@ -152,13 +133,7 @@ def find_need(name: str) -> ProgramVersion | None:
 
 
 def check_name(name: str) -> None:
-    """Refuse a need of a kind that nobody can look up.
-
-    Raises
-    ------
-    InvalidValue
-        With the kinds that there are.
-    """
+    """Refuse a need of a kind that nobody can look up."""
     kind, colon, library = name.rpartition(":")
     if not library or (colon and kind not in LIBRARY_KINDS):
         kinds = ", ".join(f"{known}:NAME" for known in LIBRARY_KINDS)

@@ -120,17 +120,7 @@ def probe_cases(subject: Subject) -> tuple[ProbeCase, ...]:
 
 
 def conclude(subject: Subject, case: ProbeCase, shown: Shown) -> ProbeResult:
-    """Return what the run of a case shows.
-
-    Parameters
-    ----------
-    subject : Subject
-        Whose known failures may explain a difference.
-    case : ProbeCase
-        What was run.
-    shown : Shown
-        What came of it.
-    """
+    """Return what the run of a case shows; a known failure of the subject may explain a difference."""
     works = case.works(shown)
     failure = subject.known_failure(case.claim) if works != case.claimed else None
     return ProbeResult(case.claim, case.claimed, works, failure.reason if failure else None)

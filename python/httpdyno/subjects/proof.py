@@ -14,20 +14,7 @@ _FILE: Final = "probe.json"
 
 
 def read_proof(place: BuildPlace, engine: str) -> tuple[ProbeResult, ...] | None:
-    """Read what was found.
-
-    Parameters
-    ----------
-    place : BuildPlace
-        Of the build.
-    engine : str
-        Digest of the engine that would probe now.
-
-    Returns
-    -------
-    tuple of ProbeResult or None
-        None when this build was never probed with this engine, or the file cannot be read.
-    """
+    """Read what was found; None when this build was never probed with this engine, or the file cannot be read."""
     try:
         values = json.loads((place.path / _FILE).read_text(encoding="utf-8"))
         return tuple(ProbeResult(**result) for result in values["results"]) if values["engine"] == engine else None

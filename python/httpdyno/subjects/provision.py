@@ -53,12 +53,7 @@ def provide(
 ) -> None:
     """Bring it, all steps at once. What cannot be brought leaves its subjects unavailable, and stops no other.
 
-    Raises
-    ------
-    Interrupted
-        If ``stop`` became true: what was not whole is begun anew the next time.
-    StorageFailed
-        If the cache cannot be written.
+    Once ``stop`` is true, Interrupted is raised: what was not whole is begun anew the next time.
     """
     folder = toolchains_folder(cache)
     with storage_errors("installing toolchains: cannot write"):

@@ -31,15 +31,7 @@ def system_packages_allowed() -> bool:
 
 
 def plan_provision(subjects: Iterable[Subject], *, system_packages: bool) -> Provision:
-    """Return what is missing and can be brought without asking anyone.
-
-    Parameters
-    ----------
-    subjects : iterable of Subject
-        Those that shall be there; what can be had nowhere is left out.
-    system_packages : bool
-        Whether packages of the system may be installed.
-    """
+    """Return what is missing and can be brought without asking anyone; what can be had nowhere is left out."""
     misses = (miss for subject in subjects if not subject.unavailable for miss in check_needs(subject))
     recipes: list[Recipe] = [recipe_for(miss.need.program) for miss in misses]
     packages = (name for recipe in recipes if isinstance(recipe, AptRecipe) for name in recipe.packages)

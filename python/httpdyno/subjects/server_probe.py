@@ -64,12 +64,7 @@ class ServerCase:
 def server_cases(subject: Subject, *, scale: int = 1) -> tuple[ServerCase, ...]:
     """Return a case for each capability that a server can have, claimed or not.
 
-    Parameters
-    ----------
-    subject : Subject
-        The server.
-    scale : int
-        How many times as long the waits are that are told apart by time, one of ``SCALES``.
+    ``scale`` is how many times as long the waits are that are told apart by time, one of ``SCALES``.
     """
     claims = subject.capabilities
     # Waits whose sum is six times the longest: the time of the answer tells them from waits one after the other.
@@ -95,17 +90,10 @@ def server_cases(subject: Subject, *, scale: int = 1) -> tuple[ServerCase, ...]:
 
 
 def conclude_server(subject: Subject, case: ServerCase, answers: Sequence[Answer] | None) -> ProbeResult:
-    """Return what a case shows.
+    """Return what a case shows, from one answer for each request; a known failure may explain a difference.
 
-    Parameters
-    ----------
-    subject : Subject
-        Whose known failures may explain a difference.
-    case : ServerCase
-        What was asked.
-    answers : sequence of Answer or None
-        One for each request; None when the server ended instead, as it must for a setting that it cannot honour, or
-        left a request unanswered.
+    The answers are None when the server ended instead, as it must for a setting that it cannot honour, or left a
+    request unanswered.
     """
     works = answers is not None and case.works(answers)
     failure = subject.known_failure(case.claim) if works != case.claimed else None

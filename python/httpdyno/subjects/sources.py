@@ -32,17 +32,7 @@ def source_files(folder: Path) -> Iterator[Path]:
 def fingerprint(subject: Subject, toolchain: Mapping[str, str]) -> str:
     """Hash what a build depends on: the subject's files, the versions of its programs, and the kind of machine.
 
-    Parameters
-    ----------
-    subject : Subject
-        Whose folder is read.
-    toolchain : mapping
-        Versions of the needed programs, by name.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits.
+    The versions are by the name of the program; the hash has 16 hexadecimal digits.
     """
     digest = hashlib.sha256()
     machine = [_FORM, platform.system(), platform.machine(), sorted(toolchain.items())]

@@ -49,13 +49,7 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a tool is asked to send.
-
-    Raises
-    ------
-    InvalidValue
-        If there is no connection, no thread, or no time.
-    """
+    """What a tool is asked to send."""
 
     url: str
     connections: int
@@ -86,20 +80,7 @@ class Load:
 
 
 def check_template(argv: Sequence[str], *, section: str) -> None:
-    """Refuse a placeholder that nothing would fill in.
-
-    Parameters
-    ----------
-    argv : sequence of str
-        Of a tool.
-    section : str
-        Where it stands in ``subject.toml``, for the message.
-
-    Raises
-    ------
-    InvalidSubject
-        With the nearest one.
-    """
+    """Refuse a placeholder that nothing would fill in; the message names the section of ``subject.toml``."""
     known = (*PLACEHOLDERS, *_OF_THE_BUILD)
     for name in _names(argv):
         if name not in known:
@@ -123,11 +104,6 @@ def fill_template(tool: Subject, load: Load) -> tuple[str, ...]:
 
     An argument that is ``{headers}`` stands for one header: it is repeated for each, together with the option before
     it; without headers both are left out.
-
-    Raises
-    ------
-    InvalidValue
-        If the tool cannot run that loop, or its template asks for a file that the load has not.
     """
     if load.loop not in loops_of(tool):
         raise InvalidValue(
@@ -138,13 +114,7 @@ def fill_template(tool: Subject, load: Load) -> tuple[str, ...]:
 
 
 def fill_sequence(tool: Subject, load: Load) -> tuple[str, ...]:
-    """Return the command of a tool that sends the requests of a load one after another, as ``fill_template`` does.
-
-    Raises
-    ------
-    InvalidValue
-        If the tool cannot do that with connections as they are asked for.
-    """
+    """Return the command of a tool that sends the requests of a load one after another, as ``fill_template`` does."""
     template = tool.sequence_argv if load.keepalive else tool.sequence_close_argv
     if not template:
         raise InvalidValue(
@@ -155,13 +125,7 @@ def fill_sequence(tool: Subject, load: Load) -> tuple[str, ...]:
 
 
 def fill_content(tool: Subject, load: Load) -> tuple[str, ...]:
-    """Return the command of a tool that sends content with its requests, as ``fill_template`` does.
-
-    Raises
-    ------
-    InvalidValue
-        If the tool cannot send content, or not on a schedule.
-    """
+    """Return the command of a tool that sends content with its requests, as ``fill_template`` does."""
     if not tool.content_argv:
         raise InvalidValue(
             f"{tool.id}: cannot send content: its subject.toml has no template for that, [content]; name another tool"

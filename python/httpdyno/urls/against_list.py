@@ -11,17 +11,11 @@ __all__ = ["at_origin", "file_at_origin", "list_at_origin"]
 
 
 def at_origin(url: str, against: str) -> str:
-    """Return the URL that asks another machine's origin for the same.
+    """Return the URL that asks another machine's origin, ``http://other:8080``, for the same.
 
     What has no path of its own gets the host as one, so that pages of different hosts stay different ones:
-    ``https://www.example.org`` becomes ``http://other:8080/www.example.org``.
-
-    Parameters
-    ----------
-    url : str
-        Any URL; what is none is handed on as it stands, since a client has to report it.
-    against : str
-        ``http://other:8080``, without a path.
+    ``https://www.example.org`` becomes ``http://other:8080/www.example.org``. What is no URL is handed on as it stands,
+    since a client has to report it.
     """
     try:
         parts = urlsplit(url)
@@ -36,15 +30,7 @@ def at_origin(url: str, against: str) -> str:
 
 
 def list_at_origin(lines: Iterable[bytes], against: str) -> Iterator[bytes]:
-    """Ask another machine's origin for each URL of a list, in its order.
-
-    Parameters
-    ----------
-    lines : iterable of bytes
-        One URL each, without line end.
-    against : str
-        As for ``at_origin``.
-    """
+    """Ask another machine's origin for each URL of a list, in its order, as ``at_origin`` does; no line ends."""
     for line in lines:
         try:
             yield at_origin(line.decode(), against).encode()
@@ -53,13 +39,7 @@ def list_at_origin(lines: Iterable[bytes], against: str) -> Iterator[bytes]:
 
 
 def file_at_origin(urls: UrlFile, against: str) -> UrlFile:
-    """Ask another machine's origin for each URL of a prepared list, which is closed.
-
-    Raises
-    ------
-    StorageFailed
-        If there is no room for the list.
-    """
+    """Ask another machine's origin for each URL of a prepared list, which is closed."""
     file = ScratchFile()
     try:
         with urls, urls.file.path.open("rb") as lines, storage_errors("preparing the list of URLs: cannot write"):

@@ -65,10 +65,7 @@ def domain_column(first_line: str) -> DomainColumn | None:
     Chrome's ``origin,rank``) and those without one, in which a rank stands before or behind the name (Tranco's and
     Umbrella's ``1,example.org``). Columns are separated by commas, semicolons or tabulators.
 
-    Returns
-    -------
-    DomainColumn or None
-        None for a plain list: URLs, or one domain a line; and for a table that is none of these.
+    None for a plain list: URLs, or one domain a line; and for a table that is none of these.
     """
     return next(filter(None, (_column(first_line, delimiter) for delimiter in _DELIMITERS)), None)
 
@@ -100,10 +97,7 @@ def _column(first_line: str, delimiter: str) -> DomainColumn | None:
 def host_name(text: str) -> str | None:
     """Return a domain as the name system spells it: lower case, punycode, no dot at the end.
 
-    Returns
-    -------
-    str or None
-        None when it is no name of a host with two labels or more: ``com``, ``a_b.example``, ``-a.example``.
+    None when it is no name of a host with two labels or more: ``com``, ``a_b.example``, ``-a.example``.
     """
     name = text.strip().removesuffix(".").lower()
     if not name.isascii():
@@ -122,26 +116,11 @@ def host_name(text: str) -> str | None:
 def read_domains(
     lines: Iterable[str], column: DomainColumn, left_out: LeftOut, limit: int | None = None
 ) -> Iterator[str]:
-    """Make URLs of a table of domains, in its order, each once.
+    """Make URLs of a table of domains, from its first line on, in its order, each once; no limit: all.
 
-    Left out is what no client can fetch as a site: addresses instead of names, what is no name of a host, names under
-    which there are no public sites (``.onion``, ``.local``, ...), servers of advertisements, and what came before.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        The table, from its first line on.
-    column : DomainColumn
-        As ``domain_column`` gives it.
-    left_out : LeftOut
-        Counts what is left out, and why.
-    limit : int, optional
-        How many URLs at most; None: all.
-
-    Yields
-    ------
-    str
-        ``https://example.org/``; a scheme that the table names is kept.
+    Left out, and counted by reason, is what no client can fetch as a site: addresses instead of names, what is no name
+    of a host, names under which there are no public sites (``.onion``, ``.local``, ...), servers of advertisements, and
+    what came before. The URLs are ``https://example.org/``; a scheme that the table names is kept.
     """
     yield from islice(_urls(lines, column, left_out), limit)
 

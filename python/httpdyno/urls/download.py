@@ -32,25 +32,9 @@ def download(
     progress: Received | None = None,
     largest_bytes: int = LARGEST_BYTES,
 ) -> None:
-    """Write what a URL answers into a file.
+    """Write what a URL answers into a file open for writing; refuse what is larger than ``largest_bytes``.
 
-    Parameters
-    ----------
-    url : str
-        Of http or https; redirects are followed, proxies of the environment are used.
-    into : file
-        Open for writing.
-    progress : Received, optional
-        Told of every piece.
-    largest_bytes : int
-        More is refused.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be fetched, or is larger than that; the message names the URL.
-    StorageFailed
-        If the file cannot be written.
+    Redirects are followed, proxies of the environment are used.
     """
     received, expected = 0, None
     try:

@@ -32,21 +32,9 @@ def is_remote(source: str) -> bool:
 
 @contextmanager
 def opened_list(source: str, progress: Received | None = None) -> Iterator[IO[bytes]]:
-    """Open a list for reading, unpacked.
+    """Open a list for reading, unpacked: a file, ``-`` for standard input, or a URL of http or https.
 
-    Parameters
-    ----------
-    source : str
-        A file, ``-`` for standard input, or a URL of http or https.
-    progress : Received, optional
-        Told of every piece of a download.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be fetched or read, also while the block reads it.
-    StorageFailed
-        If there is no room for what is downloaded.
+    What the block cannot read is a UsageError, too.
     """
     name = "standard input" if source == STANDARD_INPUT else source
     with ExitStack() as stack:

@@ -21,30 +21,10 @@ def prepare_urls(
     limit: int | None,
     progress: Received | None = None,
 ) -> tuple[UrlFile, LeftOut]:
-    """Make a list ready.
+    """Make a list ready; return its URLs, to be closed by the caller, and what was left out; no limit: all.
 
     A list of URLs or bare domains stays as it is, but for ``https://`` before the latter; a table of domains is
     filtered as ``read_domains`` says.
-
-    Parameters
-    ----------
-    source, progress
-        As for ``opened_list``.
-    limit : int, optional
-        How many URLs at most; None: all.
-
-    Returns
-    -------
-    tuple of (UrlFile, LeftOut)
-        The URLs, to be closed by the caller, and what was left out.
-
-    Raises
-    ------
-    UsageError
-        If the list cannot be fetched, read or unpacked, or is a table and nobody knows where its domains stand;
-        EmptyList if there is no URL in it.
-    StorageFailed
-        If there is no room for it.
     """
     left_out = LeftOut()
     with opened_list(source, progress) as file:

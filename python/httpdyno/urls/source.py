@@ -60,13 +60,7 @@ class UrlFile:
 
 
 def urls_of_web(engine: Engine, *, web: str, seed: int | None, limit: int | None) -> UrlFile:
-    """Return the first URLs of a web.
-
-    Raises
-    ------
-    InvalidValue
-        If there is no such web.
-    """
+    """Return the first URLs of a web; no limit: ``DEFAULT_WEB_LIMIT`` of them."""
     file = ScratchFile()
     try:
         engine.urls(web=web, seed=seed, limit=limit or DEFAULT_WEB_LIMIT, into=file.file)
@@ -78,21 +72,9 @@ def urls_of_web(engine: Engine, *, web: str, seed: int | None, limit: int | None
 
 
 def urls_of_list(source: str, *, limit: int | None) -> UrlFile:
-    """Return the URLs of a list.
+    """Return the URLs of a list: a file, or ``-`` for standard input; no limit: all.
 
-    Parameters
-    ----------
-    source : str
-        A file, or ``-`` for standard input.
-    limit : int, optional
-        How many at most; None: all.
-
-    Raises
-    ------
-    UsageError
-        If the file cannot be read, or is a table of domains or packed; EmptyList if there is no URL in it.
-    StorageFailed
-        If there is no room for the prepared list.
+    EmptyList is raised when there is no URL in it.
     """
     try:
         if source == STANDARD_INPUT:
@@ -120,17 +102,7 @@ def _plain_list(lines: Iterable[bytes], limit: int | None, source: str) -> Itera
 
 
 def urls_of_run(folder: Path, engine: Engine, web: WebIdentity, recorded: UrlList) -> UrlFile:
-    """Return the URLs that a run has begun with.
-
-    Raises
-    ------
-    NotResumable
-        If they are not the same any more.
-    UnreadableRun
-        If the list that is kept in its folder is missing or damaged.
-    StorageFailed
-        If there is no room for the prepared list.
-    """
+    """Return the URLs that a run has begun with; refuse to go on when they are not the same any more."""
     if recorded.source is None:
         urls = urls_of_web(engine, web=web.name, seed=web.seed, limit=recorded.count)
     else:
@@ -149,15 +121,7 @@ def urls_of_run(folder: Path, engine: Engine, web: WebIdentity, recorded: UrlLis
 
 
 def written(urls: Iterable[bytes], source: str) -> UrlFile:
-    """Write URLs into a file, one a line.
-
-    Raises
-    ------
-    EmptyList
-        If there is none.
-    StorageFailed
-        If there is no room for them.
-    """
+    """Write URLs into a file, one a line; raise EmptyList when there is none."""
     file = ScratchFile()
     count = 0
     try:

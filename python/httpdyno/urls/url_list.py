@@ -17,23 +17,11 @@ _BLANK: Final = re.compile(rb"\s")
 
 
 def read_url_list(lines: Iterable[bytes], limit: int | None = None) -> Iterator[bytes]:
-    """Return the URLs of a list, in its order, duplicates kept.
+    """Return the URLs of a list, in its order, duplicates kept; no limit: all.
 
     A bare domain, with or without a port or a path, becomes ``https://``. Empty lines are skipped, and so are those
     that begin with ``#``. Anything else is handed on as it stands, also what is no URL: a client has to report that,
     and a list of ten million lines must not be lost for one of them.
-
-    Parameters
-    ----------
-    lines : iterable of bytes
-        With or without line ends.
-    limit : int, optional
-        How many URLs at most; None: all.
-
-    Yields
-    ------
-    bytes
-        Without line end.
     """
     yield from islice(_urls(lines), limit)
 

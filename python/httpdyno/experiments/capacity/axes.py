@@ -24,13 +24,7 @@ __all__ = ["Axes", "name_of"]
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """What is varied, and what all points share.
-
-    Raises
-    ------
-    InvalidValue
-        If an axis has no value, the loss is not within 0 and 1, or a point cannot be.
-    """
+    """What is varied, and what all points share."""
 
     sizes_bytes: tuple[int, ...] = (0,)
     delays_ns: tuple[int, ...] = (0,)
@@ -102,10 +96,7 @@ class Axes:
     def restored(cls, settings: Mapping[str, object]) -> Self:
         """Make the axes again from what ``settings`` has written.
 
-        Raises
-        ------
-        InvalidValue, KeyError, TypeError, ValueError
-            If they were not written so.
+        What cannot be read raises ``InvalidValue``, ``KeyError``, ``TypeError`` or ``ValueError``.
         """
         rps = settings["rps"]
         return cls(

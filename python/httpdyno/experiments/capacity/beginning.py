@@ -31,13 +31,7 @@ _LOOPS = {Loop.OPEN: "an open loop, on a schedule", Loop.CLOSED: "a closed loop"
 
 
 def begin_capacity(beginning: Beginning, names: Sequence[str], options: CapacityOptions) -> Begun:
-    """Begin the question that is asked.
-
-    Raises
-    ------
-    UsageError
-        If it takes hours, and nobody has agreed to that; and whatever else the functions below refuse.
-    """
+    """Begin the question that is asked."""
     chosen = choose_subjects(beginning.catalogue, names, options.preset)
     experiment = make_capacity(options, chosen, beginning.place.engine, beginning.tell)
     extent = extent_of(
@@ -51,17 +45,7 @@ def begin_capacity(beginning: Beginning, names: Sequence[str], options: Capacity
 
 
 def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: str | None) -> tuple[Subject, ...]:
-    """Return the clients and tools that are named; of a preset, those that it asks about.
-
-    Raises
-    ------
-    UsageError
-        If nobody is named, or a server is.
-    UnknownName
-        If there is no such subject.
-    InvalidSubject
-        If one of them could not be read.
-    """
+    """Return the clients and tools that are named; of a preset, those that it asks about."""
     if not names and preset is None:
         raise UsageError("capacity: name the SUBJECT whose capacity is asked for, such as go-net-http")
     subjects = catalogue.select(names or DEFAULT_SUBJECTS)
@@ -74,17 +58,7 @@ def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: s
 
 
 def make_capacity(options: CapacityOptions, subjects: Sequence[Subject], engine: Engine, tell: Tell) -> Capacity:
-    """Make the experiment that is asked for; the engine says which seed its web has of its own.
-
-    Raises
-    ------
-    InvalidValue
-        If one of them cannot be read; the message names it.
-    UnknownName
-        If there is no such preset.
-    UsageError
-        If two of them contradict each other, a tool cannot send in this way, or another machine plays another web.
-    """
+    """Make the experiment that is asked for; the engine says which seed its web has of its own."""
     preset = _preset(options)
     axes = _axes(options, preset)
     for tool in subjects:

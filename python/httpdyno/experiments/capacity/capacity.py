@@ -28,13 +28,7 @@ _FEWEST_SIZES: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capacity(CapacityOptions):
-    """Up to where do subjects hold a rate.
-
-    Raises
-    ------
-    InvalidValue
-        If the objective cannot be read, or a time is none.
-    """
+    """Up to where do subjects hold a rate."""
 
     axes: Axes
     """The grid that the options of its axes span."""
@@ -133,13 +127,7 @@ class Capacity(CapacityOptions):
 def restore_capacity(
     settings: Mapping[str, Setting], webs: Sequence[WebIdentity], urls: Path | None = None
 ) -> Capacity:
-    """Make the experiment again from what its manifest says.
-
-    Raises
-    ------
-    UnreadableRun
-        If a setting is missing or cannot be.
-    """
+    """Make the experiment again from what its manifest says."""
     with reading_settings():
         axes = Axes.restored(settings)
     return restored(Capacity, settings, webs, urls, axes=axes)

@@ -29,17 +29,8 @@ _BITS: Final = 8
 def grid_chart(points: Sequence[Found], names: Mapping[str, str]) -> Chart | None:
     """Draw the points as a grid for each subject and each value of what neither runs across nor up.
 
-    Parameters
-    ----------
-    points : sequence of Found
-        Of all subjects.
-    names : mapping of a subject's id to its name
-        In the order of the report.
-
-    Returns
-    -------
-    Chart or None
-        None when there is nothing to draw: no point, or too few of a grid.
+    None where there is no point, or too few of a grid. ``names`` maps ids of subjects to their names, in the order of
+    the report.
     """
     if not points:
         return None
@@ -79,13 +70,7 @@ def frontier_charts(
 ) -> Iterator[Chart]:
     """Draw how far the subjects reach, all in one frame; a frame for each value of what else was varied.
 
-    Parameters
-    ----------
-    frontiers : sequence of Frontier
-        Of all subjects.
-    points : sequence of Found
-        Of the same trials: they tell what was to be held.
-    names : mapping of a subject's id to its name
+    ``points`` are of the same trials and tell what was to be held. ``names`` maps ids of subjects to their names.
     """
     for nth, (axis, rest) in enumerate(dict.fromkeys((one.axis, one.rest) for one in frontiers)):
         drawn = [one for one in frontiers if (one.axis, one.rest) == (axis, rest)]

@@ -14,11 +14,6 @@ def end_capacity(ended: Ended) -> bool:
     """Write a run of a published grid in the publication's form beside its records, a file for each subject.
 
     A run of another grid has none. What its name says is the preset, and with several subjects whom it is of.
-
-    Raises
-    ------
-    StorageFailed
-        If there is no room.
     """
     run = ended.run
     published = preset_of(run.manifest)

@@ -32,13 +32,7 @@ class Extent:
         return Extent(trials, self.time_s * trials / self.trials)
 
     def check(self, *, agreed: bool) -> None:
-        """Refuse what nobody would want to wait for, unless it was agreed to.
-
-        Raises
-        ------
-        UsageError
-            With the estimate.
-        """
+        """Refuse what nobody would want to wait for, unless it was agreed to."""
         much = f"capacity: {self.trials:,} trials would take about {_span(self.time_s)}"
         if not agreed and (self.trials > _UNASKED_TRIALS or self.time_s > _UNASKED_S):
             raise UsageError(f"{much}; give --yes to start them, or make the grid smaller, or search (--frontier)")
@@ -51,14 +45,7 @@ class Extent:
 def extent_of(axes: Axes, *, subjects: int, repeat: int, duration_s: float) -> Extent:
     """Foresee how much a grid is, from some of its points.
 
-    Parameters
-    ----------
-    axes : Axes
-        The grid.
-    subjects, repeat : int
-        How often each point is measured.
-    duration_s : float
-        How much of each schedule is measured.
+    ``duration_s`` is how much of each schedule is measured.
     """
     count = axes.count
     looked_at = min(count, _LOOKED_AT)

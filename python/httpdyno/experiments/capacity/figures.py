@@ -13,13 +13,7 @@ __all__ = ["CapacityPoint", "CapacitySummary"]
 
 @dataclass(frozen=True, slots=True)
 class CapacityPoint(FigureRecord):
-    """One point of the grid: what is asked for, over which link, how much of it at once.
-
-    Raises
-    ------
-    InvalidValue
-        If a figure is out of its range, or an open loop has no rate.
-    """
+    """One point of the grid: what is asked for, over which link, how much of it at once."""
 
     prefix: ClassVar[str] = "point_"
 

@@ -125,21 +125,7 @@ def slices(axes: Axes, *, repeat: int = 1) -> tuple[Slice, ...]:
 def frontiers(trials: Sequence[Trial], axes: Axes, objective: str, *, repeat: int = 1) -> tuple[Frontier, ...]:
     """Return how far each subject reaches, in the order of their first trials.
 
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of a search, or of the whole grid.
-    axes : Axes
-        The grid, as it was asked for.
-    objective : str
-        What had to hold.
-    repeat : int
-        How many times as many trials as usual could be made.
-
-    Raises
-    ------
-    InvalidValue
-        If the objective cannot be read.
+    ``repeat`` is how many times as many trials as usual could be made.
     """
     required = parse_objective(objective)
     subjects = dict.fromkeys(trial.subject for trial in trials if trial.get(CapacityPoint) is not None)

@@ -23,25 +23,8 @@ def frontier_plan(
 ) -> SearchPlan:
     """Plan the search for the frontiers of several subjects.
 
-    Parameters
-    ----------
-    subjects : sequence of Subject
-        Who is asked; one that is not available has one trial, which says why.
-    axes : Axes
-        The grid that is not tried as a whole; of two sizes those in between are tried, too.
-    condition : callable
-        Gives the condition of a point.
-    objective : str
-        What has to hold at a point.
-    repeat : int
-        How many times as many trials as usual may be made, to resolve doubt.
-    seed : int
-        Decides the order of subjects within a round.
-
-    Raises
-    ------
-    InvalidValue
-        If the objective cannot be read.
+    A subject that is not available has one trial, which says why. Up to ``repeat`` times as many trials as usual are
+    made, to resolve doubt; of two sizes those in between are tried, too.
     """
     required = parse_objective(objective)
     grid = slices(refined(axes), repeat=repeat)

@@ -33,13 +33,7 @@ class FrontierAxis(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FrontierPoint:
-    """The boundary at one value of the axis.
-
-    Raises
-    ------
-    InvalidValue
-        If what fails is not larger than what holds.
-    """
+    """The boundary at one value of the axis."""
 
     x: int
     """Value of the axis, in its unit."""

@@ -56,10 +56,7 @@ class GridAxis:
     def unit(self, values: Iterable[Value]) -> tuple[str, int]:
         """Choose the unit for all of the values: the largest in which those that are not 0 are 1 or more.
 
-        Returns
-        -------
-        name and factor
-            ``("KiB", 1024)``; without a name where they are counted.
+        It comes as its name and factor, like ``("KiB", 1024)``; without a name where values are counted.
         """
         least = min((value for value in values if value), default=None)
         if least is None:

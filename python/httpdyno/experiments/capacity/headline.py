@@ -22,20 +22,9 @@ _OF_THE_POINT: Final = frozenset({LimitKind.BANDWIDTH, LimitKind.WINDOW, LimitKi
 
 
 def capacity_headline(points: Sequence[Found], frontiers: Sequence[Frontier], names: Mapping[str, str]) -> str:
-    """Describe up to where the subjects hold the rate.
+    """Describe in one sentence, without a full stop, up to where the subjects hold the rate.
 
-    Parameters
-    ----------
-    points : sequence of Found
-        Of all subjects.
-    frontiers : sequence of Frontier
-        Of the same trials; none where sizes were not varied.
-    names : mapping of a subject's id to its name
-
-    Returns
-    -------
-    str
-        One sentence, without a full stop.
+    There are no ``frontiers`` where sizes were not varied. ``names`` maps ids of subjects to their names.
     """
     if not points:
         return "Nothing was measured: the run has no finished trial"

@@ -37,18 +37,8 @@ _SURELY_LESS: Final = 0.95
 def error_chance_of(trial: Trial, objective: Objective) -> float:
     """Return the chance that the same trial, made again, would answer otherwise.
 
-    Parameters
-    ----------
-    trial : Trial
-        Of a point.
-    objective : Objective
-        What it was held against.
-
-    Returns
-    -------
-    float
-        0 for one that is far from every bound; 1/2 for one that says nothing: nobody knows whether it held, or it
-        failed when an instrument came to its end.
+    It is 0 for one that is far from every bound, and 1/2 for one that says nothing: nobody knows whether it held, or it
+    failed when an instrument came to its end.
     """
     summary, point = trial.get(CapacitySummary), trial.get(CapacityPoint)
     if trial.outcome is Outcome.INTERRUPTED or not link_was_as_asked(trial):

@@ -46,10 +46,7 @@ class CapacityPreset:
 
         Answers then take as long as they would: half as many over half the rate.
 
-        Raises
-        ------
-        UsageError
-            If it is wanted as labelled, and its labels are right.
+        ``as_labelled`` is refused where the labels are right.
         """
         asked = self.table.asked.get("as_labelled") if as_labelled else self.table.asked["as_run"]
         if asked is None:

@@ -45,13 +45,7 @@ class Quantity:
         return f"--{self.setting.replace('_', '-')}"
 
     def values(self, text: str) -> tuple[int, ...]:
-        """Read a list of them.
-
-        Raises
-        ------
-        InvalidValue
-            If it is none; the message names the option.
-        """
+        """Read a list of them."""
         return parse_values(text, self.read, name=self.option)
 
     def text(self, values: tuple[int, ...]) -> str:

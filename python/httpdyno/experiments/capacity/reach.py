@@ -26,17 +26,7 @@ def is_search(settings: Mapping[str, Setting]) -> bool:
 def reached(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Frontier, ...]:
     """Return how far each subject reaches.
 
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of a run.
-    settings : mapping
-        As the manifest of the same run has them.
-
-    Returns
-    -------
-    tuple of Frontier
-        None of a run that varied no sizes or asked for no rate, or whose settings do not tell its grid.
+    None of a run that varied no sizes or asked for no rate, or whose settings do not tell its grid.
     """
     points = [trial[CapacityPoint] for trial in trials if trial.get(CapacityPoint) is not None]
     try:

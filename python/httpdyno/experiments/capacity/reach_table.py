@@ -20,12 +20,7 @@ _UNKNOWN: Final = "?"
 def reach_tables(frontiers: Sequence[Frontier], target: str) -> list[Table]:
     """Put frontiers into a table for each value of what else was varied.
 
-    Parameters
-    ----------
-    frontiers : sequence of Frontier
-        Of any number of subjects.
-    target : str
-        What was to be held, in words.
+    ``target`` is what was to be held, in words.
     """
     groups = dict.fromkeys((one.axis, one.rest) for one in frontiers)
     return [_table([one for one in frontiers if (one.axis, one.rest) == group], target) for group in groups]

@@ -31,20 +31,7 @@ _OF_POINTS: Final = frozenset({"URLs", "Link"})
 
 
 def capacity_report(run: Run, definition: Definition) -> Report:
-    """Return what a capacity run says.
-
-    Parameters
-    ----------
-    run : Run
-        Of the capacity question; whole, partial or empty.
-    definition : Definition
-        Of the capacity question.
-
-    Raises
-    ------
-    UnreadableRun
-        If its files are damaged.
-    """
+    """Return what a capacity run says, whole, partial or empty."""
     trials = run.records()
     points = found(trials)
     frontiers = reached(trials, run.manifest.settings)

@@ -42,12 +42,7 @@ class Timing:
 def timing_of(point: CapacityPoint, duration_s: float) -> Timing:
     """Return how long a trial lasts.
 
-    Parameters
-    ----------
-    point : CapacityPoint
-        Where.
-    duration_s : float
-        How much of a schedule is measured; a closed loop is as long as it needs.
+    ``duration_s`` is how much of a schedule is measured; a closed loop is as long as it needs.
     """
     if point.loop is Loop.CLOSED:
         deadline_s = _milliseconds(closed_deadline_s(point))

@@ -19,24 +19,7 @@ def parse_values(text: str, read: Callable[[str], int], *, name: str) -> tuple[i
     ``A,B,...,Z`` goes on in the step from A to B, up to Z; ``A..Z`` goes from A to Z in steps of A. Either has to come
     to Z, so that nobody measures another list than the one that was meant.
 
-    Parameters
-    ----------
-    text : str
-        Values, separated by commas.
-    read : callable
-        Reads one value; its message names the option.
-    name : str
-        What the messages call the list: ``--size``.
-
-    Returns
-    -------
-    tuple of int
-        Rising; at least one.
-
-    Raises
-    ------
-    InvalidValue
-        If it is no such list, has a value twice, or has more than 10,000 of them.
+    They come back rising. A value that is there twice is refused, and more than ``MOST_VALUES`` of them.
     """
     parts = [part.strip() for part in text.split(",")]
     if not all(parts):

@@ -28,12 +28,7 @@ def capacity_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> 
     A table for each subject and for each value of what neither runs across nor down; one of how far each subject
     reaches, where that can be told. Below the last one stands what its words mean, and the answer in one sentence.
 
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of any number of subjects; those without a point are left out.
-    settings : mapping
-        As the manifest of the run has them.
+    Trials without a point are left out.
     """
     points = found(trials)
     names = {one.subject: one.subject for one in points}

@@ -26,13 +26,7 @@ _WEB: Final = "plain"
 
 
 def begin_cost(beginning: Beginning, names: Sequence[str], options: CostOptions) -> Begun:
-    """Begin the question that is asked.
-
-    Raises
-    ------
-    HttpdynoError
-        Whatever the functions below refuse.
-    """
+    """Begin the question that is asked."""
     server = find_peer(beginning.catalogue, options.peer, "json")
     chosen = choose_subjects(beginning.catalogue, names, options.preset)
     beginning.install([*chosen.subjects, *([server] if server else [])])
@@ -53,17 +47,7 @@ class Selected:
 
 
 def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: str | None) -> Selected:
-    """Return the clients and tools that are named; else those of the preset; else the usual clients, ab and httperf.
-
-    Raises
-    ------
-    UsageError
-        If a server is named, or who does not check JSON documents.
-    UnknownName
-        If there is no such subject or preset.
-    InvalidSubject
-        If one of them could not be read.
-    """
+    """Return the clients and tools that are named; else those of the preset; else the usual clients, ab and httperf."""
     found = None if preset is None else find_preset(preset, NAME)
     if names:
         subjects = catalogue.select(names)
@@ -92,16 +76,7 @@ def _unfit(subject: Subject) -> str:
 
 
 def make_cost(options: CostOptions, selected: Selected, peer: Subject | None, engine: Engine, tell: Tell) -> Cost:
-    """Make the experiment that is asked for; the engine says which seed its web has of its own.
-
-    Raises
-    ------
-    InvalidValue
-        If one of the options cannot be; the message names it.
-    UsageError
-        If two of them contradict each other, a subject can do nothing of what is asked, or another machine plays
-        another web.
-    """
+    """Make the experiment that is asked for; the engine says which seed its web has of its own."""
     if peer is not None and options.web not in {None, _WEB}:
         raise UsageError(f"--web {options.web}: {peer.id} has the documents (--peer); give one of them")
     against, name, seed = options.against, options.web, options.seed

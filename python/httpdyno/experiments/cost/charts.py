@@ -43,16 +43,7 @@ def cost_charts(
 ) -> Iterator[Chart]:
     """Draw the trials of one setting.
 
-    Parameters
-    ----------
-    run : Run
-        Of the cost question; all that is drawn is in its trials.
-    of : ConditionTrials
-        The trials.
-    ranking, metric, names
-        Who is better by what, and what subjects are called.
-    verdicts : mapping
-        Counts of verdicts by trial; the table has them.
+    ``verdicts`` are counts of verdicts by the number of a trial.
     """
     del run, verdicts
     drawn = (

@@ -28,13 +28,7 @@ _CHOICES: Final[Mapping[str, tuple[bool, ...]]] = {"on": (True,), "off": (False,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost(CostOptions):
-    """How much does a subject spend on documents that it fetches, parses and checks one after another.
-
-    Raises
-    ------
-    InvalidValue
-        If there are no documents, or an axis has another value than ``on``, ``off`` and ``both``.
-    """
+    """How much does a subject spend on documents that it fetches, parses and checks one after another."""
 
     documents: int = DOCUMENTS
     seed: int = 1
@@ -90,13 +84,7 @@ class Cost(CostOptions):
         )
 
     def plan(self, subjects: Sequence[Subject]) -> ListedPlan:
-        """Interleave the trials of all subjects in blocks; a subject is left out where it cannot do what is asked.
-
-        Raises
-        ------
-        InvalidValue
-            If the repeat is below 1, or nobody can do any of it.
-        """
+        """Interleave the trials of all subjects in blocks; a subject is left out where it cannot do what is asked."""
         repeat = usual_repeat(len(subjects), quick=self.quick) if self.repeat is None else self.repeat
         planned = schedule(subjects, self.conditions(), repeat=repeat, seed=self.seed)
         able = [plan for plan in planned if able_to(plan.subject, plan.condition)]

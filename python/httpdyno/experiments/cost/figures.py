@@ -34,13 +34,7 @@ class RequestClock(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CostPoint(FigureRecord):
-    """What is asked for: how many documents, in which coding.
-
-    Raises
-    ------
-    InvalidValue
-        If there is no document.
-    """
+    """What is asked for: how many documents, in which coding."""
 
     prefix: ClassVar[str] = "cost_point_"
 

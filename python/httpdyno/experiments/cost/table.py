@@ -62,15 +62,7 @@ def cost_table(trials: Sequence[Trial]) -> Table:
 
 
 def cost_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Table, ...]:
-    """Put trials into two tables that fit a terminal: what was published of each, and what each document cost.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of any number of subjects and settings.
-    settings : mapping
-        As the manifest of the run has them; nothing depends on them.
-    """
+    """Put trials into two tables that fit a terminal: what was published of each, and what each document cost."""
     del settings
     table = cost_table(trials)
     varied = [name for name in _VARIED if len(set(table.values(name))) > 1]

@@ -17,24 +17,9 @@ __all__ = ["open_urls"]
 def open_urls(engine: Engine, options: AskedUrls, interruption: Interruption, *, piped: bool = False) -> UrlFile:
     """Get the list ready.
 
-    Parameters
-    ----------
-    engine, options
-        Which list is asked for, or which web of the engine's when there is none.
-    interruption : Interruption
-        A signal ends the reading at once: nobody knows how long a pipe stays open.
-    piped : bool
-        Whether what is piped in is a list, too. One that is empty is none when ``limit`` says how many URLs of the
-        web are wanted instead: commands that run unattended inherit such pipes.
-
-    Raises
-    ------
-    UsageError
-        If the list cannot be read or is empty.
-    InvalidValue
-        If there is no such web.
-    Interrupted
-        At a signal.
+    ``piped``: what is piped in is a list, too; an empty one is none when ``limit`` says how many URLs of the web are
+    wanted instead, since commands that run unattended inherit such pipes. A signal ends the reading at once: nobody
+    knows how long a pipe stays open.
     """
     if options.on_live_web and options.urls is None and not (piped and _is_piped()):
         raise UsageError(

@@ -27,13 +27,7 @@ _Asked = TypeVar("_Asked", bound=AskedUrls)
 
 
 def begin_bench(beginning: Beginning, names: Sequence[str], options: BenchOptions) -> Begun:
-    """Begin the crawls that are asked for.
-
-    Raises
-    ------
-    HttpdynoError
-        Whatever ``choose_subjects`` and ``begin_crawl`` refuse.
-    """
+    """Begin the crawls that are asked for."""
     clients, limit = choose_subjects(beginning.catalogue, names, options)
     beginning.install(clients)
     return begin_crawl(beginning, clients, replace(options, limit=limit))
@@ -42,17 +36,7 @@ def begin_bench(beginning: Beginning, names: Sequence[str], options: BenchOption
 def begin_crawl(
     beginning: Beginning, subjects: Sequence[Subject], options: BenchOptions, *, piped: bool = False
 ) -> Begun:
-    """Begin the crawl that is asked for; ``piped``: what is piped in is its list, too.
-
-    Raises
-    ------
-    UsageError
-        If an option cannot be used as it stands, the list cannot be read, or another machine plays another web.
-    InvalidValue
-        If there is no such web.
-    Interrupted
-        At a signal while the list is read.
-    """
+    """Begin the crawl that is asked for; ``piped``: what is piped in is its list, too."""
     engine = beginning.place.engine
     options = settle_against(options, engine, beginning.tell)
     check_live(options)
@@ -92,13 +76,6 @@ def settle_against(options: _Asked, engine: Engine, tell: Tell) -> _Asked:
     """Ask another machine's origin who it is; where no web was named here, its own is taken.
 
     Options without ``against`` come back as they are.
-
-    Raises
-    ------
-    UsageError
-        If ``--link`` stands beside it, or it plays another web than the one that was named.
-    InvalidValue
-        If it cannot be reached, or is no origin of this version; the message says what to do.
     """
     if options.against is None:
         return options
@@ -114,17 +91,6 @@ def choose_subjects(
 
     Without a number all of a list are taken, or as many of a web as are taken without a word; for a first look few,
     unless it is said how many.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such subject or preset.
-    InvalidSubject
-        If a named one could not be read.
-    InvalidValue
-        If the scale is no share of a whole.
-    UsageError
-        If there is a scale without a preset, or beside a limit; if every client is asked for beside names or a preset.
     """
     preset, scale, limit = options.preset, options.scale, options.limit
     if options.every and (names or preset is not None):

@@ -33,13 +33,7 @@ HEADLINE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crawl(BenchOptions):
-    """What a crawl consists of: one condition, the same list of URLs for every subject.
-
-    Raises
-    ------
-    InvalidValue
-        If it has no possible condition.
-    """
+    """What a crawl consists of: one condition, the same list of URLs for every subject."""
 
     file: Path
     """The list of URLs that every subject is given."""
@@ -83,13 +77,7 @@ class Crawl(BenchOptions):
         return (self.condition,)
 
     def plan(self, subjects: Sequence[Subject]) -> ListedPlan:
-        """Interleave the trials of all subjects in blocks, as often as is asked for, else as is usual.
-
-        Raises
-        ------
-        InvalidValue
-            If the repeat is below 1.
-        """
+        """Interleave the trials of all subjects in blocks, as often as is asked for, else as is usual."""
         repeat = usual_repeat(len(subjects), quick=self.quick) if self.repeat is None else self.repeat
         plans = schedule(subjects, self.conditions(), repeat=repeat, seed=self.seed)
         return ListedPlan(plans, {"repeat": repeat})

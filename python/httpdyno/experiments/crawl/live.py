@@ -17,13 +17,7 @@ _NO_COMMENT: Final = frozenset("()\\")
 
 
 def check_live(options: CrawlOptions) -> None:
-    """Refuse what one of the webs cannot have.
-
-    Raises
-    ------
-    UsageError
-        If there is a limit per host for a web of ours, or a link to the real internet.
-    """
+    """Refuse a limit per host for a web of ours, and a link to the real internet."""
     if options.on_live_web:
         if options.link != "direct":
             raise UsageError(
@@ -36,13 +30,7 @@ def check_live(options: CrawlOptions) -> None:
 
 
 def live_user_agent(contact: str) -> str:
-    """Describe who asks: this program, and how the person behind it can be reached, if that was said.
-
-    Raises
-    ------
-    InvalidValue
-        If the contact cannot stand in a user agent.
-    """
+    """Describe who asks: this program, and how the person behind it can be reached, if that was said."""
     contact = contact.strip()
     if not contact.isascii() or not contact.isprintable() or _NO_COMMENT & set(contact):
         raise InvalidValue(f"--contact: {contact[:60]!r} cannot stand in a user agent; give a mail address or a page")

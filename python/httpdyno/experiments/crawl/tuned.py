@@ -57,22 +57,7 @@ def tuned_for(
 ) -> TunedFor:
     """Return for what a concurrency of a subject is found: the subject as it is now, this machine, a web.
 
-    Parameters
-    ----------
-    subject : Subject
-        Whose files and toolchain are hashed.
-    cache : Path
-        The user's cache folder.
-    pinning : Pinning
-        The CPUs of a trial.
-    memory_bytes : int or None
-        Memory limit of the subject.
-    link : str
-        The path between it and the web.
-    web : WebIdentity
-        What it asks.
-    http_version : str
-        The version of HTTP that it is told to speak; empty: its default.
+    An empty ``http_version`` is the subject's default.
     """
     pinned = pinning.subject_cpus
     return TunedFor(
@@ -91,17 +76,7 @@ def tuned_for(
 
 
 def with_tuned(subjects: Sequence[Subject], place: Place, crawl: OfUrls) -> tuple[TunedSubject, ...]:
-    """Set the concurrency of each subject that was found for it here; one that has none keeps its own.
-
-    Parameters
-    ----------
-    subjects : sequence of Subject
-        With their own concurrencies.
-    place : Place
-        Where they are measured.
-    crawl : OfUrls
-        What they are asked.
-    """
+    """Set the concurrency of each subject that was found for it here; one that has none keeps its own."""
     return tuple(_tuned(subject, place, crawl) for subject in subjects)
 
 

@@ -25,13 +25,7 @@ _PARALLELS: Final = "1,20"
 
 
 def begin_latency(beginning: Beginning, names: Sequence[str], options: LatencyOptions) -> Begun:
-    """Begin the question that is asked.
-
-    Raises
-    ------
-    HttpdynoError
-        Whatever the functions below refuse.
-    """
+    """Begin the question that is asked."""
     server = peer_of(beginning.catalogue, options)
     chosen = choose_subjects(beginning.catalogue, names, options.preset)
     beginning.install([*chosen, *([server] if server else [])])
@@ -42,13 +36,6 @@ def peer_of(catalogue: Catalogue, options: LatencyOptions) -> Subject | None:
     """Find the server that is to answer: the one that was named, else the preset's; None when it is our origin.
 
     Beside another machine's origin a preset has no server of its own.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such subject or preset.
-    UsageError
-        If it is no server, or does not answer what is asked.
     """
     name = options.peer
     if options.preset is not None:
@@ -58,17 +45,7 @@ def peer_of(catalogue: Catalogue, options: LatencyOptions) -> Subject | None:
 
 
 def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: str | None) -> tuple[Subject, ...]:
-    """Return the clients that are named; else those of the preset; else those of the published figures and added ones.
-
-    Raises
-    ------
-    UsageError
-        If one that is named is no client.
-    UnknownName
-        If there is no such subject or preset.
-    InvalidSubject
-        If one of them could not be read.
-    """
+    """Return the clients that are named; else the preset's; else those of the published figures and added ones."""
     if names:
         return catalogue.select_of_kind(names, SubjectKind.CLIENT)
     published = find_preset("published" if preset is None else preset, NAME).subjects
@@ -80,16 +57,7 @@ def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: s
 def make_latency(
     options: LatencyOptions, subjects: Sequence[Subject], peer: Subject | None, engine: Engine, tell: Tell
 ) -> Latency:
-    """Make the experiment that is asked for; the engine says which seed its web has of its own.
-
-    Raises
-    ------
-    InvalidValue
-        If one of the options cannot be; the message names it.
-    UsageError
-        If a subject can do nothing of what is asked, two options contradict each other, or another machine plays
-        another web.
-    """
+    """Make the experiment that is asked for; the engine says which seed its web has of its own."""
     there = None
     if options.against is not None:
         refuse_beside(link=options.link, peer=peer.id if peer else None)

@@ -27,14 +27,8 @@ _MS: Final = 1e-6
 def latency_charts(run: Run, blocks: Mapping[str, Sequence[Trial]], names: Mapping[str, str]) -> Iterator[Chart]:
     """Draw each point: its loops, whose time its calls are, and how far their times spread.
 
-    Parameters
-    ----------
-    run : Run
-        Whose samples the percentiles are of.
-    blocks : mapping of a point, in words, to its trials
-        In the order of the report.
-    names : mapping of a subject's id to its name
-        Likewise.
+    ``blocks`` has the trials of each point, by the point in words; ``names`` maps ids of subjects to their names. Both
+    are in the order of the report.
     """
     for number, (point, trials) in enumerate(blocks.items()):
         drawn = (

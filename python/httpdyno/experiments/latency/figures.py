@@ -22,13 +22,7 @@ class Content(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LatencyPoint(FigureRecord):
-    """One point of the grid; whether connections are kept stands in the trial, as does who times the calls.
-
-    Raises
-    ------
-    InvalidValue
-        If there is less than one call in a loop.
-    """
+    """One point of the grid; whether connections are kept stands in the trial, as does who times the calls."""
 
     prefix: ClassVar[str] = "latency_point_"
 

@@ -38,13 +38,7 @@ _MODES: Final[Mapping[str, tuple[str, ...]]] = {"lines": ("",), "harness": (HARN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency(LatencyOptions):
-    """What does one call cost: what was asked, made definite.
-
-    Raises
-    ------
-    InvalidValue
-        If a point cannot be read, an axis has another value than its own, or the time is too short.
-    """
+    """What does one call cost: what was asked, made definite."""
 
     points: str
     """What is fetched, and how many at once: ``plain:1,plain:20``."""
@@ -110,13 +104,7 @@ class Latency(LatencyOptions):
         )
 
     def plan(self, subjects: Sequence[Subject]) -> ListedPlan:
-        """Interleave the trials of all subjects in blocks; a subject is left out where it cannot do what is asked.
-
-        Raises
-        ------
-        InvalidValue
-            If the repeat is below 1, or nobody can do any of it.
-        """
+        """Interleave the trials of all subjects in blocks; a subject is left out where it cannot do what is asked."""
         repeat = usual_repeat(len(subjects), quick=self.quick) if self.repeat is None else self.repeat
         planned = schedule(subjects, self.conditions(), repeat=repeat, seed=self.seed)
         able = [_as_able(plan) for plan in planned if able_to(plan.subject, plan.condition)]

@@ -13,13 +13,7 @@ _MOST: Final = 1000
 
 
 def grid(workloads: str, parallels: str) -> tuple[LatencyPoint, ...]:
-    """Read ``--workload`` and ``--parallel`` as they are typed, and give each with each: ``plain,json`` and ``1,20``.
-
-    Raises
-    ------
-    InvalidValue
-        If one of them cannot be read; the message names the option.
-    """
+    """Read ``--workload`` and ``--parallel`` as typed, and return each with each: ``plain,json`` and ``1,20``."""
     contents = [_content(text) for text in workloads.split(",")]
     counts = [_parallel(text) for text in parallels.split(",")]
     return tuple(dict.fromkeys(LatencyPoint(content, count) for count in counts for content in contents))
@@ -31,13 +25,7 @@ def points_text(points: Iterable[LatencyPoint]) -> str:
 
 
 def parse_points(text: str) -> tuple[LatencyPoint, ...]:
-    """Read points that ``points_text`` has written.
-
-    Raises
-    ------
-    InvalidValue
-        If it is no such text.
-    """
+    """Read points that ``points_text`` has written."""
     parts = [part.partition(":") for part in text.split(",")]
     return tuple(LatencyPoint(_content(content), _parallel(count)) for content, _, count in parts)
 

@@ -27,20 +27,7 @@ _OF_POINTS = frozenset({"URLs"})
 
 
 def latency_report(run: Run, definition: Definition) -> Report:
-    """Return what a latency run says.
-
-    Parameters
-    ----------
-    run : Run
-        Of the latency question; whole, partial or empty.
-    definition : Definition
-        Of the latency question.
-
-    Raises
-    ------
-    UnreadableRun
-        If its files are damaged.
-    """
+    """Return what a latency run says, whole, partial or empty."""
     trials = run.records()
     blocks = _blocks(trials)
     metric = definition.ranking_metric

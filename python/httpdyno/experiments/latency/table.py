@@ -107,15 +107,7 @@ def latency_table(trials: Sequence[Trial]) -> Table:
 
 
 def latency_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Table, ...]:
-    """Put trials into a table for each point that fits a terminal, as the seed has its blocks.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of any number of subjects and points.
-    settings : mapping
-        As the manifest of the run has them; nothing depends on them.
-    """
+    """Put trials into a table for each point that fits a terminal, as the seed has its blocks."""
     del settings
     table = latency_table(trials)
     names = [column.name for column in table.columns]
@@ -151,13 +143,7 @@ def _short(cell: Cell, name: str, *, every: bool = False) -> Cell:
 
 
 def page_table(table: Table) -> Table:
-    """Put the columns of the table into the order in which a page shows them, its texts in short.
-
-    Parameters
-    ----------
-    table : Table
-        As ``latency_table`` makes it.
-    """
+    """Put the columns of a ``latency_table`` into the order in which a page shows them, its texts in short."""
     names = [column.name for column in table.columns]
     first = [
         names.index(name) for name in ("subject", "language", "method", "workload", "parallel", "keepalive", *_SHOWN)

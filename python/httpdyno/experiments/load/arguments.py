@@ -37,10 +37,7 @@ _SEVERAL = {"--header": "headers", "--resolve": "resolve", "--connect-to": "conn
 def load_arguments(options: Mapping[str, Any]) -> list[str]:
     """Return the engine's arguments. A value cannot be taken for an option, whatever it begins with.
 
-    Parameters
-    ----------
-    options : mapping
-        The fields of ``LoadOptions`` by name; several values as any sequence, or None. Other keys are passed over.
+    ``options`` are the fields of ``LoadOptions`` by name; other keys are passed over.
     """
     flags = ["--insecure"] if options["insecure"] else []
     return [*(f"{name}={value}" for name, value in _valued(options)), *flags, "--", *(options["urls"] or ())]

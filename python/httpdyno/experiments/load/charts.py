@@ -31,12 +31,7 @@ Reports = Sequence[Mapping[str, Any]]
 def load_charts(trials: Sequence[Trial], reports: Reports) -> Iterator[Chart]:
     """Draw the trials of a load.
 
-    Parameters
-    ----------
-    trials : sequence of Trial
-        With their figures.
-    reports : sequence of mapping
-        The generator's own, of those trials that have one.
+    ``reports`` are the generator's own, of those trials that have one.
     """
     drawn = (
         _percentile_chart(reports),

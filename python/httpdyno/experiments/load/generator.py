@@ -48,32 +48,7 @@ def run_load(
 
     A wish to stop ends it in order: what was measured until then is reported, with ``interrupted`` set.
 
-    Parameters
-    ----------
-    engine : Path
-        The engine's program.
-    options : LoadOptions
-        What is asked of it.
-    interruption : Interruption
-        Looked at ten times a second; the second wish kills the engine.
-    observer : LoadObserver, optional
-        Sees the progress.
-
-    Returns
-    -------
-    LoadReport
-        With at least one answer in it.
-
-    Raises
-    ------
-    InvalidValue
-        If the engine refuses an option.
-    Interrupted
-        If the wish to stop came before anything was sent.
-    NothingMeasured
-        If no answer came; the message names what went wrong instead.
-    EngineFailed
-        If the engine cannot be started, fails, or hangs.
+    A second wish kills the engine. A load without an answer has no report: it raises ``NothingMeasured``.
     """
     with start_load(str(engine), options.arguments()) as started:
         return watch_load(started, options, interruption, observer)

@@ -22,21 +22,7 @@ _PHASES: Final = ("dns", "connect", "tls", "first_byte", "content")
 def judge_load(number: int, report: Mapping[str, Any], *, target: str, checks: Sequence[str] = ()) -> Trial:
     """Make the record of one load.
 
-    Parameters
-    ----------
-    number : int
-        Of the trial in its run, from 0; each is a block of its own.
-    report : mapping
-        The generator's, version 1, parsed from JSON.
-    target : str
-        What was asked for, in words: the URL.
-    checks : sequence of str
-        What each answer was held against.
-
-    Raises
-    ------
-    EngineFailed
-        If the report cannot be read.
+    Trials are numbered from 0, each a block of its own; ``target`` is what was asked for, in words: the URL.
     """
     load = load_from_report(report)
     try:
@@ -47,13 +33,7 @@ def judge_load(number: int, report: Mapping[str, Any], *, target: str, checks: S
 
 
 def load_from_report(report: Mapping[str, Any]) -> LoadSummary:
-    """Read the figures of the generator's report.
-
-    Raises
-    ------
-    EngineFailed
-        If one is missing, or is none.
-    """
+    """Read the figures of the generator's report."""
     try:
         return LoadSummary(**_counts(report), **_lists(report), **_times(report))
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -69,25 +69,7 @@ class LoadKeeper:
     ) -> Self:
         """Make the folder of the run.
 
-        Parameters
-        ----------
-        engine : Path
-            The engine's program.
-        options : LoadOptions
-            As they were typed.
-        plan : mapping
-            What the generator made of them, with the time at which it ``started``.
-        repeat : int
-            How many trials are planned.
-        runs : Path
-            Folder in which it is made.
-        command : sequence of str
-            How it was started.
-
-        Raises
-        ------
-        StorageFailed
-            If it cannot be made.
+        ``plan`` is what the generator made of the options, with the time at which it ``started``.
         """
         manifest = Manifest(
             experiment=NAME,
@@ -104,13 +86,7 @@ class LoadKeeper:
         return cls(RunWriter.create(runs, manifest))
 
     def keep(self, trial: Trial, report: Mapping[str, Any], options: LoadOptions) -> None:
-        """Keep a finished trial.
-
-        Raises
-        ------
-        StorageFailed
-            If it cannot be written; the trials before it are kept.
-        """
+        """Keep a finished trial; where it cannot be written, those before it are kept."""
         samples = None
         if options.samples is not None:
             started = _started_at(report.get("started"))
@@ -119,13 +95,7 @@ class LoadKeeper:
         self._writer.add(trial, samples)
 
     def close(self, *, whole: bool) -> Path:
-        """End the run; one that was stopped stays ``partial``, with what was measured.
-
-        Raises
-        ------
-        StorageFailed
-            If it cannot be written.
-        """
+        """End the run; one that was stopped stays ``partial``, with what was measured."""
         return self._writer.close(complete=whole, ended_at=datetime.now(UTC))
 
 

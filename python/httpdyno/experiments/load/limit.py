@@ -37,13 +37,7 @@ class LoadLimit:
     """Whether a count is limited as a share of the requests."""
 
     def check_schedule(self, *, open_loop: bool) -> None:
-        """Refuse a limit of what only an open loop has.
-
-        Raises
-        ------
-        InvalidValue
-            If the loop is closed.
-        """
+        """Refuse a limit of what only an open loop has."""
         if not open_loop and self.metric.name.startswith(_NEEDS_A_SCHEDULE):
             raise InvalidValue(f"--fail-if {self.text!r}: only an open loop has it; give a --rate")
 
@@ -90,13 +84,6 @@ def parse_load_limit(text: str) -> LoadLimit:
 
     Times need their unit (``50ms``); counts of errors, of wrong checks and of other answers than 2xx may be given as a
     share of the requests (``0.1%``). ``p99.9`` is ``p99_9``.
-
-    Raises
-    ------
-    InvalidValue
-        If it has another form, or the value does not fit the name.
-    UnknownName
-        If there is no such figure.
     """
     match = _FORM.fullmatch(text.strip())
     if match is None:

@@ -63,33 +63,8 @@ def measure_load(
 
     Must be called in the main thread.
 
-    Parameters
-    ----------
-    started : StartedLoad
-        The first trial.
-    options : LoadOptions
-        What it was started with.
-    repeat : int
-        How often in all; each time is a trial and a block of its own.
-    runs : Path or None
-        Folder in which the folder of the run is made; None: nothing is kept.
-    command : sequence of str
-        How it was started, for the manifest.
-    interruption : Interruption
-        Ends the trial that is under way in order, and begins no other.
-    observer : LoadObserver, optional
-        Sees the progress.
-    begins : callable
-        Told the number of each trial, from 0.
-
-    Raises
-    ------
-    InvalidValue
-        If an option cannot be used as it stands.
-    NothingMeasured
-        If no answer came in the first trial.
-    EngineFailed
-        If the engine is missing, fails, or hangs.
+    ``repeat`` counts the first trial, too; ``begins`` gets the number of each, from 0. Where ``runs`` is None, nothing
+    is kept.
     """
     if not 1 <= repeat <= _MOST_REPEATS:
         raise InvalidValue(f"--repeat: {repeat} is no number from 1 to {_MOST_REPEATS}; write it like 5")
@@ -118,13 +93,7 @@ def measure_load(
 
 
 def require_folder(runs: Path) -> None:
-    """Make the folder of runs, and refuse one that cannot be written: that is found out before anything is sent.
-
-    Raises
-    ------
-    StorageFailed
-        If it cannot be made or written.
-    """
+    """Make the folder of runs, and refuse one that cannot be written: that is found out before anything is sent."""
     from httpdyno.storage import storage_errors
 
     cure = "name another with --out DIR, or keep nothing with --no-store"

@@ -21,21 +21,7 @@ def load_samples(file: Path, number: int, started: datetime, *, url: Sequence[st
     The duration of a sample is its response time: it counts from when the request was due. Nobody knows what a server
     of the user's should answer, so that the verdict is ``unverified``.
 
-    Parameters
-    ----------
-    file : Path
-        The generator's.
-    number : int
-        Of the trial.
-    started : datetime
-        When the load began: the times of a line count from there.
-    url : sequence of str
-        What stands for a line that names no URL: nothing, or one.
-
-    Raises
-    ------
-    EngineFailed
-        If it is not what the generator writes.
+    The times of a line count from ``started``; ``url``, nothing or one, stands for a line that names no URL.
     """
     begin_ns = int(started.timestamp() * 1_000_000) * 1000
     code = pl.col("status_or_error")

@@ -56,19 +56,7 @@ class StartedLoad:
 def start_load(engine: str, arguments: Sequence[str]) -> Iterator[StartedLoad]:
     """Start a load; at the end of the block its process is gone, killed if it has not ended by itself.
 
-    Parameters
-    ----------
-    engine : str
-        The engine's program.
-    arguments : sequence of str
-        What it is asked to do, from ``load_arguments``.
-
-    Raises
-    ------
-    EngineFailed
-        If it cannot be started.
-    StorageFailed
-        If there is no room for its report.
+    ``arguments`` are those of ``load_arguments``.
     """
     with ScratchFile() as report, ScratchFile() as said:
         reading, writing = os.pipe()

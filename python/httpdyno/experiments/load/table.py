@@ -77,10 +77,7 @@ def load_table(trials: Sequence[Trial]) -> Table:
 def load_views(trials: Sequence[Trial]) -> tuple[Table, ...]:
     """Show loads to people: the figures of each trial, times side by side, and what became of the requests.
 
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of one run: the same load, once or several times; times are medians over them.
+    Trials are of the same load; times are medians over them.
     """
     measured = [trial for trial in trials if trial.get(LoadSummary) is not None]
     if not measured:

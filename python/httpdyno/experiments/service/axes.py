@@ -36,13 +36,7 @@ class Variant(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """The points of a grid.
-
-    Raises
-    ------
-    InvalidValue
-        If an axis is empty, or a point is none that can be tried.
-    """
+    """The points of a grid."""
 
     connections: tuple[int, ...] = (20, 100, 250)
     loops: tuple[Loop, ...] = (Loop.CLOSED,)
@@ -114,13 +108,7 @@ class Axes:
 
     @classmethod
     def restored(cls, settings: Mapping[str, Setting]) -> Self:
-        """Make the axes again from the settings of a manifest.
-
-        Raises
-        ------
-        UnreadableRun
-            If one is missing, or cannot be.
-        """
+        """Make the axes again from the settings of a manifest."""
         with reading_settings():
             return cls(
                 connections=tuple(int(part) for part in str(settings["connections"]).split(",")),

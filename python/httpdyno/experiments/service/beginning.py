@@ -26,13 +26,7 @@ _DIGITS: Final = 9
 
 
 def begin_service(beginning: Beginning, names: Sequence[str], options: ServiceOptions) -> Begun:
-    """Begin the question that is asked.
-
-    Raises
-    ------
-    HttpdynoError
-        Whatever the functions below refuse.
-    """
+    """Begin the question that is asked."""
     chosen = choose_servers(beginning.catalogue, names, options)
     beginning.install([*chosen.servers, *([chosen.generator] if chosen.generator else [])])
     cpus, available = beginning.place.pinning.subject_cpus, len(os.sched_getaffinity(0))
@@ -49,17 +43,7 @@ class Selected:
 
 
 def choose_servers(catalogue: Catalogue, names: Sequence[str] | None, options: ServiceOptions) -> Selected:
-    """Return the servers that are named; else those of the preset, else all that have the endpoint.
-
-    Raises
-    ------
-    UsageError
-        If there is no server, a client or a tool is named as one, one has no such endpoint, or the generator is none.
-    UnknownName
-        If there is no such subject or preset.
-    InvalidSubject
-        If one of them could not be read.
-    """
+    """Return the servers that are named; else those of the preset, else all that have the endpoint."""
     endpoint = _endpoint(options.endpoint)
     if names:
         servers = catalogue.select(names, SubjectKind.SERVER)
@@ -99,17 +83,7 @@ def _generator(catalogue: Catalogue, name: str | None, endpoint: Endpoint) -> Su
 
 
 def make_service(options: ServiceOptions, selected: Selected, *, cpus: str | None, available: int) -> Service:
-    """Make the experiment that the options describe.
-
-    Raises
-    ------
-    InvalidValue
-        If one of them cannot be read, or cannot be; the message names it.
-    UnknownName
-        If there is no such preset.
-    UsageError
-        If two of them contradict each other.
-    """
+    """Make the experiment that the options describe."""
     preset = None if options.preset is None else find_preset(options.preset, NAME)
     if options.search and preset is not None:
         raise UsageError("--search: a preset has its own numbers of connections; leave one of the two out")

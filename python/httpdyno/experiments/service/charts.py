@@ -21,12 +21,7 @@ _FEWEST_MS: Final = 0.01
 def service_charts(trials: Sequence[Trial], names: Mapping[str, str]) -> Iterator[Chart]:
     """Draw what each server adds to the ideal, and what a request costs it.
 
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of any points; those without figures are left out.
-    names : mapping of a subject's id to its name
-        In the order of the report.
+    Trials without figures are left out. ``names`` maps ids of subjects to their names, in the order of the report.
     """
     drawn = [
         trial

@@ -31,13 +31,7 @@ class Endpoint(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ServicePoint(FigureRecord):
-    """One point of the grid: how much is asked of a server at once, in which loop, with how many threads.
-
-    Raises
-    ------
-    InvalidValue
-        If a figure is out of its range, or an open loop has no rate.
-    """
+    """One point of the grid: how much is asked of a server at once, in which loop, with how many threads."""
 
     prefix: ClassVar[str] = "service_point_"
 

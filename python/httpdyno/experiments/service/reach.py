@@ -43,14 +43,9 @@ class Reach:
 
 
 def reaches(trials: Sequence[Trial], bounds: Bounds | None = None) -> tuple[Reach, ...]:
-    """Return of every server how many connections it holds, those of one variant together.
+    """Return how many connections each server holds, those of one variant together.
 
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of any number of servers.
-    bounds : Bounds, optional
-        Between which a search was to look, so that it is said of whom it was not finished; None: of a grid.
+    ``bounds`` are those of a search, so that it is said of whom it was not finished; a grid has none.
     """
     groups: dict[tuple[str, Variant], list[Trial]] = {}
     for trial in trials:

@@ -32,20 +32,7 @@ _NOTHING: Final = "Nothing was measured: the run has no finished trial"
 
 
 def service_report(run: Run, definition: Definition) -> Report:
-    """Return what a service run says.
-
-    Parameters
-    ----------
-    run : Run
-        Of the service question; whole, partial or empty.
-    definition : Definition
-        Of the service question.
-
-    Raises
-    ------
-    UnreadableRun
-        If its files are damaged.
-    """
+    """Return what a service run says, whole, partial or empty."""
     trials = run.records()
     metric = definition.ranking_metric
     points = {trial.condition: [one for one in trials if one.condition == trial.condition] for trial in trials}

@@ -35,13 +35,7 @@ class Bounds:
 
     @classmethod
     def restored(cls, settings: Mapping[str, Setting]) -> Self | None:
-        """Read them from the settings of a run, as its manifest has them; None where nothing was searched.
-
-        Raises
-        ------
-        UnreadableRun
-            If one of them is missing, or cannot be.
-        """
+        """Read them from the settings of a run, as its manifest has them; None where nothing was searched."""
         if not settings.get("search"):
             return None
         with reading_settings():
@@ -65,18 +59,8 @@ def search_plan(
 ) -> SearchPlan:
     """Plan the search for where servers break.
 
-    Parameters
-    ----------
-    subjects : sequence of Subject
-        Who is asked; one that is not available has one trial, which says why.
-    axes : Axes
-        The loops, threads and CPUs with which each is searched, one after the other.
-    condition : callable
-        Gives the condition of a point for a server.
-    bounds : Bounds
-        Between which numbers.
-    seed : int
-        Decides the order of servers within a round.
+    A subject that is not available has one trial, which says why. Loops, threads and CPUs of ``axes`` are searched one
+    after the other, between ``bounds`` of connections.
     """
     variants = axes.variants()
     search = bounds.search
@@ -140,12 +124,7 @@ def _spoilt(trial: Trial) -> bool:
 def to_be_tried(search: DoublingSearch, trials: Sequence[Trial]) -> tuple[int, str] | None:
     """Return the number of connections that a server is tried with next, and why; None at the end of its search.
 
-    Parameters
-    ----------
-    search : DoublingSearch
-        Of all servers.
-    trials : sequence of Trial
-        Of one server in one variant, in their order.
+    ``trials`` are those of one server in one variant, in their order; ``search`` is that of all servers.
     """
     if _is_given_up(trials):
         return None

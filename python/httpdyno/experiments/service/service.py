@@ -34,13 +34,7 @@ _SHORTEST_S: Final = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service(ServiceOptions):
-    """How do servers hold up when every request waits for parallel work.
-
-    Raises
-    ------
-    InvalidValue
-        If the grid or a time cannot be, or a search asks for what has no criterion.
-    """
+    """How do servers hold up when every request waits for parallel work."""
 
     axes: Axes
     """The grid that the options of its axes span."""
@@ -104,13 +98,7 @@ class Service(ServiceOptions):
         return [self.condition(point) for point in self.axes.points()]
 
     def plan(self, subjects: Sequence[Subject]) -> Plan:
-        """Interleave the trials of all servers: a block for each point, or a round of the search.
-
-        Raises
-        ------
-        InvalidValue
-            If the repeat is below 1.
-        """
+        """Interleave the trials of all servers: a block for each point, or a round of the search."""
         if self.search:
             return search_plan(subjects, self.axes, self._own, self.bounds, seed=self.seed)
         plans = schedule(subjects, self.conditions(), repeat=self.repeat, seed=self.seed)
@@ -143,13 +131,7 @@ class Service(ServiceOptions):
 
 
 def restore_service(settings: Mapping[str, Setting], webs: Sequence[WebIdentity], urls: Path | None = None) -> Service:
-    """Make the experiment again from what its manifest says.
-
-    Raises
-    ------
-    UnreadableRun
-        If a setting is missing or cannot be.
-    """
+    """Make the experiment again from what its manifest says."""
     with reading_settings():
         axes, seed = Axes.restored(settings), int(settings["seed"] or 0)
         pairs = [pair.split("=") for pair in str(settings["threads_of"] or "").split(",") if pair]

@@ -40,13 +40,7 @@ _REACHED: Final = (
 
 
 def service_table(trials: Sequence[Trial]) -> Table:
-    """Put trials into a row for each server at each point, ranked at each point by the overhead.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of any number of servers, points and repeats; of a grid or of a search.
-    """
+    """Put trials into a row for each server at each point, ranked at each point by the overhead."""
     asked = [trial for trial in trials if trial.get(ServicePoint) is not None]
     table = trial_table(asked, SERVICE_METRICS, RANKED_BY, IDENTITY)
     found = reaches(asked)

@@ -18,15 +18,7 @@ _NUMBER: Final = ColumnKind.INTEGER
 
 
 def service_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Table, ...]:
-    """Put the trials of a run into tables that fit a terminal: of a search first how far each server reaches.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of any number of servers.
-    settings : mapping
-        As the manifest of the run has them.
-    """
+    """Put the trials of a run into tables that fit a terminal: of a search first how far each server reaches."""
     table = service_table(trials)
     by_point = _narrow(table)
     bounds = Bounds.restored(settings)
@@ -38,12 +30,7 @@ def service_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> t
 def reach_table(found: Sequence[Reach], *, most: int | None = None) -> Table:
     """Return how many connections each server holds and where it breaks, those that reach furthest first.
 
-    Parameters
-    ----------
-    found : sequence of Reach
-        Of all servers.
-    most : int, optional
-        How far was searched.
+    ``most`` is how far was searched.
     """
     variants = {one.variant for one in found}
     several = {name: len({getattr(variant, name) for variant in variants}) > 1 for name in Variant._fields}

@@ -27,19 +27,7 @@ _BEYOND_TIMEOUTS_S: Final = 2
 
 
 def begin_search(beginning: Beginning, names: Sequence[str], options: TuneOptions) -> Begun:
-    """Begin the search that is asked for.
-
-    Raises
-    ------
-    UsageError
-        If nobody is named, or it would be made on the real internet.
-    UnknownName
-        If there is no such subject.
-    InvalidValue
-        If there is no such web.
-    Interrupted
-        At a signal while the list is read.
-    """
+    """Begin the search that is asked for."""
     if not names:
         raise UsageError("tune: name the SUBJECT whose concurrency is to be found, such as go-net-http")
     (subject,) = beginning.catalogue.select_of_kind(names, SubjectKind.CLIENT)

@@ -12,13 +12,7 @@ __all__ = ["end_search"]
 
 
 def end_search(ended: Ended) -> bool:
-    """Keep what was found; tell whether something was.
-
-    Raises
-    ------
-    StorageFailed
-        If the cache cannot be written.
-    """
+    """Keep what was found; return whether something was."""
     (subject,), search, place, tell = ended.subjects, ended.experiment, ended.place, ended.tell
     assert isinstance(search, Tune), "only a search finds a concurrency"
     if disturbed := disturbed_words(ended.trials):

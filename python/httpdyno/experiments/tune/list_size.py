@@ -31,27 +31,8 @@ def urls_needed(
 
     With N in flight, of a web that takes T for each, no client gets more than N / T in a second.
 
-    Parameters
-    ----------
-    sample : UrlFile
-        The first URLs of the list.
-    engine : Engine
-        Knows how long the web plans to take for them.
-    web, seed
-        Which web.
-    timeout_s : float
-        What a client gives one URL.
-    deadline_s : float
-        When a trial is ended.
-    against : str, optional
-        The origin of another machine that plays the web.
-
-    Raises
-    ------
-    InvalidValue
-        If there is no such web.
-    EngineFailed
-        If the engine cannot say it.
+    ``sample`` is the beginning of the list. ``timeout_s`` is what a client gives one URL, ``deadline_s`` when a trial
+    is ended.
     """
     with ScratchFile() as file:
         known = engine.web(web, seed=seed)

@@ -32,20 +32,7 @@ _UNUSED: Final = frozenset({Standing.RAISES_FAULTS, Standing.FAILED})
 
 
 def tuning_report(run: Run, definition: Definition) -> Report:
-    """Return what a search found, and what that rests on.
-
-    Parameters
-    ----------
-    run : Run
-        Of a search; whole, partial or empty.
-    definition : Definition
-        Of the search.
-
-    Raises
-    ------
-    UnreadableRun
-        If its files are damaged.
-    """
+    """Return what a search found, whole, partial or empty, and what that rests on."""
     trials = run.records()
     conclusion = concluded(trials)
     law = law_of(trials, conclusion)
@@ -78,14 +65,7 @@ def tuning_chart(
 ) -> Chart:
     """Draw throughput over concurrency: what was measured, the law that fits, what was chosen and what was usual.
 
-    Parameters
-    ----------
-    trials : sequence of Trial
-        All of them.
-    conclusion, law
-        Of these trials.
-    own : int, optional
-        The subject's own concurrency.
+    ``own`` is the subject's own concurrency.
     """
     rates = [(trial.concurrency, trial.summary.right_per_s) for trial in trials if trial.summary]
     points = {_TRIED: _points(conclusion, used=True), _RAISES: _points(conclusion, used=False)}

@@ -34,13 +34,7 @@ _COLUMNS: Final = (
 
 
 def tune_table(trials: Sequence[Trial]) -> Table:
-    """Put the trials of one subject into a row for each concurrency, in their order.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of one subject, at any number of concurrencies; without any, the table has no rows.
-    """
+    """Put the trials of one subject into a row for each concurrency, in their order."""
     conclusion = concluded(trials)
     groups = [[trial for trial in trials if trial.concurrency == point.load] for point in conclusion.points]
     rows = tuple(_row(point, group) for point, group in zip(conclusion.points, groups, strict=True))

@@ -19,13 +19,7 @@ __all__ = ["Tune"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tune(TuneOptions):
-    """A search for the best concurrency of one client: the same web and list in all trials, one condition each.
-
-    Raises
-    ------
-    InvalidValue
-        If it has no possible condition.
-    """
+    """A search for the best concurrency of one client: the same web and list in all trials, one condition each."""
 
     file: Path
     """The list of URLs that every trial is given."""
@@ -72,10 +66,7 @@ class Tune(TuneOptions):
     def plan(self, subjects: Sequence[Subject]) -> SearchPlan:
         """Plan a search of at most so many trials; of a subject that is not available, one that says why.
 
-        Raises
-        ------
-        InvalidValue
-            If there is not exactly one subject: each has its own search.
+        There must be exactly one subject: each has its own search.
         """
         if len(subjects) != 1:
             raise InvalidValue(f"a search is made for one subject at a time, not for {len(subjects)}")

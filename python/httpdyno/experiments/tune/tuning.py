@@ -40,14 +40,7 @@ _NOT_ITS_OWN: Final = frozenset({Validity.UNSTEADY, Validity.ORIGIN_LIMITED})
 def search_from(start: int, highest: int = HIGHEST, budget: int = MOST_TRIALS) -> OptimumSearch:
     """Return the search for the best concurrency, about the one that is known to work.
 
-    Parameters
-    ----------
-    start : int
-        The subject's own concurrency; one that is beyond ``highest`` moves that bound.
-    highest : int
-        The largest concurrency that is tried.
-    budget : int
-        Trials at most.
+    ``start`` is the subject's own concurrency; one that is beyond ``highest`` moves that bound.
     """
     return OptimumSearch(start, high=max(highest, start), budget=budget)
 
@@ -104,12 +97,7 @@ def contention_begins(law: ScalabilityLaw | NotEnoughPoints, conclusion: Conclus
 def law_words(law: ScalabilityLaw | NotEnoughPoints, conclusion: Conclusion) -> str:
     """Describe in words where contention begins, and what the law rests on.
 
-    Parameters
-    ----------
-    law : ScalabilityLaw or NotEnoughPoints
-        Of those trials.
-    conclusion : Conclusion
-        What was tried: nothing is said of what lies beyond.
+    Nothing is said of what lies beyond what was tried.
     """
     if isinstance(law, NotEnoughPoints):
         return f"where contention begins is not known: {law}"
@@ -152,14 +140,7 @@ def uncertain_words(conclusion: Conclusion) -> str | None:
 def chosen_words(subject: str, own: int, conclusion: Conclusion) -> str:
     """Describe in one line what was found for a subject, beside its own concurrency.
 
-    Parameters
-    ----------
-    subject : str
-        Its id.
-    own : int
-        What its ``subject.toml`` has.
-    conclusion : Conclusion
-        Of its trials.
+    ``subject`` is its id, ``own`` what its ``subject.toml`` has.
     """
     best = conclusion.best
     if best is None:

@@ -142,13 +142,7 @@ CASES: Final = (
 
 
 def find_cases(names: Iterable[str]) -> tuple[Case, ...]:
-    """Return the named cases, or all of them when none is named.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such case; the message names the nearest.
-    """
+    """Return the named cases, or all of them when none is named."""
     known = {case.name: case for case in CASES}
     wanted = tuple(dict.fromkeys(names)) or tuple(known)
     for name in wanted:

@@ -36,23 +36,8 @@ class Choice:
 def choose(tools: Iterable[str], cases: Iterable[str], bench: Bench, folders: Iterable[Path]) -> Choice:
     """Find what was asked for.
 
-    Parameters
-    ----------
-    tools : iterable of str
-        Names; ``all`` for every one there is. Empty: httpdyno's own.
-    cases : iterable of str
-        Names; empty: all.
-    bench : Bench
-        Where they will run.
-    folders : iterable of Path
-        Further subjects.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such tool or case.
-    SubjectUnavailable
-        If none of the generators can be run.
+    ``all`` in ``tools`` is every tool there is; without any, httpdyno's own is taken, and without ``cases`` all of
+    them. ``folders`` have further subjects.
     """
     named = tuple(dict.fromkeys(tools)) or (OWN,)
     catalogue = read_catalogue(folders)

@@ -68,10 +68,7 @@ def of_tool(build: Build) -> Generator:
 def available(tool: Subject, cache: Path) -> Build:
     """Find the build of a tool; one that takes no compiling is made at once.
 
-    Raises
-    ------
-    SubjectUnavailable
-        If it cannot be run as things are; the message says how to come by it.
+    One that cannot be run raises ``SubjectUnavailable``, which says how to come by it.
     """
     if reason := why_unavailable(tool):
         raise SubjectUnavailable(reason.removeprefix(f"{tool.id}: "))

@@ -17,17 +17,7 @@ _LEAST_S: Final = 2.0
 
 
 def make_bench(cpus: str | None, duration_s: float, interruption: Interruption) -> Bench:
-    """Find the engine and the CPUs, and measure a round trip.
-
-    Raises
-    ------
-    InvalidValue
-        If ``cpus`` cannot be read or had, or the duration is too short for a stall to be seen.
-    EngineFailed
-        If there is no engine, or it cannot serve.
-    NothingMeasured
-        If there is one CPU only.
-    """
+    """Find the engine and the CPUs, and measure a round trip."""
     if duration_s < _LEAST_S:
         raise InvalidValue(f"--duration: {duration_s:g} s are too short to tell anything; write {_LEAST_S:g}s or more")
     generator, server = divide_cpus(cpus, os.sched_getaffinity(0))
@@ -39,20 +29,8 @@ def make_bench(cpus: str | None, duration_s: float, interruption: Interruption) 
 def divide_cpus(cpus: str | None, available: Collection[int]) -> tuple[frozenset[int], frozenset[int]]:
     """Return the CPUs of the generator and those of the server: none is both's.
 
-    Parameters
-    ----------
-    cpus : str, optional
-        As typed: ``1``, ``1:0``, ``2-3:0``. What is not said is chosen: the server has the first CPU that is free, the
-        generator the one after it.
-    available : collection of int
-        Those that this process may use.
-
-    Raises
-    ------
-    InvalidValue
-        If they cannot be read, are not available, or belong to both.
-    NothingMeasured
-        If there is one CPU only, on which the two would measure each other.
+    ``cpus`` is as typed: ``1``, ``1:0``, ``2-3:0``. What is not said is chosen: the server has the first CPU that is
+    free, the generator the one after it.
     """
     if len(available) == 1:
         raise NothingMeasured(

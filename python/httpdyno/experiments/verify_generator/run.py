@@ -87,28 +87,7 @@ def steps(generators: Sequence[Generator], cases: Sequence[Case]) -> tuple[Step,
 def verify(planned: Sequence[Step], bench: Bench, tell: Callable[[Step], None]) -> Iterator[Verified]:
     """Do one run after the other.
 
-    Parameters
-    ----------
-    planned : sequence of Step
-        The runs.
-    bench : Bench
-        Where.
-    tell : callable
-        Gets each step before it begins.
-
-    Yields
-    ------
-    Verified
-        What came of it; that a tool fails is a result.
-
-    Raises
-    ------
-    Interrupted
-        At a signal.
-    EngineFailed
-        If the calibrator cannot be had.
-    StorageFailed
-        If there is no room for what is printed.
+    That a tool fails is a result. ``tell`` gets each step before it begins.
     """
     for step in planned:
         tell(step)
@@ -118,15 +97,8 @@ def verify(planned: Sequence[Step], bench: Bench, tell: Callable[[Step], None]) 
 def until_judged(once: Callable[[], Verified]) -> Verified:
     """Do a run again while it was disturbed, or was wrong for the first time.
 
-    Parameters
-    ----------
-    once : callable
-        Does it.
-
-    Returns
-    -------
-    Verified
-        The first that was right or could not be had; else the second that was wrong; else one that was disturbed.
+    The first that was right or could not be had comes back; else the second that was wrong; else one that was
+    disturbed.
     """
     found: list[Verified] = []
     for _ in range(ATTEMPTS):

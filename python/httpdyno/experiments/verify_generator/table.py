@@ -51,18 +51,10 @@ def verdict_of(verified: Verified) -> str:
 def verified_table(
     results: Sequence[Verified], *, unavailable: Mapping[str, str], duration_s: float, overhead_ns: int
 ) -> Table:
-    """Make the table.
+    """Put results into a table, in their order.
 
-    Parameters
-    ----------
-    results : sequence of Verified
-        In the order of the rows.
-    unavailable : mapping
-        For each tool that cannot be run here: why.
-    duration_s : float
-        Of each run.
-    overhead_ns : int
-        What is added to the server's own times.
+    ``unavailable`` has, for each tool that cannot be run here, why. ``overhead_ns`` is what is added to the server's
+    own times.
     """
     rows = [_row(verified) for verified in results]
     notes = [Note(_how(duration_s, overhead_ns))]

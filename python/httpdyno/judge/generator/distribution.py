@@ -13,13 +13,7 @@ __all__ = ["Distribution", "distribution_of"]
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Times, ascending, each with the number of those that are as long or shorter.
-
-    Raises
-    ------
-    InvalidValue
-        If either does not ascend, or their numbers differ.
-    """
+    """Times, ascending, each with the number of those that are as long or shorter."""
 
     times_ns: tuple[int, ...]
     counts: tuple[int, ...]
@@ -41,15 +35,7 @@ class Distribution:
     def quantile_ns(self, share: float) -> int:
         """Return the shortest time that this share of all does not exceed.
 
-        Parameters
-        ----------
-        share : float
-            From 0, the shortest of all, to 1, the longest; what lies outside is taken for the nearer end.
-
-        Raises
-        ------
-        InvalidValue
-            If there are no times.
+        What lies outside of 0, for the shortest of all, to 1, for the longest, is taken for the nearer end.
         """
         if not self.counts:
             raise InvalidValue("nothing has no quantiles")

@@ -101,19 +101,9 @@ def judge_report(
     """Hold a report against the truth.
 
     Requests that were under way at the end may be in the tool's figures or not, at most one for each connection: a
-    percentile is right when it lies between the truth's at the ranks before and after by that many. One that fewer
-    than ``LEAST_BEYOND`` requests exceed is right whatever it is.
-
-    Parameters
-    ----------
-    report : ToolReport
-        The tool's own figures.
-    truth : Distribution
-        Of the times that it claims to have measured; not empty.
-    connections : int
-        How many it used.
-    sent, expected : int, optional
-        Requests that it sent, and should have sent, where it claims to keep a schedule.
+    percentile is right when it lies between the truth's at the ranks before and after by that many. One that fewer than
+    ``LEAST_BEYOND`` requests exceed is right whatever it is. ``truth`` is of the times that the tool claims to have
+    measured; ``sent`` and ``expected`` are given where it claims to keep a schedule.
     """
     findings = []
     if sent is not None and expected is not None:

@@ -40,12 +40,7 @@ _REMEDY: Final = "end that work, use --cpus, or try again later"
 def why_not_judged(record: ServerRecord, *, foreign_share: float) -> str | None:
     """Describe why a case is worth nothing; None when it is worth something.
 
-    Parameters
-    ----------
-    record : ServerRecord
-        Of the server.
-    foreign_share : float
-        Of the time of the generator's CPUs, 0 to 1, that somebody else had.
+    ``foreign_share`` is the part of the time, 0 to 1, for which somebody else had the generator's CPUs.
     """
     if record.answers == 0:
         return "no answer was asked for"
@@ -71,12 +66,7 @@ def why_not_judged(record: ServerRecord, *, foreign_share: float) -> str | None:
 def why_not_usable(judgement: Judgement, record: ServerRecord, *, foreign_share: float) -> str | None:
     """Describe why figures that are wrong prove nothing; None when none is wrong, or one of them does.
 
-    Parameters
-    ----------
-    judgement : Judgement
-        Of the figures.
-    record, foreign_share
-        As for ``why_not_judged``.
+    ``foreign_share`` is as for ``why_not_judged``.
     """
     lost_share = _waiting_share(record) + foreign_share
     wrong = [finding.name for finding in judgement.findings if not finding.right]

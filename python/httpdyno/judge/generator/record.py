@@ -36,13 +36,7 @@ class ServerRecord:
 
 
 def read_server_record(text: str) -> ServerRecord:
-    """Read the report of ``httpdyno-engine calibrator``.
-
-    Raises
-    ------
-    EngineFailed
-        If it is none.
-    """
+    """Read the report of ``httpdyno-engine calibrator``."""
     try:
         found = json.loads(text)["calibrator"]
         return ServerRecord(

@@ -63,25 +63,12 @@ def replay(
 ) -> Replay:
     """Follow a schedule of constant gaps over a number of connections, one request at a time on each.
 
-    A request whose moment has come takes a free connection, or waits for one; its response time counts from its
-    moment all the same.
+    A request whose moment has come takes a free connection, or waits for one; its response time counts from its moment
+    all the same. ``server`` is fresh: it is told every arrival.
 
-    Parameters
-    ----------
-    server : Server
-        Fresh: it is told every arrival.
-    rate_per_s, duration_s : float
-        The schedule: request n is intended at n / rate, before the duration is over.
-    connections : int
-        How many there are.
-    answered : int, optional
-        How many answers the generator counts. It may wait for those that are under way at the end, or not: between
-        those that are due before the end and all of the schedule its own number is taken. None: those before the end.
-
-    Raises
-    ------
-    InvalidValue
-        If the schedule has no request, or there is no connection.
+    ``answered`` is how many answers the generator counts, which may wait for those that are under way at the end, or
+    not: between those that are due before the end and all of the schedule its own number is taken. None: those before
+    the end.
     """
     planned = math.ceil(rate_per_s * duration_s - 1e-9)
     if planned < 1 or connections < 1:

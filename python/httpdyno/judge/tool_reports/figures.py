@@ -28,13 +28,7 @@ _SIZES: Final[Mapping[str, int]] = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 <<
 
 
 def find(pattern: str, text: str, *, what: str) -> re.Match[str]:
-    """Find a line, or a part of one, that every report has.
-
-    Raises
-    ------
-    UnreadableReport
-        If it is not there.
-    """
+    """Find a line, or a part of one, that every report has."""
     match = re.search(pattern, text, re.MULTILINE)
     if match is None:
         raise UnreadableReport(f"there is no {what}")
@@ -48,13 +42,7 @@ def find_number(pattern: str, text: str, *, otherwise: int = 0) -> int:
 
 
 def span_ns(text: str) -> int:
-    """Read a span such as ``473.86us`` or ``1.50s``, as wrk and h2load write it.
-
-    Raises
-    ------
-    UnreadableReport
-        If it is none.
-    """
+    """Read a span such as ``473.86us`` or ``1.50s``, as wrk and h2load write it."""
     match = _SPAN.fullmatch(text)
     if match is None:
         raise UnreadableReport(f"{text!r} is no span of time")
@@ -62,13 +50,7 @@ def span_ns(text: str) -> int:
 
 
 def size_bytes(text: str) -> int:
-    """Read a size such as ``28.45MB``, of which wrk means powers of 1024.
-
-    Raises
-    ------
-    UnreadableReport
-        If it is none.
-    """
+    """Read a size such as ``28.45MB``, of which wrk means powers of 1024."""
     match = _SIZE.fullmatch(text)
     if match is None:
         raise UnreadableReport(f"{text!r} is no size")
@@ -89,13 +71,7 @@ def counts(found: Iterable[tuple[str, int]]) -> tuple[Count, ...]:
 
 
 def document(text: str) -> dict[str, Any]:
-    """Read a report that is one JSON object.
-
-    Raises
-    ------
-    UnreadableReport
-        If it is none.
-    """
+    """Read a report that is one JSON object."""
     try:
         found = json.loads(text)
     except ValueError as error:
@@ -114,13 +90,7 @@ def _at(found: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401  # JSON is an
 
 
 def number(found: dict[str, Any], *path: str) -> float:
-    """Return a number of a JSON report.
-
-    Raises
-    ------
-    UnreadableReport
-        If it is not there, or no number.
-    """
+    """Return a number of a JSON report."""
     value = _at(found, path)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UnreadableReport(f"{'.'.join(path)} is no number")
@@ -128,13 +98,7 @@ def number(found: dict[str, Any], *path: str) -> float:
 
 
 def numbers(found: dict[str, Any], *path: str) -> dict[str, float]:
-    """Return the numbers of a JSON object by their names; what is null is left out.
-
-    Raises
-    ------
-    UnreadableReport
-        If it is not there, or has what is no number.
-    """
+    """Return the numbers of a JSON object by their names; what is null is left out."""
     value = _at(found, path)
     if not isinstance(value, dict):
         raise UnreadableReport(f"{'.'.join(path)} is no object")

@@ -11,13 +11,7 @@ _PERCENTILES: Final = {50.0: "p50_ns", 75.0: "p75_ns", 90.0: "p90_ns", 95.0: "p9
 
 
 def read_load_report(text: str, loop: Loop) -> ToolReport:
-    """Read what ``httpdyno-engine load`` reports: response time of an open loop, service time of a closed one.
-
-    Raises
-    ------
-    UnreadableReport
-        If it is none.
-    """
+    """Read what ``httpdyno-engine load`` reports: response time of an open loop, service time of a closed one."""
     found = document(text)
     statuses = numbers(found, "statuses")
     errors = numbers(found, "errors")

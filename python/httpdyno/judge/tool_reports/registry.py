@@ -26,19 +26,9 @@ PARSERS: Final[Mapping[str, Callable[[str], ToolReport]]] = {
 
 
 def read_tool_report(parser: str, text: str) -> ToolReport:
-    """Read what a tool printed to standard output.
+    """Read what a tool printed to standard output; ``parser`` is one of ``model.REPORT_PARSERS``.
 
-    Parameters
-    ----------
-    parser : str
-        One of ``model.REPORT_PARSERS``.
-    text : str
-        All of it.
-
-    Raises
-    ------
-    UnreadableReport
-        If it is not that tool's report, or ends before its figures: one line that says what is missing.
+    What is no such report, or ends before its figures, is an ``UnreadableReport`` that says what is missing.
     """
     try:
         return PARSERS[parser](text)

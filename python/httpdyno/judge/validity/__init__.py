@@ -21,19 +21,9 @@ __all__ = [
 
 
 def findings(trial: Trial, rules: Sequence[Rule] = RULES) -> tuple[Finding, ...]:
-    """Hold a trial against rules, in the order of their weight.
+    """Hold a trial against rules, in the order of their weight; of one that failed nothing is found.
 
-    Parameters
-    ----------
-    trial : Trial
-        Its record is all that is looked at, so that it can be done again years later.
-    rules : sequence of Rule
-        Those of its experiment; unless others are given, those of a trial that has any evidence.
-
-    Returns
-    -------
-    tuple of Finding
-        Empty for a trial that failed: nobody asks what its figures are worth.
+    Its record is all that is looked at, so that it can be done again years later.
     """
     if trial.outcome is not Outcome.OK:
         return ()
@@ -43,12 +33,7 @@ def findings(trial: Trial, rules: Sequence[Rule] = RULES) -> tuple[Finding, ...]
 def judge_validity(trial: Trial, rules: Sequence[Rule] = RULES) -> tuple[Validity | None, str | None]:
     """Return the validity of a trial, and in one line why it is not ``VALID``.
 
-    Returns
-    -------
-    Validity or None
-        ``VALID`` where nothing was found; None for a trial that failed. What was refused stays what it is.
-    str or None
-        What the first rule says that the trial does not meet.
+    Both are None of a trial that failed. What was refused stays what it is.
     """
     if trial.outcome is Outcome.REFUSED:
         return trial.validity, trial.validity_reason

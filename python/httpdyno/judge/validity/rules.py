@@ -185,13 +185,8 @@ of.
 def rules_for(*evidence: Evidence, own: Sequence[Rule] = ()) -> tuple[Rule, ...]:
     """Return the rules for trials that have some evidence, in the order of their weight.
 
-    Parameters
-    ----------
-    evidence : Evidence
-        What the trials have.
-    own : sequence of Rule
-        Rules of the experiment itself. One that has the name of a rule takes its place; the others come before all that
-        the instrument is held against.
+    A rule of ``own``, the experiment's, takes the place of the one that has its name; the others come before all that
+    the instrument is held against.
     """
     named = {rule.name: rule for rule in own}
     first, *others = [named.pop(rule.name, rule) for rule in RULES if rule.needs in evidence]

@@ -31,12 +31,7 @@ _PIXELS: Final = 2
 def specification(chart: Chart, canvas: Canvas, *, validate: bool = False) -> dict[str, Any]:
     """Describe a chart in Vega-Lite.
 
-    Parameters
-    ----------
-    chart, canvas
-        What is drawn, and on what.
-    validate : bool
-        Whether to hold every part and the whole against the schema of Vega-Lite, which takes longer than drawing it.
+    To validate it, every part and the whole, against the schema of Vega-Lite takes longer than to draw it.
     """
     with debug_mode(validate):
         drawing = canvas.configured(_DRAW[chart.kind](chart, canvas))

@@ -22,18 +22,9 @@ def beside(chart: Chart) -> float:
 
 
 def named_ends(chart: Chart, ends: Mapping[str, tuple[float, float]], canvas: Canvas, frame: tuple[int, int]) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
-    """Write the names.
+    """Write the names of a chart's series beside the ends of their lines.
 
-    Parameters
-    ----------
-    chart : Chart
-        Whose series are named.
-    ends : mapping of a name to a place
-        Where each line ends, in pixels from the top left.
-    canvas : Canvas
-        What it is drawn on.
-    frame : width and height
-        Of what the lines are in.
+    ``ends`` are by name, in pixels from the top left; ``frame`` is the width and height of what the lines are in.
     """
     width, height = frame
     heights = apart([y for _, y in ends.values()], _GAP, 0, height)

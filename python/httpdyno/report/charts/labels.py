@@ -18,19 +18,8 @@ _DIGITS = 100
 def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Move positions as little as their order allows until neighbours are ``gap`` apart.
 
-    Parameters
-    ----------
-    wanted : shape (n,)
-        Where each label would stand, in pixels; in any order.
-    gap : float
-        Least distance of two labels.
-    low, high : float
-        The labels stay within, unless there is no room for all: then they go on below ``high``.
-
-    Returns
-    -------
-    list of float, shape (n,)
-        In the order of ``wanted``.
+    ``wanted`` may be in any order, and the result is in the same one. The labels stay within ``low`` and ``high``
+    unless there is no room for all: then they go on below ``high``.
     """
     order = sorted(range(len(wanted)), key=lambda place: wanted[place])
     placed = list(wanted)

@@ -71,16 +71,9 @@ class Grid:
 
 
 def grid(name: str, table: Table, places: Mapping[str, int]) -> Grid:
-    """Prepare a table for a page.
+    """Prepare a table for a page, where no other has its name; columns that people are not shown are left out.
 
-    Parameters
-    ----------
-    name : str
-        Names it among the others of the page.
-    table : Table
-        What is shown; columns that people are not shown are left out.
-    places : mapping of a subject's id or name to its place
-        Which decides the colour of the rows that are about it.
+    ``places`` has the place of each subject, by id or name: it decides the colour of the rows that are about it.
     """
     shown = [(place, column) for place, column in enumerate(table.columns) if column.shown]
     columns = [_cells([row[place] for row in table.rows], column) for place, column in shown]

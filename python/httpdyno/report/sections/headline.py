@@ -23,23 +23,8 @@ def headline(
 ) -> str:
     """Describe who is first, by how much, how sure that is, and who cannot be told apart.
 
-    Parameters
-    ----------
-    ranking : Ranking
-        Of one condition, by ``metric``.
-    metric : Metric
-        What ranks.
-    medians : mapping of subject to its median figure
-        Of those that are ranked.
-    names : mapping of subject to its name
-        Of all subjects.
-    unranked : mapping of subject to the reason
-        Those that have no rank: a verdict or an outcome.
-
-    Returns
-    -------
-    str
-        One sentence, without a full stop.
+    One sentence, without a full stop. ``medians``, ``names`` and ``unranked`` are by subject; ``unranked`` has the
+    reason: a verdict or an outcome.
     """
     left_out = _left_out(unranked, names)
     if not ranking.standings:

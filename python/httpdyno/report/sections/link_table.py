@@ -50,10 +50,7 @@ _Figure = Callable[[LinkCounters], float | None]
 def link_table(trials: Sequence[Trial]) -> Table:
     """Put the links of trials into a row each, in the order of the first trial over each.
 
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of any number of links; those over the room's own veth pair have no figures, and no row.
+    Trials over the room's own veth pair have no figures, and no row.
     """
     over: dict[str, list[Trial]] = {}
     for trial in trials:

@@ -34,10 +34,7 @@ _ERROR_COLUMNS: Final = (
 def verdict_counts(samples: pl.LazyFrame) -> dict[int, dict[str, int]]:
     """Count the verdicts of each trial; wrong answers that a known failure explains are one kind of their own.
 
-    Parameters
-    ----------
-    samples : pl.LazyFrame
-        With the columns of ``model.Sample``; counted without being read into memory.
+    The samples have the columns of ``model.Sample``, and are counted without being read into memory.
     """
     verdict = pl.when("explained").then(pl.lit(_EXPLAINED)).otherwise(pl.col("verdict").cast(pl.String))
     counted = samples.group_by("trial", verdict=verdict).agg(count=pl.len()).collect(engine="streaming")
@@ -78,14 +75,7 @@ def status_chart(of: ConditionTrials) -> Chart | None:
 def error_table(trials: Sequence[Trial], names: Mapping[str, str], samples: pl.LazyFrame) -> Table:
     """List what subjects reported that is no status code, the most frequent first.
 
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of any number of subjects and conditions.
-    names : mapping of subject to its name
-        Of all subjects.
-    samples : pl.LazyFrame
-        With the columns of ``model.Sample``; counted without being read into memory.
+    The samples have the columns of ``model.Sample``, and are counted without being read into memory.
     """
     subject_of = {trial.trial: names[trial.subject] for trial in trials}
     what = [pl.col(name).cast(pl.String) for name in ("error", "cause", "verdict")]

@@ -10,20 +10,7 @@ __all__ = ["not_whole", "of_memory", "reservations", "table_reservations"]
 
 
 def reservations(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Note, ...]:
-    """Return the reservations with which the figures of a run have to be read.
-
-    Parameters
-    ----------
-    manifest : Manifest
-        Of the run.
-    trials : sequence of Trial
-        Those of its trials that are there.
-
-    Returns
-    -------
-    tuple of Note
-        Of the whole table; empty when there is none.
-    """
+    """Return the reservations with which the figures of a run have to be read; empty when there is none."""
     live = any(web.name == LIVE for web in manifest.webs)
     unverified = "UNVERIFIED: made on the real internet, where nobody knows which answers are right; nobody is ranked"
     return (*([Note(unverified)] if live else []), *table_reservations(manifest, trials))

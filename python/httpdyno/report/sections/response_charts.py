@@ -35,13 +35,8 @@ class ResponseTimes:
 def response_times(of: ConditionTrials, samples: pl.LazyFrame) -> dict[str, ResponseTimes]:
     """Read the response times of each subject that has any, from all samples of its trials that went well.
 
-    Parameters
-    ----------
-    of : ConditionTrials
-        Whose samples.
-    samples : pl.LazyFrame
-        With the columns of ``model.Sample``; read one subject at a time, two columns of it, so that memory stays small
-        however many there are.
+    The samples have the columns of ``model.Sample``; two columns of them are read, one subject at a time, so that
+    memory stays small however many there are.
     """
     times = {}
     for name, trials in of.well:

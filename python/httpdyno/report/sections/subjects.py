@@ -10,17 +10,7 @@ __all__ = ["subject_names"]
 def subject_names(trials: Sequence[Trial], order: Iterable[str]) -> dict[str, str]:
     """Name each subject by its language and method, by its id too where two would have one name.
 
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of any number of subjects.
-    order : iterable of str
-        Ids in the order of the report; those that it lacks come last.
-
-    Returns
-    -------
-    dict of id to name
-        In that order.
+    The names are by id, in the order of the ids given; those that it lacks come last.
     """
     named = {trial.subject: f"{trial.language} {trial.method}".strip() or trial.subject for trial in trials}
     known = [subject for subject in dict.fromkeys((*order, *named)) if subject in named]

@@ -29,12 +29,7 @@ _PAIRS: Final = (
 def ranking_table(table: Table, ranked_by: str) -> Table:
     """Put what ranks the subjects right behind their names, and what the figures are worth behind that.
 
-    Parameters
-    ----------
-    table : Table
-        Of an experiment, as ``judge.trial_table`` makes it.
-    ranked_by : str
-        Name of the metric that ranks.
+    The table is one of ``judge.trial_table``; ``ranked_by`` names the metric that ranks.
     """
     first = ("rank", ranked_by, f"{ranked_by}Low", f"{ranked_by}High", "wrong", "verdict")
     columns = [column.name for column in table.columns]

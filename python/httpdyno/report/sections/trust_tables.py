@@ -35,12 +35,7 @@ _TRIALS: Final = (
 def rule_table(trials: Sequence[Trial], rules: Sequence[Rule]) -> Table:
     """List every rule that the trials were held against, with the worst that was found.
 
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Of one experiment; those that failed are held against no rule.
-    rules : sequence of Rule
-        Of that experiment.
+    All trials are of one experiment; those that failed are held against no rule.
     """
     found: dict[str, list[tuple[Trial, Finding]]] = {}
     for trial in trials:

@@ -41,17 +41,7 @@ class ClosedStretch:
 def sampled_stretch(samples: pl.DataFrame, *, concurrency: int) -> ClosedStretch | None:
     """Find the stretch in what a client printed: until the list was exhausted, else until its deadline.
 
-    Parameters
-    ----------
-    samples : pl.DataFrame
-        With ``start_ns`` and ``duration_ns``, null where a URL has no line.
-    concurrency : int
-        How many requests the client has in flight.
-
-    Returns
-    -------
-    ClosedStretch or None
-        None of fewer than three lines.
+    ``samples`` have ``start_ns`` and ``duration_ns``, null where a URL has no line. None of fewer than three lines.
     """
     printed = samples.select("start_ns", "duration_ns").drop_nulls()
     if len(printed) < _FEW:
@@ -67,18 +57,8 @@ def sampled_stretch(samples: pl.DataFrame, *, concurrency: int) -> ClosedStretch
 def sent_stretch(arrivals_ns: Int64Array, *, concurrency: int) -> ClosedStretch | None:
     """Find the stretch in what the origin saw of a tool that sends the next request when an answer came.
 
-    Parameters
-    ----------
-    arrivals_ns : shape (n,)
-        When requests arrived, in any order. Each after the first round stands for an answer that came half a round trip
-        before.
-    concurrency : int
-        Connections of the tool.
-
-    Returns
-    -------
-    ClosedStretch or None
-        None of fewer than three requests beyond the first round.
+    Arrivals come in any order; each after the first round stands for an answer that came half a round trip before. None
+    of fewer than three requests beyond the first round.
     """
     arrivals = np.sort(arrivals_ns)
     answers = arrivals[concurrency:]
@@ -104,18 +84,7 @@ def _stretch(ends: Int64Array, concurrency: int, *, begun_ns: int) -> ClosedStre
 
 
 def slope_per_s(times_ns: Int64Array) -> float | None:
-    """Return the least-squares slope of a count over the times at which it grew.
-
-    Parameters
-    ----------
-    times_ns : shape (n,)
-        Ascending.
-
-    Returns
-    -------
-    float or None
-        Per second; None where there are not two times.
-    """
+    """Return the least-squares slope of a count over the times, ascending, at which it grew; None without two times."""
     if not len(times_ns):
         return None
     times = (times_ns - times_ns[0]) / 1e9

@@ -25,14 +25,7 @@ _OF_MACHINE: Final = frozenset({Validity.ORIGIN_LIMITED, Validity.LINK_LIMITED, 
 def concluded(trial: Trial, plan: TrialPlan, figures: Mapping[str, float | None]) -> Trial:
     """End the judging of a trial whose ``capacity`` has figures: was the point held, what is the limit there.
 
-    Parameters
-    ----------
-    trial : Trial
-        Its record so far.
-    plan : TrialPlan
-        What was asked for.
-    figures : mapping
-        What an objective may ask of (``Objective.judge``).
+    ``figures`` are what an objective may ask of (``Objective.judge``).
     """
     trial = with_validity(trial, CAPACITY_RULES)
     point, summary = plan.condition.get(CapacityPoint), trial.get(CapacitySummary)

@@ -11,10 +11,7 @@ __all__ = ["time_figures"]
 def time_figures(times_ns: npt.NDArray[np.int64]) -> dict[str, float | None]:
     """Return percentiles, mean and maximum by the names that an objective knows them by.
 
-    Parameters
-    ----------
-    times_ns : shape (n,)
-        In any order. If n = 0, every figure is None.
+    Times may be in any order; without any, every figure is None.
     """
     names = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99.9": 99.9}
     if not len(times_ns):

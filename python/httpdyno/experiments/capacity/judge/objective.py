@@ -56,19 +56,9 @@ class Objective:
     def judge(self, point: CapacityPoint, figures: Mapping[str, float | None]) -> tuple[bool | None, str | None]:
         """Hold what was found against every clause.
 
-        Parameters
-        ----------
-        point : CapacityPoint
-            Where it was found.
-        figures : mapping
-            By the names of ``FIGURES``: nanoseconds, ``errors`` as a share; None, or absent, where it is not known.
-
-        Returns
-        -------
-        bool or None
-            Whether all of them hold; None where none is broken, but one cannot be judged.
-        str or None
-            The first that does not hold, with its figure; what is not known.
+        ``figures`` go by the names of ``FIGURES``: nanoseconds, ``errors`` as a share; None, or absent, where not
+        known. What comes back is whether all hold (None where none is broken, but one cannot be judged), and the first
+        that does not hold, or what is not known.
         """
         unknown = None
         for clause in self.clauses:
@@ -86,11 +76,6 @@ def parse_objective(text: str, *, name: str = "--slo") -> Objective:
     A clause is ``FIGURE < BOUND``. The bound of a time adds and subtracts durations, ``rtt`` (the link's round-trip
     time at the point) and ``delay`` (how long the server waits there), as in ``2*rtt + delay + 500ms``; that of
     ``errors`` is in per cent.
-
-    Raises
-    ------
-    InvalidValue
-        If it has another form, names what there is none of, or could never hold.
     """
     if not text.strip():
         return Objective()

@@ -57,24 +57,9 @@ def summarise_open(
     answer has waited until the end of the trial at least: it counts with that, so that a stall is not left out for
     being too long.
 
-    Parameters
-    ----------
-    samples : pl.DataFrame
-        One row for each URL of the series: ``url``, ``start_ns``, ``duration_ns`` (null where it was not reached) and
-        ``verdict``.
-    schedule : Schedule
-        When each of them was due; those beyond it are left out.
-    concurrency : int
-        How many requests may be in flight.
-    ended_at_ns : int
-        When the trial ended.
-
-    Returns
-    -------
-    CapacitySummary
-        Without a judgement.
-    dict
-        The figures that an objective may ask of.
+    ``samples`` have a row for each URL of the series: ``url``, ``start_ns``, ``duration_ns`` (null where it was not
+    reached) and ``verdict``; rows beyond the schedule are left out. The summary has no judgement yet; the figures are
+    those that an objective may ask of.
 
     References
     ----------

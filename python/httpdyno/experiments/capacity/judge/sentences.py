@@ -20,11 +20,6 @@ def capacity_sentences(trials: Iterable[Trial]) -> tuple[str, ...]:
 
     Of each limit only the point where it shows most; nothing of limits that no trial came to, and nothing at all where
     no rate was asked for.
-
-    Parameters
-    ----------
-    trials : iterable of Trial
-        Of the capacity question, judged.
     """
     found = [
         _Measured(trial, trial[CapacityPoint])

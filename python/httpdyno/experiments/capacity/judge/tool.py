@@ -37,28 +37,8 @@ def measured_tool(
     they took is taken from the tool, as nobody else saw it. What the tool claims beside that stands in the record, and
     where it claims more than was served, the answers that nobody gave count as wrong.
 
-    Parameters
-    ----------
-    plan : TrialPlan
-        What was asked for.
-    point : CapacityPoint
-        Of its condition.
-    artifacts : ToolArtifacts
-        What the trial left.
-    version : str, optional
-        As the tool's own program says it; None: taken from its user agent, where that has one.
-
-    Returns
-    -------
-    Trial
-        Without a word on whether the point was held.
-    ToolReport or None
-        What the tool claims; None when the trial failed.
-
-    Raises
-    ------
-    EngineFailed
-        If the engine's report cannot be read.
+    The trial says nothing of whether the point was held; there is no report of the tool when the trial failed. Without
+    a ``version``, that of the tool's user agent is taken.
     """
     counters = counters_from_report(artifacts.report)
     ending = ending_from_report(artifacts.report, artifacts.stderr)

@@ -30,14 +30,7 @@ def round_trips(count: int, *, begins_with: int = INITIAL_WINDOW, at_most: int |
 
     In each of them the sender may have one window in flight, which doubles from one to the next.
 
-    Parameters
-    ----------
-    count : int
-        Segments, 1 or more.
-    begins_with : int
-        Segments of the first window.
-    at_most : int, optional
-        Segments of the largest window, as buffers allow; None: no limit.
+    ``count`` and the windows are in segments; ``at_most`` is what buffers allow.
 
     References
     ----------

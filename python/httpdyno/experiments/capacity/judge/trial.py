@@ -26,15 +26,7 @@ def judge_capacity(
 ) -> JudgedTrial:
     """Judge one trial of one client at the point of its condition.
 
-    Parameters
-    ----------
-    plan, artifacts, reference, version
-        As for ``judge_crawl``. The list is a series: each URL ends with its number.
-
-    Raises
-    ------
-    EngineFailed
-        If the report cannot be read, or does not say when an open loop began.
+    The list is a series: each URL ends with its number.
     """
     judged = judge_crawl(plan, artifacts, reference, version=version, rules=CAPACITY_RULES)
     point = plan.condition.get(CapacityPoint)

@@ -47,17 +47,7 @@ def spending_of(cpu: CpuSeries, requests_ns: Int64Array) -> Spending | None:
     between two requests is that of a document, and that before the first request the start of the program. Documents
     are taken together in steps of equal number; MSER-5 finds from which step on their cost has settled.
 
-    Parameters
-    ----------
-    cpu : CpuSeries
-        Of the trial.
-    requests_ns : shape (n,)
-        When the requests arrived, since exec, in any order.
-
-    Returns
-    -------
-    Spending or None
-        None without requests or readings.
+    Requests are times since exec, in any order. None without requests or readings.
 
     References
     ----------

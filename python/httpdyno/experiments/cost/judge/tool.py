@@ -22,20 +22,6 @@ def judge_cost_tool(plan: TrialPlan, artifacts: ToolArtifacts, *, version: str |
 
     Documents that came are those that the tool says it got and that the origin served. Nothing of them is verified: a
     tool that parses nothing does less than a client.
-
-    Parameters
-    ----------
-    plan : TrialPlan
-        What was asked for.
-    artifacts : ToolArtifacts
-        What the trial left.
-    version : str, optional
-        As the tool says it.
-
-    Raises
-    ------
-    EngineFailed
-        If the engine's report cannot be read.
     """
     counters = counters_from_report(artifacts.report)
     ending = ending_from_report(artifacts.report, artifacts.stderr)

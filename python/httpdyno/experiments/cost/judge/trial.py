@@ -37,12 +37,7 @@ class RequestTimes:
 def stamped_arrivals(arrivals: pl.DataFrame | None, *, bound_ns: int) -> RequestTimes | None:
     """Return when requests arrived at our origin; None if unknown, or known by a clock that is not known well enough.
 
-    Parameters
-    ----------
-    arrivals : pl.DataFrame, optional
-        As ``read_arrivals`` gives them.
-    bound_ns : int
-        By how much they may be off.
+    ``bound_ns`` is by how much they may be off.
     """
     if arrivals is None or not len(arrivals) or bound_ns > BOUND_AT_MOST_NS:
         return None
@@ -56,16 +51,6 @@ def judge_cost(
 
     A document is verified when its line is right beside what the web serves, and the client, which compared the value
     in it, reports a status. A wrong document is caught when the client reports that it is one.
-
-    Parameters
-    ----------
-    plan, artifacts, reference, version
-        As for ``judge_crawl``.
-
-    Raises
-    ------
-    EngineFailed
-        If the report cannot be read.
     """
     judged = judge_crawl(plan, artifacts, reference, version=version, rules=COST_RULES)
     if judged.trial.outcome is Outcome.REFUSED:
@@ -118,23 +103,8 @@ def cost_summary(
 ) -> CostSummary:
     """Put what any subject spent into figures.
 
-    Parameters
-    ----------
-    report : mapping
-        The engine's, version 1.
-    counters : Counters
-        Taken from it.
-    answered, content_bytes : int
-        Documents that came, and their content after decoding.
-    paid : int
-        Documents among which the CPU time is divided.
-    requests : RequestTimes, optional
-        When their requests began; None where nobody can say: then start-up and steady state are not known.
-
-    Raises
-    ------
-    EngineFailed
-        If the readings of the CPU clock are none.
+    The CPU time is divided among the documents ``paid``; ``content_bytes`` counts after decoding. Without ``requests``,
+    start-up and steady state are not known.
     """
     user, system, real = counters.cpu_user_ns, counters.cpu_system_ns, counters.wall_ns
     cpu_ns = None if user is None or system is None else user + system

@@ -43,17 +43,7 @@ def agreement(lines: Sequence[Trial], harness: Sequence[Trial], *, level: float 
     From three trials of each on, a trial is one value: runs of one process share its luck. With fewer, the runs are
     the values, so that the interval says how well these trials agree and nothing of others.
 
-    Parameters
-    ----------
-    lines, harness : sequence of Trial
-        Of one client at one point.
-    level : float
-        Confidence of the interval.
-
-    Returns
-    -------
-    Agreement or None
-        None where one of them was not measured, or cannot be believed.
+    None where one of them was not measured, or cannot be believed.
     """
     one, other = _values(harness), _values(lines)
     if min(len(one), len(other)) < FEWEST_BLOCKS:

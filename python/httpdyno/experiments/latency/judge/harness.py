@@ -12,10 +12,7 @@ __all__ = ["summarise_harness", "tally_harness"]
 def summarise_harness(timed: TimedCalls) -> LatencySummary:
     """Put what a client timed itself into figures; nobody knows those of its single calls.
 
-    Parameters
-    ----------
-    timed : TimedCalls
-        As it printed them. One that an error ended has no figures.
+    One that an error ended has no figures.
     """
     if not timed.is_ok:
         return LatencySummary(calls=0)
@@ -34,14 +31,8 @@ def summarise_harness(timed: TimedCalls) -> LatencySummary:
 def tally_harness(timed: TimedCalls, expectations: Expectations, *, requests: int | None) -> Tally:
     """Judge the answers that a client says it got, all to the same URL.
 
-    Parameters
-    ----------
-    timed : TimedCalls
-        As it printed them.
-    expectations : Expectations
-        What that URL answers; its first row counts.
-    requests : int or None
-        How many reached the origin; None: nobody counted. Calls beyond that were never made.
+    The first row of ``expectations`` counts. ``requests`` is how many reached the origin, None if nobody counted: calls
+    beyond that were never made.
     """
     due = expectations.distinct.row(0, named=True)
     calls = dict.fromkeys(("right", "wrong_status", "wrong_length", "false_error"), 0)

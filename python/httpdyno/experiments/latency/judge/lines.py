@@ -61,14 +61,8 @@ def summarise_lines(samples: pl.DataFrame, point: LatencyPoint, seen: Seen) -> L
     left is the client's. Calls that wait for others of their batch have that in the client's part, too. Nobody has a
     part where another machine's clock is known no better than a call lasts (``clock_tells``).
 
-    Parameters
-    ----------
-    samples : pl.DataFrame
-        With ``url``, whose last digits are its number in the series, ``start_ns``, ``duration_ns`` and ``verdict``.
-    point : LatencyPoint
-        How many calls a loop has.
-    seen : Seen
-        Of the same trial.
+    ``samples`` have ``url``, whose last digits are its number in the series, ``start_ns``, ``duration_ns`` and
+    ``verdict``.
     """
     calls = _calls(samples, point.parallel)
     if calls.is_empty():
@@ -115,12 +109,7 @@ def clock_tells(bound_ns: int, call_ns: float) -> bool:
     of another machine that is known no better than a call lasts was set or is far away: whether a call that a client
     claims holds the arrival that was stamped is not known then, and a step of the clock is in the difference, too.
 
-    Parameters
-    ----------
-    bound_ns : int
-        By how much its stamps may be off on this machine's clock.
-    call_ns : float
-        Mean duration of a call.
+    ``bound_ns`` is by how much its stamps may be off on this machine's clock, ``call_ns`` the mean duration of a call.
     """
     return bound_ns < call_ns
 

@@ -58,15 +58,7 @@ def timeit_runs(times_ns: Int64Array) -> Runs | None:
     that is the number of loops. The last seven times as many of the series are the runs: by then the process is as warm
     as it gets. Where there are too few, each run has as many of timeit's numbers as the series allows.
 
-    Parameters
-    ----------
-    times_ns : shape (n,)
-        Of each loop, in the order in which they ran.
-
-    Returns
-    -------
-    Runs or None
-        None for fewer than seven loops after the warm-up.
+    None for fewer than seven loops after the warm-up.
     """
     elapsed = np.cumsum(times_ns)
     warm_up = int(np.searchsorted(elapsed, _LONG_ENOUGH_NS)) + 1
@@ -97,13 +89,7 @@ def _most(limit: int) -> int:
 
 
 def spread(loop_ns: Sequence[float]) -> tuple[float, float]:
-    """Return mean and standard deviation of the runs, the latter of a population, as IPython computes it.
-
-    Raises
-    ------
-    ValueError
-        If there is no run.
-    """
+    """Return mean and standard deviation of the runs, the latter of a population, as IPython computes it."""
     mean = math.fsum(loop_ns) / len(loop_ns)
     return mean, math.sqrt(math.fsum((one - mean) ** 2 for one in loop_ns) / len(loop_ns))
 

@@ -31,15 +31,7 @@ def judge_latency(
 ) -> JudgedTrial:
     """Judge one trial of one client at the point of its condition.
 
-    Parameters
-    ----------
-    plan, artifacts, reference, version
-        As for ``judge_crawl``. The list is a series: each URL ends with its number.
-
-    Raises
-    ------
-    EngineFailed
-        If the report cannot be read.
+    The list is a series: each URL ends with its number.
     """
     point = plan.condition.get(LatencyPoint)
     assert point is not None, "who asks what a call costs has a point"

@@ -34,13 +34,7 @@ class ServerArtifacts:
 
 
 def load_began_ns(artifacts: ServerArtifacts) -> int | None:
-    """Return when the load began, since the server's exec; None where there was none.
-
-    Raises
-    ------
-    EngineFailed
-        If a report says it in a form that nobody can read.
-    """
+    """Return when the load began, since the server's exec; None where there was none."""
     started_at_ns = (artifacts.report.get("subject") or {}).get("started_at_ns")
     if started_at_ns is None:
         return None

@@ -17,19 +17,8 @@ def with_open(samples: pl.DataFrame, point: ServicePoint, *, sent_ns: int) -> pl
     In a closed loop each connection has one, since when its last answer came; one without an answer, since it began. In
     an open loop the schedule names all that were due.
 
-    Parameters
-    ----------
-    samples : polars.DataFrame
-        ``intended_ns``, ``end_ns``, ``status_or_error`` and ``connection`` of each request that ended.
-    point : ServicePoint
-        What the generator was asked to do.
-    sent_ns : int
-        For how long.
-
-    Returns
-    -------
-    polars.DataFrame
-        With ``intended_ns``, ``end_ns`` and ``status_or_error``.
+    ``samples`` have ``intended_ns``, ``end_ns``, ``status_or_error`` and ``connection``; the result has them but for
+    the connection. ``sent_ns`` is for how long the generator sent.
     """
     begins = _in_turns(samples, point) if point.loop is Loop.CLOSED else _on_schedule(samples, point, sent_ns)
     begins = begins[begins < sent_ns]

@@ -26,16 +26,8 @@ def service_outcome(
     The first that applies: it was stopped, could not be started, never listened, used up its descriptors, died,
     answered wrongly, leaked, stopped answering. That it was slow is none of them: that is what is measured.
 
-    Parameters
-    ----------
-    artifacts : ServerArtifacts
-        What it left.
-    connections : int
-        How many there were at most.
-    leak : str, optional
-        The growth of its descriptors, where there was one.
-    silent_ns : int, optional
-        For how long nothing was answered at the end of the load, where that is too long to be slowness.
+    ``leak`` is the growth of its descriptors, where there was one; ``silent_ns`` is for how long nothing was answered
+    at the end of the load, where that is too long to be slowness.
     """
     report = artifacts.report
     kind = str(report.get("outcome"))

@@ -45,13 +45,8 @@ class Steady:
         Requests count that began in the stretch, and those that outlasted it: of a connection that is never answered
         none begins in it.
 
-        Parameters
-        ----------
-        samples : polars.DataFrame
-            ``intended_ns``, ``end_ns`` since the load began, and ``status_or_error``; a row for each request, also for
-            those that were open at the end (``OPEN``).
-        stretch : Stretch
-            Which requests count.
+        ``samples`` have ``intended_ns`` and ``end_ns``, since the load began, and ``status_or_error``: a row for each
+        request, also for those that were open at the end (``OPEN``).
         """
         begins, ends = samples["intended_ns"].to_numpy(), samples["end_ns"].to_numpy()
         endings = samples["status_or_error"]

@@ -33,13 +33,7 @@ def connections_of(point: ServicePoint) -> int:
 def measured_summary(
     artifacts: ServerArtifacts, counters: Counters, point: ServicePoint, *, sent_ns: int
 ) -> ServiceSummary:
-    """Put the samples of our own generator into figures of the steady stretch.
-
-    Raises
-    ------
-    EngineFailed
-        If a report cannot be read.
-    """
+    """Put the samples of our own generator into figures of the steady stretch."""
     assert artifacts.samples is not None, "only our own generator is measured by its samples"
     stretch = Stretch.of(point, sent_ns=sent_ns)
     steady = Steady.of(with_open(artifacts.samples, point, sent_ns=sent_ns), stretch)
@@ -78,13 +72,7 @@ def measured_summary(
 def claimed_summary(
     artifacts: ServerArtifacts, counters: Counters, claimed: ToolReport, point: ServicePoint
 ) -> ServiceSummary:
-    """Put what another generator claims into figures: of its whole run, as nobody sees its single requests.
-
-    Raises
-    ------
-    EngineFailed
-        If a report cannot be read.
-    """
+    """Put what another generator claims into figures: of its whole run, as nobody sees its single requests."""
     latency = claimed.latency
     percentiles = latency.percentiles_ns if latency else {}
     p50, p95, p99, p999 = (percentiles.get(rank) for rank in _PERCENTILES)

@@ -33,21 +33,8 @@ def judge_service(
 ) -> JudgedTrial:
     """Judge one trial of one server at the point of its condition.
 
-    Parameters
-    ----------
-    plan : TrialPlan
-        What was asked for.
-    artifacts : ServerArtifacts
-        What the trial left.
-    parser : str, optional
-        Reads what another generator than ours printed; None: ours sent.
-    version : str, optional
-        Of the server's framework.
-
-    Raises
-    ------
-    EngineFailed
-        If a report cannot be read.
+    Without a ``parser``, which reads what another generator printed, ours sent. ``version`` is that of the server's
+    framework.
     """
     point, send_s = plan.condition.get(ServicePoint), plan.condition.send_s
     assert point is not None, "who asks a server has a point"

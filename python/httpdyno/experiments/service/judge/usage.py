@@ -85,12 +85,7 @@ class Descriptors:
     def leak(self, span: Span, *, connections: int) -> str | None:
         """State that more and more were open over a span, and more than the connections of its load explain; else None.
 
-        Parameters
-        ----------
-        span : Span
-            When all connections were open.
-        connections : int
-            How many there were at most.
+        In ``span`` all connections were open, ``connections`` of them at most.
         """
         within = [count for at, count in self.readings if span[0] <= at <= span[1]]
         if len(within) < _FEWEST:
