@@ -27,10 +27,10 @@ MakeSubject = Callable[..., Path]
 
 ANSWERS_ALL = """
 import sys
-for line in sys.stdin:
-    print(f"{line.strip()},200,2026-11-21T10:00:00.000000+00:00,1.5,13", flush=True)
+for number, line in enumerate(sys.stdin):
+    print(f"{line.strip()},200,2026-11-21T10:00:00.{number * 1000:06d}+00:00,1.5,13", flush=True)
 """
-"""A client that claims a 200 of 13 bytes for every URL, without asking anyone."""
+"""A client that claims a 200 of 13 bytes for up to a thousand URLs, one each ms, without asking anyone."""
 
 
 @pytest.fixture
@@ -48,12 +48,18 @@ def make_subject(subject_folders: Path) -> MakeSubject:
     It starts without what a machine may have added to its Python, which takes longer than to start that.
     """
 
-    def make(name: str, program: str = ANSWERS_ALL, more: str = "", needs: str = 'python3 = ">=3.11"') -> Path:
+    def make(
+        name: str,
+        program: str = ANSWERS_ALL,
+        more: str = "",
+        needs: str = 'python3 = ">=3.11"',
+        concurrency: int = 1,
+    ) -> Path:
         folder = subject_folders / name
         folder.mkdir()
         (folder / "main.py").write_text(program, encoding="utf-8")
         (folder / "subject.toml").write_text(
-            f'kind = "client"\nlanguage = "Python"\nmethod = "{name}"\nconcurrency = 3\n[needs]\n{needs}\n'
+            f'kind = "client"\nlanguage = "Python"\nmethod = "{name}"\nconcurrency = {concurrency}\n[needs]\n{needs}\n'
             f'[run]\nargv = ["python3", "-S", "main.py"]\n{more}\n',
             encoding="utf-8",
         )

@@ -28,12 +28,14 @@ def test_a_crawl_is_verified_from_end_to_end(
     make_subject("asks", ASKS)
     make_subject("lies", ANSWERS_ALL)
     given = ["asks", "lies", "--subjects", str(subject_folders), *PATIENT, "--format", "json"]
-    (tmp_path / "list").write_text("a.example\nb.example/plain\nhttps://c.example/bytes/7\n", encoding="utf-8")
+    (tmp_path / "list").write_text(
+        "a.example\nb.example/plain\nhttps://c.example/bytes/7\nd.example\n", encoding="utf-8"
+    )
     ended = httpdyno("bench", *given, "--urls", "list", "--repeat", "2")
     assert ended.code == 0, ended.err
     rows = {row["subject"]: row for row in ended.rows}
-    assert (rows["asks"]["verdict"] in CORRECT, rows["asks"]["wrong"], rows["asks"]["2xx"]) == (True, 0, 3)
-    assert (rows["lies"]["verdict"] != "VALID", rows["lies"]["wrong"]) == (True, 3)
+    assert (rows["asks"]["verdict"] in CORRECT, rows["asks"]["wrong"], rows["asks"]["2xx"]) == (True, 0, 4)
+    assert (rows["lies"]["verdict"] != "VALID", rows["lies"]["wrong"]) == (True, 4)
     (folder,) = (tmp_path / "runs").iterdir()
     run = open_run(folder)
     assert [trial.block for trial in run.records()] == [0, 0, 1, 1]

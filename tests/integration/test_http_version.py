@@ -13,7 +13,9 @@ URLS = "".join(f"https://host{number % 5}.test/bytes/{number}\n" for number in r
 def test_all_requests_are_of_the_version_that_was_asked_for(httpdyno: Command, tmp_path: Path) -> None:
     (tmp_path / "urls").write_text(URLS, encoding="utf-8")
     given = ("--web", "plain", "--urls", "urls", "--timeout", "60", "--format", "json")
-    both = httpdyno("bench", "native", "python-urllib3", "--http-version", "2", "--quick", *given)
+    both = httpdyno(
+        "bench", "native", "python-urllib3", "--http-version", "2", "--quick", "--concurrency", "10", *given
+    )
     assert both.code == 0, both.err
     rows = {row["subject"]: row for row in both.rows}
     # Nothing was built of it: that would have taken a package index.
@@ -33,6 +35,8 @@ def test_a_host_without_http_2_is_an_error_that_is_due(httpdyno: Command) -> Non
         (row,) = ended.rows
         return row
 
-    row = right_in_time(crawl, lambda row: row["wrong"] == 0, timeouts_s=OF_OUR_OWN_S)
-    # 15 of these have a fault, whatever is spoken; 30 more do not offer HTTP/2.
-    assert (row["Exception"], row["wrong"], row["http2"]) == (45, 0, 1.0)
+    # 15 of these have a fault, whatever is spoken; 30 more do not offer HTTP/2. A client that waited for its machine
+    # may give up one more in good faith, where the web is slow as well.
+    due = (45, 0)
+    row = right_in_time(crawl, lambda row: (row["Exception"], row["wrong"]) == due, timeouts_s=OF_OUR_OWN_S)
+    assert (row["Exception"], row["wrong"], row["http2"]) == (*due, 1.0)

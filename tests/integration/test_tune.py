@@ -25,7 +25,7 @@ if os.environ["CONCURRENCY"] != "1":
 
 @pytest.mark.measured
 def test_a_real_client_is_tuned_and_measured_with_what_was_found(httpdyno: Command, tmp_path: Path) -> None:
-    given = ["rust-reqwest", "--web", "plain", "--limit", "400", "--timeout", "1"]
+    given = ["rust-reqwest", "--web", "plain", "--limit", "1200", "--timeout", "1"]
 
     ended = httpdyno("tune", *given, "--format", "json")
 
@@ -38,7 +38,7 @@ def test_a_real_client_is_tuned_and_measured_with_what_was_found(httpdyno: Comma
     run = open_run(folder)
     assert run.manifest.state == "complete"
     trials = run.records()
-    assert {trial.urls_given for trial in trials} == {400}
+    assert {trial.urls_given for trial in trials} == {1200}
     assert {trial.condition for trial in trials} == {f"{trial.concurrency} in flight" for trial in trials}
     (kept,) = (tmp_path / "cache" / "httpdyno" / "tuned").iterdir()
     assert json.loads(kept.read_text())["found"]["concurrency"] == chosen["concurrency"]
@@ -60,10 +60,10 @@ def test_a_search_that_is_stopped_keeps_its_trials_and_says_so(
     subject_folders: Path,
     tmp_path: Path,
 ) -> None:
-    make_subject("sleeps", SLEEPS_ABOVE_ONE + ANSWERS_ALL)
+    make_subject("sleeps", SLEEPS_ABOVE_ONE + ANSWERS_ALL, concurrency=3)
     builds = tmp_path / "cache" / "httpdyno" / "builds"
     process = start(
-        "tune", "sleeps", "--subjects", str(subject_folders), "--web", "plain", "--limit", "5", "--duration", "1000"
+        "tune", "sleeps", "--subjects", str(subject_folders), "--web", "plain", "--limit", "50", "--duration", "1000"
     )
     wait_while_it_runs(process, lambda: any(builds.glob("sleeps-*/folder/asleep")))
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from httpdyno.judge.saturation import SATURATED_SHARE
 from httpdyno.judge.validity import findings, with_validity
-from httpdyno.judge.validity.stretch import MANY, SHORTEST_NS, Stretch
+from httpdyno.judge.validity.stretch import LEAST_TURNS, SHORTEST_NS, Stretch
 from httpdyno.model import CeilingLimit, Outcome, Trial, Validity
 
 __all__ = ["Ceiling", "ceiling_notes", "ceiling_of", "ceiling_over", "ceiling_words", "under_ceiling"]
@@ -96,7 +96,7 @@ def _limit(trial: Trial, stretch: Stretch, broken: dict[str, Validity], of_plan:
     if _cpu_used(trial, stretch) >= SATURATED_SHARE:
         return CeilingLimit.FETCHER
     # The end of a short list is most of its time: one stall, not the instrument, sets the rate there.
-    short = trial.urls_given < MANY * trial.concurrency
+    short = trial.urls_given < LEAST_TURNS * trial.concurrency
     if short or of_plan >= _AS_PLANNED:
         return CeilingLimit.WEB
     return CeilingLimit.INSTRUMENT if trial.link == "direct" else CeilingLimit.LINK

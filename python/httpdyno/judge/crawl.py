@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from httpdyno.judge.outcome import Ending
-from httpdyno.judge.validity.stretch import MANY
+from httpdyno.judge.validity.stretch import LEAST_TURNS
 from httpdyno.model import LinesSummary, Verdict
 from httpdyno.stats import summarise_durations
 
@@ -24,9 +24,9 @@ def summarise_crawl(samples: pl.DataFrame, ending: Ending, *, urls_given: int, c
     their content, are the seeds': over all lines, for each second of ``time_ns``, over 2xx.
 
     ``right_per_s`` counts the right answers that had ended when the last URL was started, for each second from exec to
-    that moment: one 5 s stall at the end then does not decide a 9 s trial. It counts all right answers for each second
-    of ``time_ns`` where there is no such moment: the deadline came first, or the list is shorter than four times the
-    concurrency, so that the end is most of the trial. It is None where nobody knows which answers are right.
+    that moment, or when the deadline came: one 5 s stall at the end then does not decide a 9 s trial. It is None where
+    the list is shorter than four times the concurrency, so that its end is most of the trial, and where nobody knows
+    which answers are right.
     """
     printed = samples.select(_FIGURES).filter(samples["line"].is_not_null())
     durations = summarise_durations(printed["duration_ns"].to_numpy()) if len(printed) else None
@@ -36,7 +36,7 @@ def summarise_crawl(samples: pl.DataFrame, ending: Ending, *, urls_given: int, c
     classes = dict(status_class.value_counts().iter_rows())
     ok = classes.get(2, 0)
     time_ns = _time_ns(printed, ending)
-    exhausted_ns, right_per_s = _right_rate(samples, ending, time_ns, long=urls_given >= MANY * concurrency)
+    exhausted_ns, right_per_s = _right_rate(samples, ending, time_ns, long=urls_given >= LEAST_TURNS * concurrency)
     lengths = printed["body_length"].filter(status_class == 2).drop_nulls()  # 2xx
     return LinesSummary(
         urls=len(printed),
@@ -72,19 +72,18 @@ def _time_ns(printed: pl.DataFrame, ending: Ending) -> int | None:
 def _right_rate(
     samples: pl.DataFrame, ending: Ending, time_ns: int | None, *, long: bool
 ) -> tuple[int | None, float | None]:
-    """When the list was exhausted, and right answers a second until then."""
+    """When the list was exhausted, and right answers a second until then or until the deadline."""
     right = samples["verdict"] == Verdict.RIGHT.value
     started_at_ns = ending.started_at_ns
     if started_at_ns is None or not time_ns:
         return None, None
-    unknown = (samples["verdict"] == Verdict.UNVERIFIED.value).any()
-    overall = None if unknown else int(right.sum()) * 1e9 / time_ns
+    rated = long and not (samples["verdict"] == Verdict.UNVERIFIED.value).any()
     if ending.cut_short and samples["line"].null_count():
-        return None, overall
+        return None, int(right.sum()) * 1e9 / time_ns if rated else None
     starts_ns = samples["start_ns"]
     last_start = int(starts_ns.drop_nulls().to_numpy().max())
     exhausted_ns = min(max(last_start - started_at_ns, 0), time_ns)
-    if unknown or not long or exhausted_ns == 0:
-        return exhausted_ns, overall
+    if not rated or exhausted_ns == 0:
+        return exhausted_ns, None
     ended = int((right & (starts_ns + samples["duration_ns"] <= last_start)).sum())
     return exhausted_ns, ended * 1e9 / exhausted_ns

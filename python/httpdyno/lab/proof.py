@@ -75,7 +75,7 @@ def _claims(outcome: BuildOutcome) -> bool:
 
 
 def _held_against(outcome: BuildOutcome, results: Sequence[ProbeResult]) -> BuildOutcome:
-    """Take the build from a subject one of whose claims does not hold."""
+    """Remove the build from a subject one of whose claims does not hold."""
     subject = outcome.subject
     # What works though nobody claims it is the folder's mistake, which the contract test finds; it spoils no figure.
     broken = [str(result) for result in results if result.claimed and not result.honest]

@@ -75,7 +75,8 @@ class LinesSummary(FigureRecord):
     ok_share: Annotated[float | None, Recorded("share of lines with a status of 2xx, 0 to 1")] = None
     mean_body_length: Annotated[float | None, Recorded("mean length of the content of 2xx", unit="bytes")] = None
     right_per_s: Annotated[
-        float | None, Recorded("right answers until the list was exhausted, for each second", unit="1/s")
+        float | None,
+        Recorded("right answers until the list was exhausted, for each second; null: too short", unit="1/s"),
     ] = None
     status_2xx: Annotated[int, Recorded("lines with a status of 2xx")] = 0
     status_3xx: Annotated[int, Recorded("lines with a status of 3xx")] = 0

@@ -11,7 +11,7 @@ __all__ = ["notes_beside"]
 
 
 def notes_beside(joined: Sequence[Pair], published: PublishedTable, here: Circumstances) -> tuple[Note, ...]:
-    """Say what has to be known before two figures are compared, a line each; what is the same is not mentioned."""
+    """List what has to be known before two figures are compared, a line each; what is the same is not mentioned."""
     there = published.circumstances
     both = [pair for pair in joined if pair.measured and pair.published]
     lines = [

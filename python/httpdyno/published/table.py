@@ -121,7 +121,7 @@ class PublishedTable:
         return None if self.urls is None else max(1, round(self.urls * scale))
 
     def with_concurrency(self, subjects: Iterable[Subject]) -> tuple[Subject, ...]:
-        """Give subjects the concurrency that they were published with; one without keeps its own."""
+        """Set the concurrency of subjects to that which they were published with; one without keeps its own."""
         known = {row["subject"]: row.get("concurrency") for row in self.rows}
         given = ((subject, known.get(subject.id)) for subject in subjects)
         return tuple(replace(one, concurrency=count) if isinstance(count, int) else one for one, count in given)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from httpdyno.judge import Ceiling, JudgedTrial, ceiling_of, under_ceiling
+from httpdyno.judge.validity.stretch import LEAST_TURNS
 from httpdyno.lab.lab import Lab, RunTrial
 from httpdyno.model import CEILING_TRIAL, Condition, Purpose, Subject, SubjectKind, Trial, TrialPlan
 
@@ -14,8 +15,6 @@ FETCHER: Final = "native"
 """The subject that is our own fetcher: a client which is as good as is known."""
 _MOST_IN_FLIGHT: Final = 1024
 """As many as ``tune`` tries at most."""
-_URLS_PER_SLOT: Final = 4
-"""The list is long enough for its end not to be most of the trial."""
 _LONGEST_S: Final = 10.0
 """How long the fetcher may take beside one timeout, which the first of its slots to be stalled need."""
 
@@ -27,7 +26,7 @@ def ceiling_plan(fetcher: Subject, condition: Condition, subjects: Iterable[Subj
     never fewer than any subject has.
     """
     asked_of_subjects = (condition.concurrency or subject.concurrency for subject in subjects)
-    in_flight = max(min(urls // _URLS_PER_SLOT, _MOST_IN_FLIGHT), *asked_of_subjects, 1)
+    in_flight = max(min(urls // LEAST_TURNS, _MOST_IN_FLIGHT), *asked_of_subjects, 1)
     deadline_s = min(condition.deadline_s, _LONGEST_S + condition.workload.timeout_s)
     asked = replace(condition, concurrency=in_flight, deadline_s=deadline_s, name="")
     return TrialPlan(CEILING_TRIAL, CEILING_TRIAL, 0, fetcher, asked, purpose=Purpose.CEILING)

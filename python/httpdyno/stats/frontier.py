@@ -155,8 +155,8 @@ class FrontierSearch:
         return [*self.known * _CERTAIN, *seen]
 
     def _staircase(self, seen: Sequence[ColumnCheck]) -> Staircase:
-        believed = self.trusted and not self.contradictions(seen)
-        return Staircase(self.loads, self.columns, _RISE if believed else _RISE_UNTRUSTED)
+        consistent = self.trusted and not self.contradictions(seen)
+        return Staircase(self.loads, self.columns, _RISE if consistent else _RISE_UNTRUSTED)
 
     def _dispute(self, seen: Sequence[ColumnCheck]) -> FrontierStep | None:
         """Try again what contradicts each other, until one of the two gives in or both have said it twice."""

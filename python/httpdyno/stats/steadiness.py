@@ -106,7 +106,7 @@ def _batches(values: FloatArray) -> FloatArray:
 
 
 def _detrended(values: FloatArray) -> FloatArray:
-    """Take a straight line out of the values."""
+    """Remove a straight line from the values."""
     places = np.arange(len(values)) - (len(values) - 1) / 2
     rest = values - values.mean()
     return np.asarray(rest - places * (places @ rest) / (places @ places))

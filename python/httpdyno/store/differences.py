@@ -31,12 +31,12 @@ class Difference:
 
     @property
     def changed(self) -> str:
-        """Say it of one thing, then and now."""
+        """Describe it for one thing, then and now."""
         return self.sentence or f"{self._what} is {self._said(self.now)}, was {self._said(self.then)}"
 
     @property
     def side_by_side(self) -> str:
-        """Say it of two runs, A and B."""
+        """Describe it for two runs, A and B."""
         return self.sentence or f"{self._what}: {self._said(self.then)} in A, {self._said(self.now)} in B"
 
     @property

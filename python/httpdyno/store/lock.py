@@ -65,7 +65,7 @@ class RunLock:
 
     @classmethod
     def inherit(cls, folder: Path, descriptor: int) -> "RunLock | None":
-        """Take over a lock with which this process was started; None when the descriptor is of something else.
+        """Adopt a lock with which this process was started; None when the descriptor is of something else.
 
         From then on the descriptor leads nowhere: a process that is started with it must not hold the lock.
         """

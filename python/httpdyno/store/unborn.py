@@ -47,7 +47,7 @@ def name_born(unborn: Path, wanted: Path) -> Path:
 
 
 def take_back(folder: Path) -> None:
-    """Take away the folder of a run; one that cannot lose its name stays as it is, with its manifest."""
+    """Remove the folder of a run; one that cannot lose its name stays as it is, with its manifest."""
     unborn = _without_name(folder.parent, folder.name)
     with suppress(OSError):
         folder.rename(unborn)

@@ -135,7 +135,7 @@ class RunWriter:
         return self.folder
 
     def discard(self) -> None:
-        """Take the run back, as if it had never been begun."""
+        """Undo the run, as if it had never been begun."""
         take_back(self.folder)
         self.lock.release()
 

@@ -1,4 +1,4 @@
-"""Says what subjects need, this machine lacks, and can be brought without asking anyone."""
+"""Lists what subjects need, this machine lacks, and can be brought without asking anyone."""
 
 import os
 import shutil

@@ -75,7 +75,7 @@ def test_the_deadline_ends_a_stalled_crawl(
         # The command would be waited for in vain if their timeout had to end it.
         return httpdyno(
             "bench", "one", *clients[2:], "--urls", "stalls.txt", "--repeat", "1", "--yes",
-            "--duration", str(duration_s), "--timeout", "5000", "--format", "json",
+            "--concurrency", "3", "--duration", str(duration_s), "--timeout", "5000", "--format", "json",
         )  # fmt: skip
 
     # A client may be ended before it has begun.

@@ -152,14 +152,14 @@ def test_the_command_of_a_run_has_the_options_that_came_from_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     make_subject("good")
-    for name, value in {"LIMIT": "1", "USER_AGENT": "a b", "REQUEST_TIMEOUT": "9", "FORMAT": "csv"}.items():
+    for name, value in {"LIMIT": "4", "USER_AGENT": "a b", "REQUEST_TIMEOUT": "9", "FORMAT": "csv"}.items():
         monkeypatch.setenv(name, value)
     typed = ["good", "--subjects", str(subject_folders), "--repeat", "1", "--timeout", "2s"]
     ended = httpdyno("bench", *typed)
     assert ended.code == 0, ended.err
     (run,) = (tmp_path / "runs").iterdir()
     command = open_run(run).manifest.command
-    assert command == ("httpdyno", "bench", "--limit", "1", "--user-agent", "a b", *typed)
+    assert command == ("httpdyno", "bench", "--limit", "4", "--user-agent", "a b", *typed)
     for name in ("LIMIT", "USER_AGENT", "REQUEST_TIMEOUT"):
         monkeypatch.delenv(name)
     # It is enough to repeat the run.

@@ -77,18 +77,25 @@ def printed_at_the_end(ended: Ended, folder: Path) -> str:
 def test_the_folder_is_printed_and_the_results_come_there(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
     # The list is read before: the process in the background has no such standard input.
     ended = httpdyno(
-        "bench", *given, "--urls", "-", "--detach", "--format", "plain", stdin=b"a.example\nb.example\nc.example\n"
+        "bench",
+        *given,
+        "--urls",
+        "-",
+        "--detach",
+        "--format",
+        "plain",
+        stdin=b"a.example\nb.example\nc.example\nd.example\n",
     )
     assert ended.code == 0
     name = ended.out.strip()
     folder = tmp_path / name
     assert ended.err.endswith(f"watch it with: tail -f {name}/output.txt, or: httpdyno runs\n")
     printed = printed_at_the_end(ended, folder)
-    assert "trial 1 of 1: good: 3 URLs in" in printed
+    assert "trial 1 of 1: good: 4 URLs in" in printed
     assert "rightPerSec" in printed
     run = open_run(folder)
     assert (run.manifest.state, len(run.trials)) == ("complete", 1)
-    assert set(run.samples().collect()["url"]) == {f"https://{name}.example" for name in "abc"}
+    assert set(run.samples().collect()["url"]) == {f"https://{name}.example" for name in "abcd"}
     assert run.manifest.command[-1] == "plain"
     assert run.manifest.resumed_at == ()
     left = {path.name for path in folder.iterdir()}
@@ -100,7 +107,7 @@ def test_from_the_first_moment_the_run_is_running_in_a_session_of_its_own(
     httpdyno: Command, given: list[str], tmp_path: Path, make_subject: MakeSubject, gate: Path
 ) -> None:
     make_subject("slow", program=f"open({str(gate)!r}).read()")
-    ended = httpdyno("bench", "slow", *given[1:], "--limit", "1", "--detach")
+    ended = httpdyno("bench", "slow", *given[1:], "--limit", "4", "--detach")
     folder = tmp_path / ended.out.strip()
     holder = holder_of(folder)
     assert holder is not None
@@ -123,7 +130,7 @@ def test_it_is_stopped_by_a_signal_and_goes_on_in_the_background(
 ) -> None:
     flag = tmp_path / "waits"
     make_subject("once", program=WAITS_ONCE.format(flag=str(flag), gate=str(gate)))
-    ended = httpdyno("bench", "good", "once", *given[1:], "--limit", "2", "--detach")
+    ended = httpdyno("bench", "good", "once", *given[1:], "--limit", "4", "--detach")
     folder = tmp_path / ended.out.strip()
     wait_for(flag.exists, (folder / "output.txt").read_text)
     finished = len(open_run(folder).trials)
@@ -170,7 +177,7 @@ def test_what_goes_wrong_later_stands_in_the_output(
     httpdyno: Command, given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_ENGINE", "refuse")
-    ended = httpdyno("bench", *given, "--limit", "1", "--detach")
+    ended = httpdyno("bench", *given, "--limit", "4", "--detach")
     assert ended.code == 0
     folder = tmp_path / ended.out.strip()
     assert "the engine failed: no user namespaces here" in printed_at_the_end(ended, folder).splitlines()[-1]

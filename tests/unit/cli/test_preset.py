@@ -26,12 +26,12 @@ def _only_two(make_subject: MakeSubject, subject_folders: Path, monkeypatch: pyt
 
 @pytest.mark.usefixtures("_only_two")
 def test_a_preset_measures_the_published_clients_as_they_were(httpdyno: Command, tmp_path: Path) -> None:
-    ended = httpdyno("bench", "--preset", "published", "--scale", "1/2000", "--repeat", "1", "--format", "json")
+    ended = httpdyno("bench", "--preset", "published", "--scale", "6/100", "--repeat", "1", "--format", "json")
     assert ended.code == 0, ended.err
     rows = {row["subject"]: row for row in ended.rows}
     assert list(rows) == list(published_table("crawl").subjects)
     measured = {name: (row["concurrency"], row["totalUrls"]) for name, row in rows.items() if row["totalUrls"]}
-    assert measured == {"deno-fetch": (150, 5), "go-net-http": (125, 5)}
+    assert measured == {"deno-fetch": (150, 600), "go-net-http": (125, 600)}
     (folder,) = (tmp_path / "runs").iterdir()
     run = open_run(folder)
     assert {trial.subject: trial.concurrency for trial in run.records()} == {"deno-fetch": 150, "go-net-http": 125}
@@ -40,13 +40,13 @@ def test_a_preset_measures_the_published_clients_as_they_were(httpdyno: Command,
 
 @pytest.mark.usefixtures("_only_two")
 def test_a_preset_prints_the_seeds_table_first_and_the_published_one_beside_it(httpdyno: Command) -> None:
-    ended = httpdyno("bench", "--preset", "published", "--limit", "4", "--repeat", "1", "--format", "plain")
+    ended = httpdyno("bench", "--preset", "published", "--limit", "600", "--repeat", "1", "--format", "plain")
     assert ended.code == 0, ended.err
     lines = ended.out.splitlines()
     assert lines[0].split() == SEED_COLUMNS.split(",")
     assert [line.split()[:4] for line in lines[1:3]] in (
-        [["Python", "go-net-http", "125", "4"], ["Python", "deno-fetch", "150", "4"]],
-        [["Python", "deno-fetch", "150", "4"], ["Python", "go-net-http", "125", "4"]],
+        [["Python", "go-net-http", "125", "600"], ["Python", "deno-fetch", "150", "600"]],
+        [["Python", "deno-fetch", "150", "600"], ["Python", "go-net-http", "125", "600"]],
     )
     assert lines[3].split()[:6] == ["Rust", "reqwest", "-", "-", "-", "-"]
     assert "Rust reqwest: unavailable: httpdyno has no such subject" in lines
@@ -61,12 +61,12 @@ def test_subjects_that_are_named_are_measured_alone_and_a_concurrency_overrides(
 ) -> None:
     make_subject("mine")
     ended = httpdyno(
-        "bench", "mine", "go-net-http", "--preset", "published", "--limit", "2", "--repeat", "1", "--format", "json"
+        "bench", "mine", "go-net-http", "--preset", "published", "--limit", "500", "--repeat", "1", "--format", "json"
     )
     measured = {row["subject"]: row["concurrency"] for row in ended.rows if row["totalUrls"]}
-    assert measured == {"go-net-http": 125, "mine": 3}
+    assert measured == {"go-net-http": 125, "mine": 1}
     ended = httpdyno(
-        "bench", "go-net-http", "--preset", "published", "--limit", "2", "--repeat", "1", "--concurrency", "7",
+        "bench", "go-net-http", "--preset", "published", "--limit", "28", "--repeat", "1", "--concurrency", "7",
         "--format", "json",
     )  # fmt: skip
     assert {row["concurrency"] for row in ended.rows if row["totalUrls"]} == {7}
@@ -96,8 +96,8 @@ def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, arguments: list[str
 
 @pytest.mark.usefixtures("_only_two")
 def test_a_report_of_the_run_finds_the_published_table_again(httpdyno: Command, tmp_path: Path) -> None:
-    httpdyno("bench", "go-net-http", "--preset", "published", "--quick", "--limit", "3")
-    httpdyno("bench", "go-net-http", "--limit", "3", "--quick")
+    httpdyno("bench", "go-net-http", "--preset", "published", "--quick", "--limit", "500")
+    httpdyno("bench", "go-net-http", "--limit", "4", "--quick")
     with_preset, without = (open_run(folder) for folder in sorted((tmp_path / "runs").iterdir()))
     assert published_beside(without, definition_of("bench")) is None
     table = published_beside(with_preset, definition_of("bench"))
@@ -113,15 +113,15 @@ def test_a_report_of_the_run_finds_the_published_table_again(httpdyno: Command, 
 @pytest.mark.usefixtures("_only_two")
 def test_a_preset_that_was_stopped_goes_on_as_it_was(httpdyno: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_ENGINE", "refuse")
-    assert httpdyno("bench", "--preset", "published", "--limit", "3", "--repeat", "1").code == 3
+    assert httpdyno("bench", "--preset", "published", "--limit", "600", "--repeat", "1").code == 3
     monkeypatch.delenv("FAKE_ENGINE")
     ended = httpdyno("bench", "--resume", "latest", "--format", "plain")
     assert ended.code == 0, ended.err
     lines = ended.out.splitlines()
     assert lines[0].split() == SEED_COLUMNS.split(",")
     assert {tuple(line.split()[1:4]) for line in lines[1:3]} == {
-        ("go-net-http", "125", "3"),
-        ("deno-fetch", "150", "3"),
+        ("go-net-http", "125", "600"),
+        ("deno-fetch", "150", "600"),
     }
     assert "Rust reqwest: unavailable: httpdyno has no such subject" in lines
     assert any(line.split()[:3] == ["Deno", "fetch", "ratio"] for line in lines)

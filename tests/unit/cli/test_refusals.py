@@ -139,7 +139,7 @@ def test_an_engine_that_refuses_is_one_line_and_exit_3(
     httpdyno: Command, given: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("FAKE_ENGINE", "refuse")
-    ended = httpdyno("bench", *given, "--limit", "2")
+    ended = httpdyno("bench", *given, "--limit", "4")
     assert ended.code == 3
     assert ended.err.splitlines()[-1] == "httpdyno: the engine failed: no user namespaces here; run as root"
     (folder,) = (tmp_path / "runs").iterdir()
@@ -150,7 +150,7 @@ def test_a_folder_that_cannot_be_written_is_one_line_and_exit_3(
     httpdyno: Command, given: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "runs").write_text("a file", encoding="utf-8")
-    ended = httpdyno("bench", *given, "--limit", "2")
+    ended = httpdyno("bench", *given, "--limit", "4")
     assert ended.code == 3
     assert "results cannot be written" in ended.err
     assert len(ended.err.splitlines()) == 1

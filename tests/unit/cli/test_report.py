@@ -127,7 +127,7 @@ def test_a_report_prints_what_the_verb_has_printed(
     monkeypatch.setattr("httpdyno.report.html.page.page", lambda report: report.headline)
     make_subject("mine")
     measured = httpdyno(
-        "bench", "mine", *options, "--subjects", str(subject_folders), "--limit", "3", "--quick", "--format", form
+        "bench", "mine", *options, "--subjects", str(subject_folders), "--limit", "4", "--quick", "--format", form
     )
     reported = httpdyno("report", "latest", "--format", form)
     assert (measured.code, reported.code) == (0, 0), measured.err + reported.err

@@ -116,9 +116,9 @@ def test_a_run_goes_on_where_it_stopped(httpdyno: Command, stopped: Stopped) -> 
 
 
 def test_the_plan_is_that_of_a_run_without_a_stop(httpdyno: Command, stopped: Stopped, given: list[str]) -> None:
-    folder = stopped("--limit", "2", "--seed", "5")
+    folder = stopped("--limit", "4", "--seed", "5")
     httpdyno("bench", "--resume", str(folder))
-    assert httpdyno("bench", *given, "--repeat", "3", "--limit", "2", "--seed", "5").code == 0
+    assert httpdyno("bench", *given, "--repeat", "3", "--limit", "4", "--seed", "5").code == 0
     other = next(path for path in folder.parent.iterdir() if path != folder)
     orders = [[trial.subject for trial in open_run(path).records()] for path in (folder, other)]
     assert orders[0] == orders[1]
@@ -128,7 +128,7 @@ def test_it_is_said_how_a_stopped_run_goes_on(
     httpdyno: Command, given: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_ENGINE", "refuse")
-    ended = httpdyno("bench", *given, "--limit", "1")
+    ended = httpdyno("bench", *given, "--limit", "4")
     name = ended.err.splitlines()[-2].rpartition("/")[2]
     assert f"run: runs/{name} (partial); go on with: httpdyno bench --resume runs/{name}" in ended.err
     monkeypatch.delenv("FAKE_ENGINE")
@@ -139,7 +139,7 @@ def test_settings_are_those_that_the_run_was_begun_with(
     httpdyno: Command, stopped: Stopped, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder = stopped(
-        "--quick", "--limit", "2", "--timeout", "2.5", "--duration", "90", "--user-agent", "me", "--seed", "9",
+        "--quick", "--limit", "16", "--timeout", "2.5", "--duration", "90", "--user-agent", "me", "--seed", "9",
         "--concurrency", "4", "--memory", "512MiB", "--web", "plain", "--link", "4g", "--link-seed", "5",
     )  # fmt: skip
     log = tmp_path / "log"
@@ -169,18 +169,21 @@ def test_settings_are_those_that_the_run_was_begun_with(
 
 
 def test_a_list_from_standard_input_is_kept_while_it_is_needed(httpdyno: Command, stopped: Stopped) -> None:
-    folder = stopped("--urls", "-", stdin=b"a.example\n# no\nb.example\n")
-    assert gzip.decompress((folder / "urls.gz").read_bytes()) == b"https://a.example\nhttps://b.example\n"
+    folder = stopped("--urls", "-", stdin=b"a.example\n# no\nb.example\nc.example\nd.example\n")
+    assert (
+        gzip.decompress((folder / "urls.gz").read_bytes())
+        == b"https://a.example\nhttps://b.example\nhttps://c.example\nhttps://d.example\n"
+    )
     ended = httpdyno("bench", "--resume", str(folder), "--format", "json", stdin=b"other.example\n")
     assert ended.code == 0, ended.err
     urls = open_run(folder).samples().collect()["url"]
-    assert sorted(set(urls)) == ["https://a.example", "https://b.example"]
-    assert len(urls) == 12
+    assert sorted(set(urls)) == [f"https://{name}.example" for name in "abcd"]
+    assert len(urls) == 24
     assert {path.name for path in folder.iterdir()}.isdisjoint({"lock", "parts", "urls.gz"})
 
 
 def test_a_list_from_a_file_is_the_one_that_was_read(httpdyno: Command, stopped: Stopped, tmp_path: Path) -> None:
-    (tmp_path / "list").write_text("a.example\n")
+    (tmp_path / "list").write_text("a.example\n" * 4)
     folder = stopped("--urls", "list")
     (tmp_path / "list").write_text("b.example\n")
     assert httpdyno("bench", "--resume", str(folder)).code == 0
@@ -188,14 +191,14 @@ def test_a_list_from_a_file_is_the_one_that_was_read(httpdyno: Command, stopped:
 
 
 def test_a_list_of_a_web_is_not_kept(stopped: Stopped) -> None:
-    assert not (stopped("--limit", "3") / "urls.gz").exists()
+    assert not (stopped("--limit", "4") / "urls.gz").exists()
 
 
 def test_each_subject_keeps_the_concurrency_that_it_was_begun_with(httpdyno: Command, stopped: Stopped) -> None:
-    folder = stopped("--limit", "1")
+    folder = stopped("--limit", "4")
     rewrite(folder, lambda manifest: [subject.update(concurrency=7) for subject in manifest["subjects"]])
     assert httpdyno("bench", "--resume", str(folder)).code == 0
-    assert [trial.concurrency for trial in open_run(folder).records()] == [3, 3, 3, 7, 7, 7]
+    assert [trial.concurrency for trial in open_run(folder).records()] == [1, 1, 1, 7, 7, 7]
 
 
 def refused(httpdyno: Command, *arguments: str) -> str:
@@ -207,14 +210,14 @@ def refused(httpdyno: Command, *arguments: str) -> str:
 
 
 def test_a_complete_run_is_refused(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
-    httpdyno("bench", *given, "--quick", "--limit", "1")
+    httpdyno("bench", *given, "--quick", "--limit", "4")
     (folder,) = (tmp_path / "runs").iterdir()
     said = f"{folder.name} is complete: nothing of it is left to be measured; begin a new run"
     assert refused(httpdyno, "latest").endswith(said)
 
 
 def test_a_run_that_is_still_running_is_refused(httpdyno: Command, stopped: Stopped) -> None:
-    folder = stopped("--limit", "1")
+    folder = stopped("--limit", "4")
     lock = RunLock.take(folder)
     assert lock is not None
     assert "is still running (process " in refused(httpdyno, str(folder))
@@ -226,7 +229,7 @@ def test_a_run_that_is_still_running_is_refused(httpdyno: Command, stopped: Stop
     ("more", "said"),
     [
         (["--repeat", "5"], "--repeat"),
-        (["--limit", "1"], "--limit"),
+        (["--limit", "4"], "--limit"),
         (["--urls", "-"], "--urls"),
         (["--quick"], "--quick"),
         (["--seed", "1"], "--seed"),
@@ -236,7 +239,7 @@ def test_a_run_that_is_still_running_is_refused(httpdyno: Command, stopped: Stop
 def test_what_would_contradict_the_run_is_refused(
     httpdyno: Command, stopped: Stopped, more: list[str], said: str
 ) -> None:
-    folder = stopped("--limit", "1")
+    folder = stopped("--limit", "4")
     line = refused(httpdyno, str(folder), *more)
     assert line == f"httpdyno: --resume: {said} cannot be given beside it: a run goes on as it was begun; leave it out"
 
@@ -280,7 +283,7 @@ Change = Callable[[dict[str, Any]], object]
 def test_what_has_changed_is_refused_and_nothing_is_touched(
     httpdyno: Command, stopped: Stopped, change: Change, said: str
 ) -> None:
-    folder = stopped("--limit", "1")
+    folder = stopped("--limit", "4")
     rewrite(folder, change)
     before = {path: path.read_bytes() for path in folder.rglob("*.*")}
     assert said in refused(httpdyno, str(folder))
@@ -299,7 +302,7 @@ def test_what_has_changed_is_refused_and_nothing_is_touched(
 def test_what_shows_only_in_the_plan_is_refused_and_no_trial_is_lost(
     httpdyno: Command, stopped: Stopped, change: Change, said: str
 ) -> None:
-    folder = stopped("--limit", "1")
+    folder = stopped("--limit", "4")
     before = open_run(folder).records()
     rewrite(folder, change)
     ended = httpdyno("bench", "--resume", str(folder))
@@ -312,7 +315,7 @@ def test_what_shows_only_in_the_plan_is_refused_and_no_trial_is_lost(
 def test_a_subject_that_is_gone_or_edited_is_refused(
     httpdyno: Command, stopped: Stopped, subject_folders: Path
 ) -> None:
-    folder = stopped("--limit", "1")
+    folder = stopped("--limit", "4")
     program = subject_folders / "fine" / "main.py"
     program.write_text(program.read_text() + "\n# edited\n")
     assert "fine: its files, or the programs that it is built with, have changed" in refused(httpdyno, str(folder))
@@ -321,7 +324,7 @@ def test_a_subject_that_is_gone_or_edited_is_refused(
 
 
 def test_a_list_that_was_damaged_is_refused(httpdyno: Command, stopped: Stopped) -> None:
-    folder = stopped("--urls", "-", stdin=b"a.example\nb.example\n")
+    folder = stopped("--urls", "-", stdin=b"a.example\nb.example\nc.example\nd.example\n")
     kept = folder / "urls.gz"
     kept.write_bytes(gzip.compress(b"https://a.example\n"))
     assert "the list of URLs is not the one" in refused(httpdyno, str(folder))
@@ -340,7 +343,7 @@ def test_names_of_runs_that_are_none(httpdyno: Command, tmp_path: Path) -> None:
 
 
 def test_runs_says_what_is_running(httpdyno: Command, stopped: Stopped) -> None:
-    folder = stopped("--limit", "1")
+    folder = stopped("--limit", "4")
     (row,) = httpdyno("runs", "--format", "json").rows
     assert (row["state"], row["trials"], row["planned"], row["process"]) == ("partial", 3, 6, None)
     lock = RunLock.take(folder)
@@ -355,7 +358,7 @@ def test_runs_says_what_is_running(httpdyno: Command, stopped: Stopped) -> None:
 
 
 def test_what_is_known_of_earlier_runs_makes_the_estimate(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
-    bench = ["bench", *given, "--repeat", "2", "--limit", "3"]
+    bench = ["bench", *given, "--repeat", "2", "--limit", "4"]
     # Ten seconds for each exchange of the stand-in's web would be 2 ms: nothing but a second to start and what each
     # trial costs beside, that of the ceiling, too.
     assert "4 trials: about 10 s" in httpdyno(*bench).err
@@ -364,7 +367,7 @@ def test_what_is_known_of_earlier_runs_makes_the_estimate(httpdyno: Command, giv
         frame.with_columns(wall_ns=frame["wall_ns"] * 0 + 59 * 10**9).write_parquet(folder / "trials.parquet")
     assert "4 trials: about 4 min" in httpdyno(*bench).err
     # Another list is other work.
-    assert "4 trials: about 10 s" in httpdyno(*bench[:-1], "4").err
+    assert "4 trials: about 10 s" in httpdyno(*bench[:-1], "5").err
 
 
 def test_a_preset_is_shown_as_one_also_after_a_stop(
@@ -373,7 +376,7 @@ def test_a_preset_is_shown_as_one_also_after_a_stop(
     monkeypatch.setattr("httpdyno.subjects.catalogue.builtin_folder", lambda: subject_folders)
     make_subject("go-net-http")
     make_subject("deno-fetch")
-    preset = ["bench", "--preset", "published", "--limit", "3", "--repeat", "1", "--format", "plain"]
+    preset = ["bench", "--preset", "published", "--limit", "600", "--repeat", "1", "--format", "plain"]
     rooms = tmp_path / "rooms"
     rooms.mkdir()
     (rooms / "only").touch()

@@ -20,8 +20,8 @@ def test_where_no_runs_are_that_is_said(httpdyno: Command, tmp_path: Path) -> No
 
 def test_runs_are_listed_the_newest_first(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
     assert httpdyno("runs", "--format", "json").rows == []
-    httpdyno("bench", *given, "--limit", "1", "--quick")
-    httpdyno("bench", *given, "--limit", "1", "--repeat", "2")
+    httpdyno("bench", *given, "--limit", "4", "--quick")
+    httpdyno("bench", *given, "--limit", "4", "--repeat", "2")
     (tmp_path / "runs" / "foreign").mkdir()
     ended = httpdyno("runs", "--format", "json")
     assert [(row["state"], row["trials"], row["planned"]) for row in ended.rows] == [

@@ -47,4 +47,4 @@ def test_a_subject_that_cannot_be_read_is_named_before_anything_is_measured(
     assert len(others) == 1
     assert "--urls nowhere" in others[0]
     # Who names subjects has not asked for that one.
-    assert "rnu" not in httpdyno("bench", *given, "--limit", "1", "--repeat", "1").err
+    assert "rnu" not in httpdyno("bench", *given, "--limit", "4", "--repeat", "1").err

@@ -23,7 +23,7 @@ def test_try_as_plain_prints_the_lines_of_the_client(
     ended = httpdyno("try", *given, "--limit", "2")
     assert ended.out == (
         "https://host0.example/,200,2026-11-21T10:00:00.000000+00:00,1.5,13\n"
-        "https://host1.example/,200,2026-11-21T10:00:00.000000+00:00,1.5,13\n"
+        "https://host1.example/,200,2026-11-21T10:00:00.001000+00:00,1.5,13\n"
     )
 
 

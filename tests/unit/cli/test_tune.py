@@ -123,9 +123,9 @@ def test_what_was_not_tuned_is_measured_with_its_own_and_that_is_said(
     ended = httpdyno("bench", *given, "--repeat", "1", "--format", "json")
 
     assert ended.code == 0, ended.err
-    assert ended.rows[0]["concurrency"] == 3
+    assert ended.rows[0]["concurrency"] == 1
     assert (
-        "httpdyno: scales: not tuned on this machine for this web: its own concurrency, 3, is used;"
+        "httpdyno: scales: not tuned on this machine for this web: its own concurrency, 1, is used;"
         " httpdyno tune scales would find the best\n"
     ) in ended.err
 
@@ -190,7 +190,7 @@ def test_a_subject_that_has_changed_is_to_be_tuned_again(
 
     assert ended.code == 0, ended.err
     changed = "scales: its files, or the programs that it is built with, have changed since it was tuned"
-    assert f"{changed}: its own concurrency, 3, is used" in ended.err
+    assert f"{changed}: its own concurrency, 1, is used" in ended.err
 
 
 def test_what_cannot_be_read_is_as_if_it_were_not_there(httpdyno: Command, given: list[str], found: Path) -> None:
@@ -199,7 +199,7 @@ def test_what_cannot_be_read_is_as_if_it_were_not_there(httpdyno: Command, given
     ended = httpdyno("bench", *given, "--concurrency", "auto", "--repeat", "1")
 
     assert ended.code == 0, ended.err
-    assert "scales: what was found before cannot be read: its own concurrency, 3, is used" in ended.err
+    assert "scales: what was found before cannot be read: its own concurrency, 1, is used" in ended.err
 
 
 @pytest.mark.parametrize("value", ["0", "-3", "1.5", "many", "AUTO", "1e3", "٣", "9" * 5000, "1000001"])
@@ -363,7 +363,7 @@ def test_a_subject_that_is_not_available_can_stand_beside_tuned_ones(
     ended = httpdyno("bench", "lacks", *given, "--concurrency", "auto", "--repeat", "1", "--format", "json")
 
     assert ended.code == 0, ended.err
-    assert {row["subject"]: row["concurrency"] for row in ended.rows} == {"lacks": 3, "scales": 3}
+    assert {row["subject"]: row["concurrency"] for row in ended.rows} == {"lacks": 1, "scales": 1}
 
 
 def test_the_guide_names_columns_and_verdicts_as_the_table_does() -> None:

@@ -111,14 +111,15 @@ def test_wrong_answers_do_not_count_as_right() -> None:
     assert summary.right_per_s == pytest.approx(2 / 0.4)
 
 
-def test_a_list_that_is_short_for_its_concurrency_is_measured_to_the_end() -> None:
-    summary = summarise_crawl(samples([0, 1, 2], [100, 100, 98], [200] * 3), ended(200), urls_given=3, concurrency=2)
-    assert summary.right_per_s == pytest.approx(3 / 0.101)
+def test_a_list_that_is_short_for_its_concurrency_has_no_rate() -> None:
+    seven = samples([0, 1, 2, 3, 4, 5, 6], [1] * 7, [200] * 7)
+    assert summarise_crawl(seven, ended(200), urls_given=7, concurrency=2).right_per_s is None
+    assert summarise_crawl(seven, ended(200), urls_given=7, concurrency=1).right_per_s == pytest.approx(6 / 0.006)
 
 
 def test_a_list_that_the_deadline_cut_was_never_exhausted() -> None:
     cut = samples([0, 100, None], [100, 100, None], [200, 200, None], verdicts=["right", "right", "not_reached"])
-    summary = summarise_crawl(cut, ended(250, "deadline"), urls_given=3, concurrency=1)
+    summary = summarise_crawl(cut, ended(250, "deadline"), urls_given=4, concurrency=1)
     assert (summary.urls, summary.exhausted_ns) == (2, None)
     assert summary.right_per_s == pytest.approx(2 / 0.2)
 

@@ -97,7 +97,7 @@ def find_capacity_preset(name: str) -> CapacityPreset:
 
 
 def _fewer(count: int, scale: Fraction) -> int:
-    """Take a share of what is in flight: at least one, halves rounded up."""
+    """Return a share of what is in flight: at least one, halves rounded up."""
     return max(1, int(count * scale + Fraction(1, 2)))
 
 

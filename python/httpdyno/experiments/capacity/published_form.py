@@ -140,7 +140,7 @@ def _row(subject: str, place: Place, trials: Sequence[Trial], published: Publish
 
 
 def _verdict(trials: Sequence[Trial]) -> str:
-    """Say whether the rate was held, ``yes`` or ``no``; else what the trials are."""
+    """Return whether the rate was held, ``yes`` or ``no``; else what the trials are."""
     held = [trial[CapacitySummary].held for trial in trials if trial.get(CapacitySummary)]
     known = [one for one in held if one is not None]
     invalid = [trial for trial in trials if not known or (trial.validity or "VALID") != "VALID"]

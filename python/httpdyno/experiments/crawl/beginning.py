@@ -13,13 +13,14 @@ from httpdyno.experiments.crawl.asked_urls import open_urls
 from httpdyno.experiments.crawl.crawl import HEADLINE, Crawl
 from httpdyno.experiments.crawl.live import check_live, live_user_agent
 from httpdyno.experiments.crawl.options import AUTO, NAME, WEB, AskedUrls, BenchOptions
+from httpdyno.experiments.crawl.short_list import ShortList, find_short
 from httpdyno.experiments.crawl.tuned import with_tuned
 from httpdyno.experiments.options import WEBS, stored_options
 from httpdyno.lab.engine import Engine, ServedWeb
 from httpdyno.model import LIVE, Subject, SubjectKind
 from httpdyno.published import find_preset, parse_scale
 from httpdyno.subjects.catalogue import Catalogue
-from httpdyno.urls.source import QUICK_LIMIT, UrlFile
+from httpdyno.urls.source import QUICK_LIMIT, STANDARD_INPUT, UrlFile
 
 __all__ = ["begin_bench", "begin_crawl", "choose_subjects", "lasting_web", "settle_against"]
 
@@ -30,26 +31,56 @@ def begin_bench(beginning: Beginning, names: Sequence[str], options: BenchOption
     """Begin the crawls that are asked for."""
     clients, limit = choose_subjects(beginning.catalogue, names, options)
     beginning.install(clients)
-    return begin_crawl(beginning, clients, replace(options, limit=limit))
+    return begin_crawl(beginning, clients, options, limit=limit)
 
 
 def begin_crawl(
-    beginning: Beginning, subjects: Sequence[Subject], options: BenchOptions, *, piped: bool = False
+    beginning: Beginning,
+    subjects: Sequence[Subject],
+    options: BenchOptions,
+    *,
+    limit: int | None = None,
+    piped: bool = False,
 ) -> Begun:
-    """Begin the crawl that is asked for; ``piped``: what is piped in is its list, too."""
+    """Begin a crawl of at most ``limit`` URLs, which lengthens itself where nobody said how many.
+
+    ``piped``: what is piped in is its list, too. One that is too short is refused where several would be compared.
+    """
     engine = beginning.place.engine
     options = settle_against(options, engine, beginning.tell)
     check_live(options)
     with ExitStack() as refused:
-        urls = refused.enter_context(open_urls(engine, options, beginning.interruption, piped=piped))
+        asked = replace(options, limit=options.limit or limit)
+        urls = refused.enter_context(open_urls(engine, asked, beginning.interruption, piped=piped))
         crawl = _make_crawl(options, urls, engine)
         if options.concurrency == AUTO:
             tuned = with_tuned(subjects, beginning.place, crawl)
             for one in tuned:
                 beginning.tell(one.line)
             subjects = [one.subject for one in tuned]
+        short = None if options.on_live_web else find_short(urls.count, crawl.concurrency, subjects)
+        if short:
+            longer = _longer(short, urls, options, beginning)
+            if longer is not None:
+                urls.file.close()
+                urls = refused.enter_context(longer)
+                crawl = replace(crawl, file=urls.file.path)
+            elif len(subjects) > 1:
+                raise UsageError(short.refusal(urls.source if options.limit is None else None))
+            beginning.tell(f"{short}; {f'{urls.count:,} are taken' if longer else 'here there is none'}")
         refused.pop_all()
     return Begun(crawl, subjects, urls)
+
+
+def _longer(short: ShortList, urls: UrlFile, options: BenchOptions, beginning: Beginning) -> UrlFile | None:
+    """Open as many URLs as are needed, where nobody said how many and there are so many."""
+    if options.limit is not None or urls.source == STANDARD_INPUT:
+        return None
+    longer = open_urls(beginning.place.engine, replace(options, limit=short.needed), beginning.interruption)
+    if longer.count == short.needed:
+        return longer
+    longer.file.close()
+    return None
 
 
 def _make_crawl(options: BenchOptions, urls: UrlFile, engine: Engine) -> Crawl:

@@ -88,7 +88,9 @@ _ALL = Option(
     stored=False,
     group=Group.MACHINE,
 )
-_QUICK = quick_option("each subject runs once, with 500 URLs, unless --repeat or --limit says otherwise.")
+_QUICK = quick_option(
+    "each subject runs once, with 500 URLs or what a rate needs, unless --repeat or --limit says otherwise."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,7 +100,7 @@ class _Listener:
         self._reader = LoadProgressReader()
 
     def hears(self) -> bool:
-        """Take what there is; tell whether there may be more."""
+        """Read what there is; return whether there may be more."""
         piece = os.read(self._reading, _PIPE_PIECE)
         for progress in self._reader.feed(piece):
             if self._observer:

@@ -6,17 +6,20 @@ from dataclasses import replace
 from typing import Final
 
 from httpdyno.errors import UsageError
-from httpdyno.experiments.beginning import Beginning, Begun
+from httpdyno.experiments.beginning import Beginning, Begun, Tell
 from httpdyno.experiments.crawl.asked_urls import open_urls
 from httpdyno.experiments.crawl.beginning import lasting_web, settle_against
 from httpdyno.experiments.crawl.options import WEB
+from httpdyno.experiments.crawl.short_list import find_short
 from httpdyno.experiments.options import stored_options
 from httpdyno.experiments.tune.list_size import SAMPLED, urls_needed
 from httpdyno.experiments.tune.options import TuneOptions
 from httpdyno.experiments.tune.tune import Tune
+from httpdyno.experiments.tune.tuning import HIGHEST
+from httpdyno.judge.validity.stretch import LEAST_TURNS
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
-from httpdyno.model import SubjectKind
+from httpdyno.model import Subject, SubjectKind
 from httpdyno.urls.source import UrlFile
 
 __all__ = ["begin_search"]
@@ -41,15 +44,28 @@ def begin_search(beginning: Beginning, names: Sequence[str], options: TuneOption
     web = engine.web(options.web or WEB, seed=options.seed)
     with ExitStack() as refused:
         urls = refused.enter_context(_open_urls(options, engine, beginning.interruption))
+        highest = _highest(urls.count, subject, beginning.tell)
         search = Tune(
             **(stored_options(options) | {"seed": web.seed}),
             file=urls.file.path,
             start=subject.concurrency,
             web=lasting_web(options.web or WEB),
             web_digest=web.digest,
+            highest=highest,
         )
         refused.pop_all()
     return Begun(search, [subject], urls)
+
+
+def _highest(urls: int, subject: Subject, tell: Tell) -> int:
+    """Return the highest concurrency that a list is long enough for; say so where it bounds the search."""
+    short = find_short(urls, None, [subject])
+    if short:
+        raise UsageError(f"--limit: {short}; give so many")
+    most = urls // LEAST_TURNS
+    if most < HIGHEST:
+        tell(f"{urls:,} URLs: no more than {most:,} in flight are tried, since a rate needs {LEAST_TURNS} for each")
+    return min(most, HIGHEST)
 
 
 def _open_urls(options: TuneOptions, engine: Engine, interruption: Interruption) -> UrlFile:

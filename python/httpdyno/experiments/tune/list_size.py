@@ -3,6 +3,7 @@
 from typing import Final
 
 from httpdyno.experiments.tune.tuning import HIGHEST
+from httpdyno.judge.validity.stretch import LEAST_TURNS
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.planned_time import read_planned_time
 from httpdyno.lab.scratch import ScratchFile
@@ -14,7 +15,7 @@ SAMPLED: Final = 500
 """URLs that a web is asked about."""
 _FASTEST_PER_S: Final = 5_000
 """No client gets through more in a second here: the origin itself has a CPU or two."""
-_FEWEST: Final = 1_000
+_FEWEST: Final = LEAST_TURNS * HIGHEST
 
 
 def urls_needed(

@@ -6,10 +6,10 @@ from typing import Final, Self
 
 from httpdyno.model import ThroughputPoint, Trial
 
-__all__ = ["MANY", "SHORTEST_NS", "TOO_SHORT", "Stretch"]
+__all__ = ["LEAST_TURNS", "SHORTEST_NS", "TOO_SHORT", "Stretch"]
 
-MANY: Final = 4
-"""A list is exhausted at a moment that says something when it is this many times as long as requests are in flight."""
+LEAST_TURNS: Final = 4
+"""URLs for each request in flight that make a list long enough to have a rate: of a shorter one its end is most."""
 SHORTEST_NS: Final = 1_000_000_000
 """Shares of a shorter time are not judged: the kernel counts much of what they are made of in ticks of 4 or 10 ms."""
 TOO_SHORT: Final = "shares of less than 1 s say too little"
@@ -34,7 +34,7 @@ class Stretch:
         wall_ns = trial.counters.wall_ns
         if not wall_ns:
             return None
-        long = trial.urls_given >= MANY * trial.concurrency
+        long = trial.urls_given >= LEAST_TURNS * trial.concurrency
         exhausted_ns = trial.summary.exhausted_ns if trial.summary and long else None
         length_ns = min(exhausted_ns or wall_ns, wall_ns)
         return cls(length_ns, _share_until(length_ns, trial.counters.throughput or ()))

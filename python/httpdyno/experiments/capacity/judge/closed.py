@@ -66,7 +66,7 @@ def sent_stretch(arrivals_ns: Int64Array, *, concurrency: int) -> ClosedStretch 
 
 
 def _stretch(ends: Int64Array, concurrency: int, *, begun_ns: int) -> ClosedStretch | None:
-    """Take whole rounds of completions, and fit a line through their count over time.
+    """Count whole rounds of completions, and fit a line through their count over time.
 
     Where answers are few and long, a count between two moments says when they happened to end: of answers in step (all
     of a round at once, as with a constant think time) a part of a round too many or too few, behind a full queue that

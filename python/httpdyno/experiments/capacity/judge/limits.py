@@ -124,7 +124,7 @@ def _by_evidence(trial: Trial, situation: Situation, narrowest: Foreseen) -> Lim
 
 
 def _all_in_flight(situation: Situation, service_ns: float, foreseen: str) -> Limit:
-    """Tell new connections, whose windows are small, from a subject that is slow itself."""
+    """Distinguish new connections, whose windows are small, from a subject that is slow itself."""
     measured = situation.per_s or 0.0
     took = f"all {situation.point.concurrency} were in flight, but answers took {format_time(service_ns)}"
     found = f"measured {_rate(measured)}, {foreseen}"

@@ -42,7 +42,7 @@ def judge_capacity(
 
 
 def _waited_for(trial: Trial, artifacts: TrialArtifacts) -> Trial:
-    """Take it for no failure that a subject was silent when its time was over: it had more to do than it could."""
+    """Forgive that a subject was silent when its time was over: it had more to do than it could."""
     if trial.outcome is Outcome.HUNG and artifacts.report.get("outcome") == "deadline":
         return replace(trial, outcome=Outcome.OK, reason=None)
     return trial

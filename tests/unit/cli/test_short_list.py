@@ -1,0 +1,80 @@
+"""A list that is too short for a rate: lengthened where nobody said how long, else refused, or measured without one."""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import MakeSubject
+from doubles.command_line import Command
+from httpdyno.experiments.crawl.short_list import ShortList, find_short
+from httpdyno.experiments.tune.tuning import HIGHEST
+
+
+@pytest.fixture
+def both(make_subject: MakeSubject, subject_folders: Path) -> list[str]:
+    """Two clients, with one request in flight and with 150."""
+    make_subject("good")
+    make_subject("wide", concurrency=150)
+    return ["good", "wide", "--subjects", str(subject_folders), "--repeat", "1", "--format", "json"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "where"),
+    [(("--limit", "300"), "--limit"), (("--urls", "list"), "--urls list"), (("--urls", "-"), "--urls -")],
+)
+def test_clients_are_not_compared_by_a_list_that_is_too_short(
+    httpdyno: Command, both: list[str], asked: tuple[str, ...], where: str, tmp_path: Path
+) -> None:
+    listed = "".join(f"host{number}.example\n" for number in range(300))
+    (tmp_path / "list").write_text(listed, encoding="utf-8")
+    ended = httpdyno("bench", *both, *asked, stdin=listed.encode())
+    assert ended.code == 2
+    assert ended.err == (
+        f"httpdyno: {where}: 300 URLs are too few for 150 in flight (wide): a rate needs 600;"
+        " give so many, or a --concurrency of 75 or less\n"
+    )
+
+
+def test_the_concurrency_that_is_named_measures_them(httpdyno: Command, both: list[str]) -> None:
+    ended = httpdyno("bench", *both, "--limit", "300", "--concurrency", "75")
+    assert ended.code == 0, ended.err
+    assert {row["subject"]: row["rightPerSec"] is None for row in ended.rows} == {"good": False, "wide": False}
+
+
+def test_a_list_whose_length_nobody_named_is_lengthened(httpdyno: Command, both: list[str]) -> None:
+    ended = httpdyno("bench", *both, "--quick")
+    assert ended.code == 0, ended.err
+    assert "httpdyno: 500 URLs are too few for 150 in flight (wide): a rate needs 600; 600 are taken" in ended.err
+    assert {row["totalUrls"] for row in ended.rows} == {600}
+
+
+def test_one_client_alone_has_no_rate_and_that_is_said(httpdyno: Command, given: list[str]) -> None:
+    ended = httpdyno("bench", *given, "--limit", "3", "--format", "json")
+    assert ended.code == 0, ended.err
+    assert "3 URLs are too few for 1 in flight (good): a rate needs 4; here there is none" in ended.err
+    assert ended.rows[0]["rightPerSec"] is None
+
+
+def test_a_search_ends_where_its_list_is_too_short(httpdyno: Command, both: list[str]) -> None:
+    ended = httpdyno("tune", "wide", *both[2:4], "--limit", "599")
+    assert ended.code == 2
+    assert ended.err == (
+        "httpdyno: --limit: 599 URLs are too few for 150 in flight (wide): a rate needs 600; give so many\n"
+    )
+    ended = httpdyno("tune", "good", *both[2:4], "--limit", "64", "--format", "json")
+    assert "64 URLs: no more than 16 in flight are tried, since a rate needs 4 for each" in ended.err
+    assert max(row["concurrency"] for row in ended.rows) <= 16
+
+
+@pytest.mark.parametrize(
+    ("urls", "concurrency", "short"),
+    [(40, 10, None), (39, 10, ShortList(39, 10, "")), (4 * HIGHEST, HIGHEST, None), (3, 1, ShortList(3, 1, ""))],
+)
+def test_four_urls_for_each_request_in_flight(urls: int, concurrency: int, short: ShortList | None) -> None:
+    assert find_short(urls, concurrency, []) == short
+
+
+def test_a_list_that_fits_no_concurrency_names_none() -> None:
+    assert (
+        ShortList(3, 1, "").refusal(None) == "--limit: 3 URLs are too few for 1 in flight: a rate needs 4; give so many"
+    )
