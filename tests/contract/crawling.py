@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from httpdyno.judge import JudgedTrial
+from httpdyno.judge import Expectations, JudgedTrial
 from httpdyno.judge.saturation import TIMED_OUT_SATURATED
 from httpdyno.lab.client_trial import run_client_trial
 from httpdyno.lab.engine import Engine
@@ -16,6 +16,7 @@ from httpdyno.lab.lab import Lab
 from httpdyno.lab.progress import Progress
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
+from httpdyno.lab.silence import Silence
 from httpdyno.model import Condition, Outcome, TrialPlan, Workload
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.builder import BuildOutcome
@@ -35,12 +36,18 @@ class Listener:
     printed: bytearray = field(default_factory=bytearray)
     wants_output: bool = True
 
+    def expected(self, expectations: Expectations) -> None:
+        """Take no interest."""
+
     def progress(self, progress: Progress) -> None:
         """Take no interest."""
 
     def output(self, piece: bytes) -> None:
         """Keep it."""
         self.printed += piece
+
+    def silent(self, silence: Silence) -> None:
+        """Take no interest."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -46,10 +47,12 @@ class Ended:
 
     def table(self, title: str) -> list[dict[str, str]]:
         """Give the rows of the table below a line that begins so, as people see them: cells by their column."""
-        below = f"\n{self.out}".partition(f"\n{title}")[2].splitlines()[1:]
-        lines = list(takewhile(lambda line: line[:1] in set("┌│├└"), below))
-        cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines if line.startswith("│")]
-        return [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
+        names, rule, *below = f"\n{self.out}".partition(f"\n{title}")[2].splitlines()[1:]
+        # Where a name begins, its column does; cells may be empty, and hold spaces.
+        begins = [found.start() for found in re.finditer(r"(?<!\S)(?<!\S )\S", names)]
+        columns = [slice(*ends) for ends in zip(begins, [*begins[1:], len(rule)], strict=True)]
+        lines = takewhile(lambda line: line, (line[: len(rule)].rstrip() for line in below))
+        return [{names[column].strip(): line[column].strip() for column in columns} for line in lines]
 
 
 Command = Callable[..., Ended]

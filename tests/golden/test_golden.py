@@ -57,6 +57,14 @@ def test_the_format_is_as_it_was(name: str, table: Table) -> None:
     check(HERE / f"crawl.{name}.txt", render(table, name))
 
 
+@pytest.mark.parametrize("width", [80, 100])
+def test_what_people_see_of_a_crawl_is_as_it_was(width: int, run: Run) -> None:
+    definition = definition_of("bench")
+    assert definition.views is not None
+    (view,) = definition.views(run.records(), {})
+    check(HERE / f"crawl-{width}-columns.txt", render(view, "table", Surface(width=width)))
+
+
 def test_the_table_on_a_narrow_terminal_is_as_it_was(table: Table) -> None:
     check(HERE / "narrow-terminal.txt", render(table, "table", Surface(colour=True, width=100)))
 

@@ -78,6 +78,8 @@ def environment(engine: Engine, proved_cache: Path, tmp_path: Path, before: Befo
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
         "TMPDIR": str(tmp_path / "tmp"),
         "COLUMNS": "200",
+        # How many trials there are decides nothing by what else runs on the machine of the tests.
+        "NO_AGAIN": "1",
     }
 
 

@@ -6,6 +6,13 @@ import pytest
 
 from conftest import TESTS, MakeSubject
 from doubles.command_line import Command
+from httpdyno.lab import prober
+from httpdyno.lab.engine import Engine
+from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.prober import probe_subject
+from httpdyno.lab.room import Pinning
+from httpdyno.subjects.builder import build_subjects
+from httpdyno.subjects.definition import read_subject
 
 CLIENT = (TESTS / "fixtures" / "mistaken_client.py").read_text(encoding="utf-8")
 CLAIMS = '[capabilities]\nhttp = ["1.1"]\nkeepalive = [true, false]\ncheck = ["json"]'
@@ -41,3 +48,25 @@ def test_a_broken_claim_is_a_row_without_figures_and_the_others_go_on(crawl: Com
     again = crawl()
     assert "probing" not in again.err
     assert said in again.err.splitlines()
+
+
+def test_a_client_that_never_answers_is_asked_once_and_what_it_did_not_answer_is_named(
+    engine: Engine, make_subject: MakeSubject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # However short: it would not answer in any time.
+    monkeypatch.setattr("httpdyno.lab.prober._DEADLINE_S", 1.0)
+    silent = "import sys, time\nsys.stdin.read()\ntime.sleep(1000)\n"
+    subject = read_subject(make_subject("silent", silent, '[capabilities]\nkeepalive = [true]\ncheck = ["json"]'))
+    rooms: list[str] = []
+    run = prober.run_client_trial
+    monkeypatch.setattr(prober, "run_client_trial", lambda *given: rooms.append("") or run(*given))
+    with Interruption() as interruption:
+        built = build_subjects([subject], tmp_path / "cache")["silent"]
+        results = probe_subject(engine, subject, built, Pinning(), interruption)
+    named = ", ".join(f"https://probe.example/bytes/{length}" for length in (101, 102, 103))
+    assert [str(result) for result in results if result.claimed] == [
+        f"keepalive on: claimed, does not work, no answer to {named} and 5 more within 1 s",
+        "check json: claimed, does not work, not tried, for it did not answer before",
+    ]
+    assert len(results) == 6
+    assert len(rooms) == 1

@@ -1,5 +1,6 @@
 """The commands end to end: real engine, real rooms."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,8 @@ from doubles.command_line import CORRECT, Command, Ended
 from httpdyno.store import open_run
 
 START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())"]
+
+FETCH = "import sys, urllib.request as u; [print(u.urlopen(url).status) for url in sys.argv[1:]]"
 
 PATIENT = ("--web", "plain", "--timeout", "60")
 """A web on which nothing stalls: no answer has to come soon."""
@@ -85,9 +88,39 @@ def test_a_room_passes_streams_and_status_through(environment: dict[str, str], t
         text=True,
         check=False,
     )
-    # The engine may have something to say of itself, as that it was late.
     said = [line for line in started.stderr.splitlines() if not line.startswith("httpdyno")]
     assert (started.returncode, started.stdout, said) == (7, "hello", ["problem"])
+
+
+def test_a_room_ends_with_what_the_command_did_and_cost(httpdyno: Command) -> None:
+    ended = httpdyno("room", "--", sys.executable, "-c", FETCH, "http://example.com/json", "https://www.example.org/")
+    assert (ended.code, ended.out) == (0, "200\n200\n"), ended.err
+    spent = (
+        r"httpdyno: room: 2 requests, 1 handshake, \d+ bytes received, \d+ sent, \d+\.\d{3} s of CPU in \d+\.\d{3} s"
+    )
+    assert re.fullmatch(spent, ended.err.splitlines()[-1]), ended.err
+    assert "fault" not in ended.err
+
+
+def test_a_command_that_fails_is_told_which_names_have_a_fault(httpdyno: Command, tmp_path: Path) -> None:
+    (tmp_path / "web.toml").write_text(
+        'name = "mine"\nseed = 1\n[[host]]\nname = "gone.example"\nfault = "nxdomain"\n', encoding="utf-8"
+    )
+    urls = ["http://there.example/", "http://gone.example/"]
+    ended = httpdyno("room", "--web", "web.toml", "--", sys.executable, "-c", FETCH, *urls)
+    assert (ended.code, ended.out) == (1, "200\n"), ended.err
+    named, spent = ended.err.splitlines()[-2:]
+    assert named == (
+        "httpdyno: room: it asked for names that have a fault in the web mine: gone.example (nxdomain);"
+        " in --web plain no name has one"
+    )
+    assert spent.startswith("httpdyno: room: 1 request, ")
+
+
+def test_a_deadline_says_that_it_ended_the_command(httpdyno: Command) -> None:
+    ended = httpdyno("room", "--web", "plain", "--deadline", "0.5s", "--", "sleep", "1000")
+    assert ended.code == 124
+    assert "httpdyno: room: --deadline: the command was still running after 0.5 s, and was ended\n" in ended.err
 
 
 def test_try_takes_a_pipe(environment: dict[str, str], make_subject: MakeSubject, subject_folders: Path) -> None:
@@ -110,8 +143,11 @@ def test_try_takes_a_pipe(environment: dict[str, str], make_subject: MakeSubject
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (["origin", "--web", "no-such"], "--web no-such: no such file, and not one of the built-in webs"),
-        (["room", "--web", "no-such", "--", "true"], "--web no-such: no such file, and not one of the built-in webs"),
+        (["origin", "--web", "no-such"], "--web no-such: there is no such file or web; webs are top-sites, "),
+        (
+            ["room", "--web", "no-such", "--", "true"],
+            "--web no-such: there is no such file or web; webs are top-sites, ",
+        ),
         (["origin", "--port", "81", "--listen", "0.0.0.0"], "--port 81: --listen says where to serve, too; write the"),
     ],
 )

@@ -27,6 +27,15 @@ open("asleep", "w").close()
 time.sleep(1000)
 """
 
+SLEEPS_ONCE = """
+import os, sys, time
+for line in sys.stdin:
+    print(f"{line.strip()},200,2026-11-21T10:00:00.000000+00:00,1.5,13", flush=True)
+    if not os.path.exists("asleep"):
+        open("asleep", "w").close()
+        time.sleep(1000)
+"""
+
 CONDITIONS = [Condition("bench", "plain", Workload(()))]
 
 Running = tuple["subprocess.Popen[str]", Path]
@@ -148,3 +157,33 @@ def test_a_signal_during_builds_ends_them(
     assert ended.err.splitlines()[-1] == "httpdyno: interrupted while subjects were being built"
     assert not any((tmp_path / "runs").iterdir())
     nothing_left()
+
+
+def test_what_had_ended_of_a_try_is_kept_when_it_is_stopped(
+    make_subject: MakeSubject,
+    subject_folders: Path,
+    start: Callable[..., "subprocess.Popen[str]"],
+    tmp_path: Path,
+    wait_for_end: Callable[[object], Ended],
+    nothing_left: Callable[..., None],
+) -> None:
+    make_subject("sleeps", SLEEPS_ONCE)
+    command = start("try", "sleeps", "--subjects", str(subject_folders), "--web", "plain", "--limit", "5")
+    builds = tmp_path / "cache" / "httpdyno" / "builds"
+    wait_while_it_runs(command, lambda: any(builds.glob("sleeps-*/folder/asleep")))
+    command.send_signal(signal.SIGINT)
+    ended = wait_for_end(command)
+    assert ended.code == 130
+    assert "sleeps: interrupted: 1 of 5 URLs had ended\n" in ended.err
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert f"run: runs/{folder.name} (partial); go on with: httpdyno bench --resume runs/{folder.name}\n" in ended.err
+    run = open_run(folder)
+    assert (run.manifest.state, [trial.outcome for trial in run.records()]) == ("partial", ["interrupted"])
+    assert run.samples().collect()["line"].drop_nulls().to_list() == [1]
+    nothing_left()
+    # What was stopped is made again, from its beginning.
+    again = wait_for_end(start("bench", "--resume", str(folder)))
+    assert again.code == 0, again.err
+    run = open_run(folder)
+    assert (run.manifest.state, [trial.outcome for trial in run.records()]) == ("complete", ["ok"])
+    assert run.samples().collect()["line"].drop_nulls().to_list() == [1, 2, 3, 4, 5]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ANSWERS_ALL, MakeSubject
-from doubles.command_line import Command
+from doubles.command_line import Command, Ended
 from httpdyno.store import open_run
 
 from .conftest import OF_OUR_OWN_S, right_in_time
@@ -81,7 +81,7 @@ def test_those_that_do_not_end_are_ended(
             "bench", *UNENDING, "--subjects", str(subject_folders), "--web", "plain", "--limit", "10",
             "--duration", str(duration_s), "--repeat", "1", "--out", f"runs-{duration_s}",
         )  # fmt: skip
-        assert ended.code == 0, ended.err
+        assert ended.code == 3, ended.err
         (folder,) = (tmp_path / f"runs-{duration_s}").iterdir()
         return {trial.subject: (trial.outcome, trial.reason or "") for trial in open_run(folder).records()}
 
@@ -99,7 +99,27 @@ def test_one_of_them_alone_is_no_success_but_no_crash_of_ours(
 ) -> None:
     assert "crashes" in crowd
     ended = httpdyno("try", "crashes", "--subjects", str(subject_folders), "--web", "plain", "--limit", "5")
-    assert ended.code == 0
+    assert ended.code == 3, "it has no figures"
     assert ended.out.startswith("[200] https://")
     assert "crashed" in ended.out
     assert "Traceback" not in ended.err
+
+
+def test_who_waits_for_ever_is_told_for_which_urls_and_why(
+    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path, tmp_path: Path
+) -> None:
+    urls = ["https://length.test/bytes/10", "https://stall-headers.test/"]
+    (tmp_path / "list.txt").write_text("\n".join(urls), encoding="utf-8")
+    make_subject("waits", LINES + f"url = urls[0]\n{PRINT}\ntime.sleep(1000)\n")
+    said = "1 URL missing: https://stall-headers.test/ (stall_headers); does the client's REQUEST_TIMEOUT cover that?"
+
+    def tried(duration_s: int) -> Ended:
+        return httpdyno(
+            "try", "waits", "--subjects", str(subject_folders), "--web", "contract", "--urls", "list.txt",
+            "--duration", str(duration_s),
+        )  # fmt: skip
+
+    # Whoever waits must have come to it.
+    ended = right_in_time(tried, lambda ended: said in ended.err, timeouts_s=OF_OUR_OWN_S)
+    assert ended.code == 3
+    assert said in ended.out

@@ -6,6 +6,7 @@ import runpy
 import pytest
 
 from conftest import TESTS
+from pages.command_line import ENGINE_VERBS
 
 CHECKOUT = TESTS.parent
 REFERENCE = CHECKOUT / "docs" / "reference"
@@ -36,3 +37,12 @@ def test_every_verb_is_on_the_page_with_its_options(pages: dict[str, str]) -> No
         assert f"\n## httpdyno {verb}\n" in page
     assert "--limit N" in page
     assert "--web <WEB>" in page
+
+
+def test_the_help_of_the_engine_begins_with_an_example_and_is_no_wider_than_100(pages: dict[str, str]) -> None:
+    for verb in ENGINE_VERBS:
+        section = pages["command-line.md"].partition(f"\n## httpdyno {verb}\n")[2].partition("\n## ")[0]
+        text = section.split("```")[1]
+        usage, example, options = (text.index(f"\n{start}") for start in ("Usage: ", "Example: ", "Options:\n"))
+        assert usage < example < options
+        assert max(map(len, text.splitlines())) <= 100

@@ -11,6 +11,8 @@ use crate::user_agents::UserAgents;
 
 /// Statuses have three digits.
 const STATUSES: usize = 1_000;
+/// How many names with a fault are kept.
+const FAULTY_NAMES: usize = 100;
 
 /// The counts of one thread; nothing here is shared, so that counting is an addition.
 #[derive(Debug)]
@@ -29,6 +31,8 @@ pub(crate) struct Counters {
     pub(crate) dns_queries: u64,
     /// Fingerprints of (name, type).
     pub(crate) dns_seen: HashSet<u128>,
+    /// The first names that were asked for and have a fault, of whichever layer.
+    pub(crate) faulty_names: BTreeMap<String, Fault>,
     pub(crate) user_agents: UserAgents,
     pub(crate) bins: Bins,
     statuses: Box<[u64; STATUSES]>,
@@ -55,6 +59,7 @@ impl Counters {
             reused: 0,
             dns_queries: 0,
             dns_seen: HashSet::new(),
+            faulty_names: BTreeMap::new(),
             user_agents: UserAgents::default(),
             bins: Bins::default(),
             statuses: Box::new([0; STATUSES]),
@@ -75,6 +80,12 @@ impl Counters {
 
     pub(crate) fn fault(&mut self, fault: Fault) {
         self.faults[fault as usize] += 1;
+    }
+
+    pub(crate) fn faulty_name(&mut self, name: String, fault: Fault) {
+        if self.faulty_names.len() < FAULTY_NAMES {
+            self.faulty_names.insert(name, fault);
+        }
     }
 
     pub(crate) fn lateness(&mut self, late_ns: u64) {

@@ -1,16 +1,18 @@
 //! An origin that serves: what it is asked while it does, and its records.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use dyno_web::Fault;
 use rustix::thread::Pid;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
 use crate::arrivals::Arrivals;
-use crate::counters;
+use crate::counters::{self, Counters};
 use crate::error::Error;
 use crate::listen;
 use crate::live::{Shared, Snapshot};
@@ -69,6 +71,8 @@ pub struct Record {
     pub throughput: Throughput,
     /// Every request, if they were logged.
     pub arrivals: Arrivals,
+    /// Names that were looked up and have a fault, the first 100 of each thread.
+    pub faulty_names: BTreeMap<String, Fault>,
 }
 
 impl Running {
@@ -194,6 +198,10 @@ impl Running {
 
     fn record(&self, seen: Vec<Seen>, waited_ns: Option<u64>) -> Record {
         let (counted, logs): (Vec<_>, Vec<_>) = seen.into_iter().unzip();
+        let faulty_names = counted
+            .iter()
+            .flat_map(|thread: &Counters| thread.faulty_names.clone())
+            .collect();
         let (report, throughput) = counters::merge(counted);
         let arrivals = Arrivals::new(logs);
         let before = *self.before();
@@ -212,6 +220,7 @@ impl Running {
             report,
             throughput,
             arrivals,
+            faulty_names,
         }
     }
 }

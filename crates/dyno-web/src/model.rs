@@ -84,6 +84,10 @@ pub(crate) struct Names {
     pub delay: Delay,
     pub ipv6: Share,
     pub servfail_after_ms: u64,
+    /// Domains whose hosts, and all below them, always answer with a page of status 200: nothing goes wrong there by
+    /// chance. (Unsaid, it is not in the digest either: webs of before keep theirs.)
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reliable: Vec<String>,
 }
 
 /// A log-normal delay with an upper bound; a median of 0 is no delay.
@@ -171,7 +175,7 @@ impl JsonModel {
 }
 
 /// One host by name: what is said here replaces what would be drawn.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HostEntry {
     pub name: String,
@@ -283,6 +287,7 @@ impl Default for Names {
             delay: Delay::default(),
             ipv6: Share(0),
             servfail_after_ms: 2_000,
+            reliable: Vec::new(),
         }
     }
 }

@@ -8,7 +8,6 @@ use crate::address::{self, Block};
 use crate::draw::{Draws, Kind};
 use crate::fault::{Fault, Layer};
 use crate::key_kind::KeyKind;
-use crate::model::HostEntry;
 use crate::units::Nanos;
 use crate::web::Web;
 
@@ -144,16 +143,6 @@ impl<'w> Site<'w> {
 }
 
 impl Web {
-    /// The `[[host]]` entry of a name.
-    pub(crate) fn entry(&self, host: &str) -> Option<&HostEntry> {
-        if self.entries.is_empty() {
-            return None;
-        }
-        self.entries
-            .get(host)
-            .map(|&place| &self.model.hosts[place])
-    }
-
     /// The fault of a host, of whichever layer.
     #[must_use]
     pub fn fault(&self, host: &str) -> Option<Fault> {

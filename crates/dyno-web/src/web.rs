@@ -1,9 +1,9 @@
 //! A web, and what is known of it as a whole: its model, seed, digest.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::draw::SeedKey;
-use crate::model::Model;
+use crate::model::{HostEntry, Model};
 use crate::samplers::Samplers;
 
 /// A web: a model with its seed, ready to be asked.
@@ -14,7 +14,10 @@ pub struct Web {
     pub(crate) key: SeedKey,
     pub(crate) samplers: Samplers,
     /// Places of the `[[host]]` entries by name.
-    pub(crate) entries: HashMap<String, usize>,
+    entries: HashMap<String, usize>,
+    reliable: HashSet<String>,
+    /// The entry of every host in a reliable domain.
+    answering: HostEntry,
 }
 
 impl Web {
@@ -31,11 +34,33 @@ impl Web {
             .collect();
         Self {
             key: SeedKey::new(seed),
-            model,
             seed,
             samplers,
             entries,
+            reliable: model.names.reliable.iter().cloned().collect(),
+            answering: HostEntry {
+                status: Some(200),
+                ..HostEntry::default()
+            },
+            model,
         }
+    }
+
+    /// What the model says of a host: its `[[host]]` entry, or that of every reliable one.
+    pub(crate) fn entry(&self, host: &str) -> Option<&HostEntry> {
+        if let Some(&place) = self.entries.get(host) {
+            return Some(&self.model.hosts[place]);
+        }
+        self.is_reliable(host).then_some(&self.answering)
+    }
+
+    /// Whether a host is in a reliable domain: its name, or what follows one of its dots, is one.
+    fn is_reliable(&self, host: &str) -> bool {
+        let below = host.match_indices('.').map(|(dot, _)| &host[dot + 1..]);
+        !self.reliable.is_empty()
+            && std::iter::once(host)
+                .chain(below)
+                .any(|domain| self.reliable.contains(domain))
     }
 
     /// The model that this web plays.

@@ -1,8 +1,9 @@
 //! The published test vector: 100 URLs with all that the web says of them (times in
 //! nanoseconds, the request accepting gzip, br, zstd, a timeout of 5 s), so that it can never change by accident.
 //!
-//! A change of these lines is a change of every web in the world that has been measured: it needs a new context in
-//! `draw.rs` and a line in CHANGELOG.md. To write them anew: `UPDATE_VECTOR=1 cargo test -p dyno-web --test vector`.
+//! A change of these lines with the same model is a change of every web in the world that has been measured: it needs a new
+//! context in `draw.rs` and a line in CHANGELOG.md. A change of `webs/top-sites.toml` has a digest of its own, and needs that
+//! line alone. To write them anew: `UPDATE_VECTOR=1 cargo test -p dyno-web --test vector`.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use dyno_web::{Accepted, Model, Nanos, Request, Scheme, Web};

@@ -58,6 +58,55 @@ fn contract_has_every_fault_and_nothing_by_chance() {
 }
 
 #[test]
+fn names_of_examples_answer_in_every_web() {
+    let names = [
+        "example.com",
+        "example.net",
+        "example.org",
+        "www.example.com",
+        "landing.example.net",
+        "api.shop.example.org",
+        "my-client.example",
+        "a.b.test",
+    ];
+    let urls = names
+        .iter()
+        .flat_map(|name| ["http", "https"].map(|scheme| format!("{scheme}://{name}/")));
+    for url in urls {
+        for web in webs() {
+            for seed in 1..50 {
+                let web = Web::new(web.model().clone(), Some(seed));
+                let expectation = web.expect(&url, Nanos::from_millis(5_000));
+                assert!(
+                    matches!(expectation.outcome, Outcome::Status { status: 200, .. })
+                        && expectation.requests == 1,
+                    "{} {seed}: {url}: {expectation:?}",
+                    web.model().name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reliable_domain_has_what_is_below_it_and_nothing_else() {
+    let text = "name = 'x'\nseed = 1\n[names]\nreliable = ['example.com']\n[faults]\nrefused = 1\n\
+        [[host]]\nname = 'gone.example.com'\nfault = 'nxdomain'\n";
+    let web = Web::new(Model::from_toml(text).unwrap(), None);
+    let cases = [
+        ("example.com", None),
+        ("www.example.com", None),
+        ("gone.example.com", Some(Fault::NxDomain)),
+        ("myexample.com", Some(Fault::Refused)),
+        ("example.com.net", Some(Fault::Refused)),
+        ("com", Some(Fault::Refused)),
+    ];
+    for (name, fault) in cases {
+        assert_eq!(web.fault(name), fault, "{name}");
+    }
+}
+
+#[test]
 fn plain_has_no_fault_and_no_delay() {
     nothing_but_answers("plain");
 }

@@ -7,16 +7,18 @@ use clap::Args;
 use dyno_link::{Link, PRESETS};
 
 use crate::complaint::{USAGE, complain};
+use crate::usage::HELP;
 
+/// What the options come after.
+const EXAMPLE: &str = "Example: httpdyno link 4g,loss=1%   one that has a name, with a change";
 /// What follows the options.
 const MORE: &str = "\
-Examples
-  httpdyno link --presets                                   those that have a name
-  httpdyno link 4g,loss=1%                                  one of them, with a change
+More examples
+  httpdyno link --presets                                   those with a name
   httpdyno link rtt=40ms,up.rate=20mbit,down.rate=100mbit   one of your own";
 
 #[derive(Debug, Args)]
-#[command(after_help = MORE)]
+#[command(help_template = HELP, before_help = EXAMPLE, after_help = MORE)]
 pub struct Arguments {
     /// Links, such as rtt=40ms,rate=1gbit,loss=0.1%, up.rate=20mbit,down.rate=100mbit, or 4g,loss=0
     #[arg(value_name = "SPEC", required_unless_present = "presets")]

@@ -40,7 +40,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
     name = "httpdyno-engine",
     version,
     about,
-    disable_help_subcommand = true
+    disable_help_subcommand = true,
+    max_term_width = 100
 )]
 struct Arguments {
     #[command(subcommand)]

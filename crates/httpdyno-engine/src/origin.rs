@@ -19,6 +19,7 @@ use crate::control::{self, Allowed, Desk};
 use crate::listen_address::{PORT, listen_address};
 use crate::preparation;
 use crate::progress::{Done, Progress};
+use crate::usage::HELP;
 use crate::web_identity;
 use crate::web_source::WebArguments;
 
@@ -26,15 +27,17 @@ use crate::web_source::WebArguments;
 const MOST_PAUSES: u32 = 2_000;
 const PAUSE: Duration = Duration::from_millis(5);
 
+/// What the options come after.
+const EXAMPLE: &str =
+    "Example: httpdyno origin --web plain --port 8080   on http://127.0.0.1:8080/";
 /// What follows the options.
 const MORE: &str = "\
-Examples
-  httpdyno origin                                             on http://127.0.0.1:8080/
-  httpdyno origin --web plain --listen 0.0.0.0                for measuring from another machine
+More examples
+  httpdyno origin --web plain --listen 0.0.0.0                to other machines
   httpdyno origin --tls-port 8443 --authority authority.pem   HTTPS, too";
 
 #[derive(Debug, Args)]
-#[command(after_help = MORE)]
+#[command(help_template = HELP, before_help = EXAMPLE, after_help = MORE)]
 pub struct Arguments {
     #[command(flatten)]
     web: WebArguments,

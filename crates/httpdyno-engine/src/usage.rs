@@ -9,6 +9,13 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 use crate::complaint::{USAGE, complain, is_typed};
 
+/// The help of each verb that is typed: what it does and an example come before the options.
+pub const HELP: &str = "\
+{usage-heading} {usage}
+
+{about-with-newline}
+{before-help}{all-args}{after-help}";
+
 /// Reads what was typed; gives the status to end with where it cannot be read.
 pub fn parsed<P: Parser>() -> Result<P, ExitCode> {
     P::try_parse().map_err(|error| {
@@ -232,19 +239,14 @@ mod tests {
     fn the_examples_of_the_help_can_be_typed() {
         let engine = Arguments::command();
         for verb in ["room", "origin", "fetch", "link"] {
-            let help = engine
-                .find_subcommand(verb)
-                .unwrap()
-                .get_after_help()
-                .unwrap()
-                .to_string();
-            let (_, examples) = help.split_once("Examples\n").unwrap();
-            let lines: Vec<_> = examples
-                .lines()
-                .take_while(|line| line.starts_with("  "))
-                .collect();
-            assert!(lines.len() >= 3, "{verb}");
+            let verb_itself = engine.find_subcommand(verb).unwrap();
+            let first = verb_itself.get_before_help().unwrap().to_string();
+            let help = verb_itself.get_after_help().unwrap().to_string();
+            let (_, more) = help.split_once("More examples\n").unwrap();
+            let lines = std::iter::once(first.strip_prefix("Example: ").unwrap())
+                .chain(more.lines().map(str::trim));
             for example in lines {
+                assert!(example.starts_with("httpdyno"), "{example}");
                 let words = typed(example);
                 assert_eq!(words[1], verb, "{example}");
                 if let Err(refused) = Arguments::try_parse_from(&words) {

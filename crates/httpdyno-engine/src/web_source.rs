@@ -41,8 +41,9 @@ impl WebArguments {
             Some(text) => text,
             None => self.read()?,
         };
-        let model = Model::from_toml(&text)
-            .map_err(|error| Mistyped::new(format_args!("{}: {error}", self.web)))?;
+        let model = Model::from_toml(&text).map_err(|error| {
+            Mistyped::new(format_args!("--web {}: {error}; mend the file", self.web))
+        })?;
         Ok(Web::new(model, self.seed))
     }
 
@@ -50,11 +51,15 @@ impl WebArguments {
         let names = BUILT_IN.map(|(name, _)| name).join(", ");
         if !Path::new(&self.web).exists() {
             return Err(Mistyped::new(format_args!(
-                "--web {}: no such file, and not one of the built-in webs ({names})",
+                "--web {}: there is no such file or web; webs are {names}, or the path of a TOML file",
                 self.web
             )));
         }
-        std::fs::read_to_string(&self.web)
-            .map_err(|error| Mistyped::new(format_args!("--web {}: {error}", self.web)))
+        std::fs::read_to_string(&self.web).map_err(|error| {
+            Mistyped::new(format_args!(
+                "--web {}: {error}; name another file",
+                self.web
+            ))
+        })
     }
 }

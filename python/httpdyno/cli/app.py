@@ -31,8 +31,8 @@ __all__ = ["app", "run"]
 
 _MEASURE: Final = "Measure"
 _LOOK: Final = "Look at what was measured"
-_PREPARE: Final = "Prepare"
-_ALONE: Final = "Tools of their own"
+_PARTS: Final = "Parts, each a tool of its own"
+_MACHINE: Final = "This machine"
 
 app = typer.Typer(
     name="httpdyno",
@@ -68,39 +68,41 @@ app.command("try", cls=VerbCommand, rich_help_panel=_MEASURE)(try_.try_subject)
 for _verb in verbs():
     _command = _IN_THEIR_OWN_WAY.get(_verb.name) or experiment_verb(_verb)
     app.command(_verb.name, cls=VerbCommand, rich_help_panel=_MEASURE, help=_verb.help)(_command)
-app.command("urls", cls=VerbCommand, rich_help_panel=_PREPARE)(urls.urls)
-app.command("doctor", cls=VerbCommand, rich_help_panel=_PREPARE)(doctor.doctor)
 app.command("runs", cls=VerbCommand, rich_help_panel=_LOOK)(runs.runs)
 app.command("report", cls=VerbCommand, rich_help_panel=_LOOK)(report.report)
 app.command("compare", cls=VerbCommand, rich_help_panel=_LOOK)(compare.compare)
 app.command("query", cls=VerbCommand, rich_help_panel=_LOOK)(query.query)
 app.command("published", cls=VerbCommand, rich_help_panel=_LOOK)(published.published)
-app.command("verify-generator", cls=VerbCommand, rich_help_panel=_PREPARE)(verify_generator.verify_generator)
-app.add_typer(subjects.app, name="subjects", cls=VerbGroup, rich_help_panel=_PREPARE)
+app.command("urls", cls=VerbCommand, rich_help_panel=_PARTS)(urls.urls)
 
 
-@app.command("room", cls=EngineVerb, context_settings=_ENGINE_VERB, rich_help_panel=_ALONE)
+@app.command("room", cls=EngineVerb, context_settings=_ENGINE_VERB, rich_help_panel=_PARTS)
 def _room(context: typer.Context) -> None:
     """Run any command in the sealed internet: room --web top-sites -- curl -s https://example.org/."""
     raise typer.Exit(handover.hand_over(["room", *context.args]))
 
 
-@app.command("origin", cls=EngineVerb, context_settings=_ENGINE_VERB, rich_help_panel=_ALONE)
+@app.command("origin", cls=EngineVerb, context_settings=_ENGINE_VERB, rich_help_panel=_PARTS)
 def _origin(context: typer.Context) -> None:
     """Serve a web on its own: origin --web plain --listen 0.0.0.0."""
     raise typer.Exit(handover.hand_over(["origin", *context.args]))
 
 
-@app.command("fetch", cls=EngineVerb, context_settings=_ENGINE_VERB, rich_help_panel=_ALONE)
+@app.command("fetch", cls=EngineVerb, context_settings=_ENGINE_VERB, rich_help_panel=_PARTS)
 def _fetch(context: typer.Context) -> None:
     """Fetch the URLs of standard input, a row each: fetch --concurrency 200 --save pages < urls.txt."""
     raise typer.Exit(handover.hand_over(["fetch", *context.args]))
 
 
-@app.command("link", cls=EngineVerb, context_settings=_ENGINE_VERB, rich_help_panel=_ALONE)
+@app.command("link", cls=EngineVerb, context_settings=_ENGINE_VERB, rich_help_panel=_PARTS)
 def _link(context: typer.Context) -> None:
     """Print what a text means as a link, and list those that have a name: link 4g,loss=1%, link --presets."""
     raise typer.Exit(handover.hand_over(["link", *context.args]))
+
+
+app.command("doctor", cls=VerbCommand, rich_help_panel=_MACHINE)(doctor.doctor)
+app.add_typer(subjects.app, name="subjects", rich_help_panel=_MACHINE)
+app.command("verify-generator", cls=VerbCommand, rich_help_panel=_MACHINE)(verify_generator.verify_generator)
 
 
 def run() -> int:

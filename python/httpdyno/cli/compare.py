@@ -1,6 +1,7 @@
 """``httpdyno compare``: two runs against each other, or the subjects of one, with a threshold for CI."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -100,7 +101,18 @@ def _asked(
     from httpdyno.judge.pair import find_rankable
     from httpdyno.judge.threshold import parse_threshold
 
-    thresholds = [parse_threshold(change, definition.metrics) for change in changes]
-    named = [find_rankable(definition.metrics, name) for name in names]
+    with _as_typed("--fail-if"):
+        thresholds = [parse_threshold(change, definition.metrics) for change in changes]
+    with _as_typed("--metric"):
+        named = [find_rankable(definition.metrics, name) for name in names]
     found = named + [threshold.metric for threshold in thresholds]
     return list({metric.name: metric for metric in found or definition.compared_metrics}.values()), thresholds
+
+
+@contextmanager
+def _as_typed(option: str) -> Iterator[None]:
+    """Name the option in the message of what is wrong with its value."""
+    try:
+        yield
+    except UsageError as error:
+        raise type(error)(f"{option}: {error.line}") from error

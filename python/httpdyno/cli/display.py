@@ -13,7 +13,9 @@ from httpdyno.cli.link_line import link_line
 from httpdyno.cli.result_lines import ResultLines
 from httpdyno.cli.terminal import tell
 from httpdyno.experiments.registry import definition_of
+from httpdyno.judge import Expectations
 from httpdyno.lab.progress import Progress as TrialProgress
+from httpdyno.lab.silence import Silence
 from httpdyno.model import (
     CEILING_TRIAL,
     Outcome,
@@ -88,11 +90,12 @@ class Display:
         self._tasks: dict[str, TaskID] = {}
         self._trial: TaskID | None = None
         self._overall: TaskID | None = None
-        self._planned = ""
+        self._planned, self._listed = "", 0
         self._links: set[str] = set()
         """Those of which was said what they were measured to be."""
         self._why = ""
         self._where = ""
+        self._whose = ""
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -146,7 +149,7 @@ class Display:
 
     def planned(self, trials: int, *, finished: int, left_s: float | None, at_most: bool = False) -> None:
         """Print of how many trials the run consists, how many are there, and how long the others will take."""
-        self._planned = f"at most {trials}" if at_most else str(trials)
+        self._planned, self._listed = f"at most {trials}" if at_most else str(trials), trials
         if self._quiet:
             return
         before = f", {finished} of them finished before" if finished else ""
@@ -167,7 +170,11 @@ class Display:
         self._end_bar()
         self._why = plan.why
         self._where = _where(plan)
-        self._trial = self._progress.add_task(f"{self._place(plan.number)} {plan.subject.id}{self._where}", total=None)
+        self._whose = f"{self._place(plan.number)} {plan.subject.id}{self._where}"
+        self._trial = self._progress.add_task(self._whose, total=None)
+
+    def expected(self, expectations: Expectations) -> None:
+        """Leave what must be reported alone, where no line is shown."""
 
     def progress(self, progress: TrialProgress) -> None:
         """Handle news of the trial that is under way."""
@@ -181,6 +188,11 @@ class Display:
 
     def output(self, piece: bytes) -> None:
         """Leave the subject's output alone, if it is given unasked."""
+
+    def silent(self, silence: Silence) -> None:
+        """Tell of a client that prints nothing, which nobody else would until its deadline."""
+        lines = f"{silence.printed:,} of {silence.given:,}, deadline in {silence.left_s:.0f} s"
+        tell(f"{self._whose}: no line in {silence.silent_s:.0f} s: {lines}")
 
     def trial_ends(self, trial: Trial, *, left_s: float | None) -> None:
         """Handle what became of a trial, and how long the others will take."""
@@ -207,7 +219,7 @@ class Display:
     def _place(self, number: int) -> str:
         if number == CEILING_TRIAL:
             return "the web's ceiling:"
-        return f"trial {number + 1} of {self._planned}:"
+        return f"trial {number + 1}:" if number >= self._listed else f"trial {number + 1} of {self._planned}:"
 
     def _end_bar(self) -> None:
         if self._trial is not None:
@@ -231,6 +243,12 @@ class Spectator:
         self.trial_begins = display.trial_begins
         self.trial_ends = display.trial_ends
         self.progress = display.progress
+        self.silent = display.silent
+
+    def expected(self, expectations: Expectations) -> None:
+        """Hold its lines against what must be reported."""
+        if self._lines:
+            self._lines.expect(expectations)
 
     def output(self, piece: bytes) -> None:
         """Print what the subject has printed."""
@@ -251,6 +269,8 @@ def _ending(trial: Trial, *, rate: bool) -> str:
     told = definition_of(trial.experiment).told if trial.outcome is Outcome.OK else None
     if told is not None and (words := told(trial)):
         return without_controls(words)
+    if trial.outcome is Outcome.INTERRUPTED and trial.summary:
+        return f"{trial.outcome}: {trial.summary.urls:,} of {trial.urls_given:,} URLs had ended"
     if trial.outcome is not Outcome.OK or trial.summary is None:
         return without_controls(f"{trial.outcome}: {trial.reason}" if trial.reason else str(trial.outcome))
     time_s = (trial.summary.time_ns or 0) / 1e9

@@ -6,17 +6,18 @@ from typing import Final
 from httpdyno.experiments.registry import verbs
 from httpdyno.experiments.verb import Example
 
-__all__ = ["EXAMPLES", "examples_text"]
+__all__ = ["EXAMPLES", "examples_text", "first_example"]
 
 _APART: Final = 3
 """Spaces between the longest line and what it means."""
-_LONG: Final = 64
-"""A line that is longer than this has its meaning below it, so that one does not push all the others away."""
+_WIDTH: Final = 80
+"""Of the narrowest terminal: where an example is longer with what it means, that stands below each line."""
 
 EXAMPLES: Final[dict[str, Sequence[Example]]] = {
+    "": (Example("httpdyno bench --quick", "a first look at eleven clients"),),
     **{verb.name: verb.examples for verb in verbs()},
     "try": (
-        Example("httpdyno try go-net-http --limit 500", "a line for each URL as it completes"),
+        Example("httpdyno try go-net-http --limit 500", "a line for each URL as it ends"),
         Example("cat urls.txt | httpdyno try python-aiohttp", "a list of your own"),
         Example("httpdyno try node-fetch --limit 500 --format plain", "what the client itself prints"),
     ),
@@ -46,7 +47,7 @@ EXAMPLES: Final[dict[str, Sequence[Example]]] = {
         Example("httpdyno compare previous latest --fail-if 'rightPerSec < -5%'", "for CI: exit code 1"),
     ),
     "query": (
-        Example("httpdyno query 'select subject, right_per_s from trials'", "SQL over all runs"),
+        Example("httpdyno query 'select subject, right_per_s from trials'", "all runs"),
         Example("httpdyno query 'select * from samples' --run latest --format csv", "each URL of the latest"),
         Example("httpdyno query - < question.sql", "from a file"),
     ),
@@ -60,33 +61,36 @@ EXAMPLES: Final[dict[str, Sequence[Example]]] = {
         Example("httpdyno verify-generator --tool wrk --quick", "a tool, in two seconds a case"),
         Example("httpdyno verify-generator --tool all --case stall", "who sees that a server stalls?"),
     ),
+    "subjects": (Example("httpdyno subjects list", "what there is, and what is missing"),),
     "subjects list": (
         Example("httpdyno subjects list", "what there is, and what is missing"),
         Example("httpdyno subjects list --subjects my-clients/", "with your own"),
     ),
     "subjects install": (
-        Example("httpdyno subjects install ruby-curb deno-fetch", "these, with their toolchains"),
+        Example("httpdyno subjects install ruby-curb deno-fetch", "with toolchains"),
         Example("httpdyno subjects install", "all of them"),
     ),
-    "subjects build": (Example("httpdyno subjects build rust-reqwest", "what a run does itself before it begins"),),
+    "subjects build": (Example("httpdyno subjects build rust-reqwest", "as a run does at its start"),),
     "subjects probe": (
-        Example("httpdyno subjects probe python-httpx nginx", "does each do what its subject.toml claims?"),
+        Example("httpdyno subjects probe python-httpx nginx", "do their claims hold?"),
         Example("httpdyno subjects probe mine --subjects my-clients/", "one of your own"),
     ),
 }
-"""By the verb as it is typed; those of ``room``, ``origin``, ``fetch`` and ``link`` are the engine's."""
+"""By the verb as it is typed, the best to begin with first; the engine's verbs have theirs."""
 
 
-def examples_text(verb: str) -> str:
-    """Return the examples of a verb as its help shows them; nothing for one that has none."""
-    examples = EXAMPLES.get(verb, ())
+def first_example(verb: str) -> str:
+    """Return the example that the help of a verb begins with; nothing for one that has none."""
+    return "".join(f"Example: {line}{' ' * _APART}{meaning}" for line, meaning in EXAMPLES.get(verb, ())[:1])
+
+
+def examples_text(verb: str, *, more: bool = False) -> str:
+    """Return the examples of a verb, ``more`` than the first or all; nothing where there are none."""
+    examples = EXAMPLES.get(verb, ())[more:]
     if not examples:
         return ""
-    width = max((len(one.line) for one in examples if len(one.line) <= _LONG), default=0) + _APART
-    return "\n".join(["Examples", *(f"  {_beside(one, width)}" for one in examples), ""])
-
-
-def _beside(example: Example, width: int) -> str:
-    if len(example.line) > _LONG:
-        return f"{example.line}\n      {example.meaning}"
-    return f"{example.line:{width}}{example.meaning}"
+    width = max(len(one.line) for one in examples)
+    fits = all(2 + width + _APART + len(one.meaning) <= _WIDTH for one in examples)
+    between = " " * _APART if fits else "\n      "
+    lines = (f"  {line:{width if fits else 0}}{between}{meaning}" for line, meaning in examples)
+    return "\n".join(["More examples" if more else "Examples", *lines, ""])

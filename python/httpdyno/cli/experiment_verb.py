@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from httpdyno.cli.completion import naming, offering
-from httpdyno.cli.options import Cpus, Detach, Format, Install, OutputFolder, Resume, SubjectFolders
+from httpdyno.cli.options import Columns, Cpus, Detach, Format, Install, OutputFolder, Resume, SubjectFolders
 from httpdyno.experiments.options import OptionField, option_fields, read_options
 from httpdyno.experiments.verb import Verb
 
@@ -18,6 +18,7 @@ _OF_EVERY_RUN: Final[Sequence[tuple[str, Any, object]]] = (
     ("install", Install, False),
     ("cpus", Cpus, None),
     ("format", Format, "table"),
+    ("columns", Columns, None),
     ("out", OutputFolder, Path("runs")),
     ("subjects", SubjectFolders, None),
     ("resume", Resume, None),

@@ -11,6 +11,7 @@ from httpdyno.cli.completion import (
 )
 
 __all__ = [
+    "Columns",
     "Cpus",
     "Detach",
     "Format",
@@ -71,6 +72,14 @@ Format = Annotated[
         metavar="FORMAT",
         help="table, plain, json, csv or markdown.",
         autocompletion=complete_formats,
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="NAMES",
+        help="What people are shown: published, all, or names separated by commas. Programs always get all.",
     ),
 ]
 OutputFolder = Annotated[

@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 _WITHOUT_NOTES: Final = "csv"
+_PROBE_COLOURS: Final = {"ok": "green", "known": "yellow", "FAILED": "red"}
 
 
 def print_reserved(tables: Sequence[Table], reservations: Sequence[Note], format_name: str) -> None:
@@ -52,9 +53,9 @@ def _has_place(tables: Sequence[Table], format_name: str) -> bool:
     return format_name != _WITHOUT_NOTES and not without_rows
 
 
-def print_run(run: Run, format_name: str) -> None:
+def print_run(run: Run, format_name: str, columns: str | None = None) -> None:
     """Write what a run measured to stdout, and with what reservations it is read."""
-    tables = shown_tables(run, format_name, absent_subjects(run))
+    tables = shown_tables(run, format_name, absent_subjects(run), columns)
     # To read the trials once more takes about a millisecond each: only where the tables do not say it.
     notes = () if _has_place(tables, format_name) else table_reservations(run.manifest, run.records())
     print_reserved(tables, notes, format_name)
@@ -102,6 +103,6 @@ def print_probe(subject: Subject, probed: Sequence[ProbeResult]) -> bool:
     """Print what a probe found; return whether every claim holds."""
     console = results()
     for result in probed:
-        console.out("ok      " if result.honest else "FAILED  ", style="green" if result.honest else "red", end="")
+        console.out(f"{result.mark:<8}", style=_PROBE_COLOURS.get(result.mark), end="")
         console.out(without_controls(f"{subject.id}: {result}"))
     return all(result.honest for result in probed)

@@ -51,7 +51,10 @@ def query(
     from httpdyno.store.query import ask
 
     check_format(format)
-    answer = ask(_opened(run, runs), _text(sql), polars_types(figure_columns().values()))
+    opened = _opened(run, runs)
+    answer = ask(opened, _text(sql), polars_types(figure_columns().values()))
+    if not opened:
+        tell(f"{runs}: there are no runs in it; make one with: httpdyno bench")
     with reader_may_leave():
         for piece in stream(answer.columns, answer.batches, format) if format in STREAMED else _table(answer, format):
             sys.stdout.write(piece)
@@ -69,15 +72,15 @@ def _opened(names: list[str] | None, runs: Path) -> "dict[str, Run]":
     if names:
         return open_runs([find_run(name, runs) for name in dict.fromkeys(names)], refuse)
     folders = [*reversed(run_folders(runs)), *foreign_folders(runs)]
-    if not folders:
-        tell(f"there are no runs in {runs}; make one with httpdyno bench")
     return open_runs(folders, lambda error: tell(f"left out: {error.line}"))
 
 
 def _text(sql: str | None) -> str:
 
     if sql is None and sys.stdin.isatty():
-        raise UsageError("there is no query; write it like: httpdyno query 'select subject, right_per_s from trials'")
+        raise UsageError(
+            "query: there is none; write it like: httpdyno query 'select subject, right_per_s from trials'"
+        )
     if sql not in {None, _STANDARD_INPUT}:
         return str(sql)
     try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from httpdyno.cli.completion import complete_formats
+from httpdyno.cli.options import Columns
 from httpdyno.cli.run_argument import RunName, RunsFolder, open_named_run
 from httpdyno.cli.tables import check_format
 from httpdyno.cli.terminal import reader_may_leave, tell
@@ -33,6 +34,7 @@ def report(
             autocompletion=complete_formats,
         ),
     ] = None,
+    columns: Columns = None,
     html: Annotated[
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write the page there. Default: report.html in the run's folder."),
@@ -48,14 +50,17 @@ def report(
     """Print the table of a run and write its page: one HTML file that needs no network."""
     from httpdyno.cli.output import print_run
     from httpdyno.cli.page import report_of, write_page
+    from httpdyno.experiments.registry import definition_of
+    from httpdyno.runs.showing import check_columns
     from httpdyno.store.layout import REPORT
 
     check_format(format or "table")
     opened = open_named_run(run, runs)
+    check_columns(definition_of(opened.manifest.experiment), columns)
     if schema:
         _print_schema(opened)
         return
-    print_run(opened, format or "table")
+    print_run(opened, format or "table", columns)
     wants_page = html is not None or (format is None and charts is None)
     if not wants_page and charts is None:
         return

@@ -8,13 +8,13 @@ from httpdyno.cli.completion import complete_subjects, naming
 from httpdyno.cli.options import Cpus, Format, SubjectFolders
 from httpdyno.cli.tables import check_format, print_table
 from httpdyno.cli.terminal import messages
-from httpdyno.cli.verb import VerbCommand
+from httpdyno.cli.verb import VerbCommand, VerbGroup
 from httpdyno.lab.interruption import Interruption
 from httpdyno.model import SubjectKind
 
 __all__ = ["app"]
 
-app = typer.Typer(help="List, install, build and probe the subjects.", no_args_is_help=True)
+app = typer.Typer(help="List, install, build and probe the subjects.", no_args_is_help=True, cls=VerbGroup)
 Names = Annotated[
     list[str] | None, typer.Argument(metavar="SUBJECT", help="Default: all of them.", autocompletion=complete_subjects)
 ]

@@ -1,16 +1,17 @@
 """``httpdyno try``: run one client, show each URL as it completes, then the figures."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from httpdyno.cli.completion import naming
 from httpdyno.cli.experiment_verb import option_parameters, verb_of
-from httpdyno.cli.options import Cpus, Format, SubjectFolders
+from httpdyno.cli.options import Columns, Cpus, Format, SubjectFolders
 from httpdyno.cli.tables import check_format
 from httpdyno.cli.terminal import messages, results, tell
-from httpdyno.experiments.crawl.options import BenchOptions, CrawlOptions
+from httpdyno.experiments.crawl.options import NAME, BenchOptions, CrawlOptions
 from httpdyno.experiments.options import read_options
 from httpdyno.lab.interruption import Interruption
 from httpdyno.model import SubjectKind
@@ -29,21 +30,23 @@ def _try(_: typer.Context, typed: Mapping[str, Any]) -> None:
     from httpdyno.experiments.registry import definition_of
     from httpdyno.report.sections.reservation import of_memory
     from httpdyno.runs.run import measure
-    from httpdyno.runs.showing import reserved
+    from httpdyno.runs.showing import check_columns, reserved, tables_of
     from httpdyno.subjects.catalogue import read_catalogue
 
     format_name = typed["format"]
     check_format(format_name)
+    definition = definition_of(NAME)
+    check_columns(definition, typed["columns"])
     catalogue = read_catalogue(typed["subjects"] or ())
     chosen = catalogue.select_of_kind([typed["names"]], SubjectKind.CLIENT)
-    options = BenchOptions(**read_options(CrawlOptions, typed), repeat=1)
+    options = BenchOptions(**read_options(CrawlOptions, typed), repeat=1, no_again=True)
     place, interruption = make_place(typed["cpus"], None), Interruption()
     begun = begin_crawl(Beginning(catalogue, place, interruption, tell), chosen, options, piped=True)
     # Machine-readable figures must not be mixed with lines.
     lines = ResultLines(results(), raw=format_name == "plain") if format_name in {"plain", "table"} else None
     with (
         interruption,
-        begin_agreed(begun, place, interruption, agreed=options.yes) as run,
+        begin_agreed(begun, place, interruption, agreed=options.yes, runs_if_stopped=Path("runs")) as run,
         Display(messages(), quiet=True) as display,
     ):
         measured = measure(run, Spectator(display, lines), interruption)
@@ -54,8 +57,8 @@ def _try(_: typer.Context, typed: Mapping[str, Any]) -> None:
         for note in notes:
             tell(note.text)
     else:
-        table = definition_of(measured.experiment).table(measured.trials)
-        print_reserved(reserved((table,), notes, format_name), notes, format_name)
+        tables = tables_of(definition, measured.trials, {}, format_name, typed["columns"])
+        print_reserved(reserved(tables, notes, format_name), notes, format_name)
     close_run(measured)
 
 
@@ -69,6 +72,7 @@ try_subject = verb_of(
         *option_parameters(CrawlOptions),
         ("cpus", Cpus, None),
         ("format", Format, "table"),
+        ("columns", Columns, None),
         ("subjects", SubjectFolders, None),
     ],
     help="""Run one client and print a line for each URL as it completes, then the figures.

@@ -26,13 +26,16 @@ __all__ = ["urls"]
 
 def urls(
     source: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="WEB|FILE|-|https://...",
             help="A web; or a list of URLs or bare domains, or a table of domains (CSV), also as .gz or .zip.",
             autocompletion=complete_own_webs,
         ),
-    ],
+    ] = None,
+    listed: Annotated[
+        str | None, typer.Option("--urls", metavar="FILE|-", help="A list, as other verbs are given it.")
+    ] = None,
     limit: Limit = None,
     seed: Seed = None,
 ) -> None:
@@ -41,29 +44,45 @@ def urls(
     Of a table of domains (DomCop's, Tranco's, Majestic's, Umbrella's, Chrome's) each site is printed once, as
     https://domain/; what is no name of a host or has no public site is left out, and counted on stderr.
     """
-    with _prepared(source, limit, seed) as prepared, prepared.file.path.open("rb") as lines, reader_may_leave():
+    if (source is None) == (listed is None):
+        raise UsageError("urls: name one web or one list, as in: httpdyno urls domains.csv")
+    prepare = _of_list if listed or _is_list(source or "") else _of_web
+    with (
+        prepare(listed or source or "", limit, seed) as prepared,
+        prepared.file.path.open("rb") as lines,
+        reader_may_leave(),
+    ):
         shutil.copyfileobj(lines, sys.stdout.buffer)
         sys.stdout.flush()
 
 
-def _prepared(source: str, limit: int | None, seed: int | None) -> "UrlFile":
-    from httpdyno.lab.engine import Engine
+def _is_list(source: str) -> bool:
     from httpdyno.urls.list_file import is_remote
-    from httpdyno.urls.preparation import prepare_urls
-    from httpdyno.urls.source import STANDARD_INPUT, urls_of_web
+    from httpdyno.urls.source import STANDARD_INPUT
 
     path = Path(source)
-    if source == STANDARD_INPUT or is_remote(source) or (path.is_file() and path.suffix != ".toml"):
-        with _download_shown(source) as progress:
-            prepared, left_out = prepare_urls(source, limit=limit, progress=progress)
-        if left_out.text:
-            tell(left_out.text)
-        return prepared
-    if source == LIVE:
+    return source == STANDARD_INPUT or is_remote(source) or (path.is_file() and path.suffix != ".toml")
+
+
+def _of_list(source: str, limit: int | None, _: int | None) -> "UrlFile":
+    from httpdyno.urls.preparation import prepare_urls
+
+    with _download_shown(source) as progress:
+        prepared = prepare_urls(source, limit=limit, progress=progress)
+    if prepared.remark:
+        tell(prepared.remark)
+    return prepared
+
+
+def _of_web(web: str, limit: int | None, seed: int | None) -> "UrlFile":
+    from httpdyno.lab.engine import Engine
+    from httpdyno.urls.source import urls_of_web
+
+    if web == LIVE:
         raise UsageError("urls live: the real internet has no list of its own; give a file or https://...")
-    if source not in WEBS and not path.is_file():
-        raise UnknownName(f"urls: {source[:200]!r} is no file, and no web ({', '.join(WEBS)})")
-    return urls_of_web(Engine(find_engine()), web=source, seed=seed, limit=limit)
+    if web not in WEBS and not Path(web).is_file():
+        raise UnknownName(f"urls: {web[:200]!r} is no file, and no web ({', '.join(WEBS)})")
+    return urls_of_web(Engine(find_engine()), web=web, seed=seed, limit=limit)
 
 
 @contextmanager

@@ -50,7 +50,9 @@ def _said(error: ClickException) -> str:
     message = error.format_message().rstrip(".")
     if extra := re.search(r"unexpected extra argument.* \((.*)\)$", message):
         return f"{extra[1]}: more than it takes"
-    return message.replace("No such command ", "there is no verb ").replace(". Did you mean ", "; did you mean ")
+    if unknown := re.match(r"No such command ('.*?')[.]?(?: Did you mean ('.*?')[?])?$", message, re.DOTALL):
+        return f"{unknown[1]}: there is no such verb" + (f"; did you mean {unknown[2]}?" if unknown[2] else "")
+    return message
 
 
 def _name(error: BadParameter) -> str:

@@ -1,10 +1,11 @@
-"""Verbs as Typer runs them, with help that teaches: options in groups, examples at the end."""
+"""Verbs as Typer runs them, with help that teaches: an example first, options in groups, more examples at the end."""
 
+from copy import copy
 from typing import Any, Final
 
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
-from httpdyno.cli.examples import examples_text
+from httpdyno.cli.examples import examples_text, first_example
 from httpdyno.cli.usage import of_environment
 from httpdyno.errors import HttpdynoError
 from httpdyno.experiments.options import Group
@@ -14,7 +15,7 @@ __all__ = ["VerbCommand", "VerbGroup"]
 _OF_EVERY_RUN: Final = {
     **dict.fromkeys(("subjects", "install", "cpus"), Group.MACHINE),
     **dict.fromkeys(("resume", "detach"), Group.RUN),
-    **dict.fromkeys(("format", "out", "help"), Group.RESULTS),
+    **dict.fromkeys(("format", "columns", "out", "help"), Group.RESULTS),
 }
 """Where an option stands that is no experiment's own, in a verb whose options are in groups."""
 _ORDER: Final = tuple(map(str, Group))
@@ -51,9 +52,11 @@ class VerbCommand(TyperCommand):
         return sorted(params, key=_place) if grouped else params
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
-        """Print the help; the examples come after all that Typer prints."""
-        super().format_help(ctx, formatter)
-        if examples := examples_text(ctx.command_path.removeprefix("httpdyno ")):
+        """Print the help; one example comes before the options, the others after all that Typer prints."""
+        shown = copy(self)
+        shown.help = _with_example(self.help or "", ctx)
+        super(VerbCommand, shown).format_help(ctx, formatter)
+        if examples := examples_text(_verb(ctx), more=True):
             formatter.write(f"\n{examples}")
 
 
@@ -66,6 +69,23 @@ class VerbGroup(TyperGroup):
         for param in params:
             _dress(param)
         return params
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+        """Print the help; one example comes before the verbs."""
+        shown = copy(self)
+        shown.help = _with_example(self.help or "", ctx)
+        super(VerbGroup, shown).format_help(ctx, formatter)
+
+
+def _verb(ctx: Any) -> str:  # noqa: ANN401
+    """Return the verb as it is typed after ``httpdyno``."""
+    return " ".join(ctx.command_path.split()[1:])
+
+
+def _with_example(text: str, ctx: Any) -> str:  # noqa: ANN401
+    """Return the text of a command with the example of the verb after its first paragraph."""
+    about, *paragraphs = text.split("\n\n")
+    return "\n\n".join([about, first_example(_verb(ctx)), *paragraphs])
 
 
 def _place(param: object) -> int:

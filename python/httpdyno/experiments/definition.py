@@ -8,11 +8,11 @@ from typing import Any
 from httpdyno.experiments.beginning import Beginning, Begun, Ended
 from httpdyno.experiments.experiment import Experiment, Setting
 from httpdyno.experiments.preset_run import PresetRun
-from httpdyno.judge import find_metric, trial_table
+from httpdyno.judge import Word, find_metric, trial_table
 from httpdyno.judge.validity import RULES, Rule
 from httpdyno.lab.client_trial import run_client_trial
 from httpdyno.lab.lab import RunTrial
-from httpdyno.model import Column, FigureRecord, Metric, Report, SubjectKind, Table, Trial
+from httpdyno.model import Column, FigureRecord, Metric, Outcome, Report, SubjectKind, Table, Trial
 from httpdyno.published import Circumstances, PublishedTable
 from httpdyno.store import Manifest, Run, WebIdentity
 from httpdyno.urls.source import UrlFile
@@ -27,8 +27,8 @@ Beside = Callable[[Manifest, Sequence[Trial], PublishedTable, Circumstances], Ta
 
 
 def has_lines(trial: Trial) -> bool:
-    """Return whether the client of a trial printed a line that can be read."""
-    return trial.summary is not None and trial.summary.urls > 0
+    """Return whether the client of a trial printed lines and came to its end: one that failed has no figures."""
+    return trial.outcome is Outcome.OK and trial.summary is not None and trial.summary.urls > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,14 @@ class Definition:
     """Name of the metric that says who is better."""
     identity: tuple[Column, ...]
     """The columns before the figures; each is named like the field of a trial that it shows."""
+    also_ranked_by: Mapping[str, str] = field(default_factory=dict)
+    """Metrics by which the headline says who is first, too, by name: what it calls that."""
+    ranks_disturbed: bool = False
+    """Whether who was disturbed too often by other programs is ranked all the same, and marked."""
+    words: tuple[tuple[Column, Word], ...] = ()
+    """What is said of a trial in a word, behind the figures."""
+    published_columns: tuple[str, ...] = ()
+    """Names of the columns that its publication has; empty: it grew out of none."""
     begin: Begin | None = None
     """Begins a run, as its verb asks for it; None: its verb does that in its own way."""
     end: Callable[[Ended], bool] = lambda _: True
@@ -69,7 +77,7 @@ class Definition:
     figures: tuple[type[FigureRecord], ...] = ()
     """Records of what is asked for and found in a trial."""
     found: Callable[[Trial], bool] = has_lines
-    """Returns whether a trial found anything; unless told otherwise: whether a client printed a line."""
+    """Returns whether a trial found anything; unless told otherwise: whether a client printed lines to the end."""
     runs: Mapping[SubjectKind, RunTrial] = field(default_factory=lambda: {SubjectKind.CLIENT: run_client_trial})
     """Who runs and judges the trials of subjects of each kind that it has."""
     restore: Callable[[Settings, Sequence[WebIdentity], Path | None], Experiment] | None = None
@@ -116,4 +124,5 @@ class Definition:
         """Put trials of this experiment into its table: as ``judge.trial_table`` does, unless it has its own way."""
         if self.tabulate is not None:
             return self.tabulate(trials)
-        return trial_table(trials, self.metrics, self.ranked_by, self.identity)
+        disturbed = self.ranks_disturbed
+        return trial_table(trials, self.metrics, self.ranked_by, self.identity, self.words, disturbed=disturbed)

@@ -7,7 +7,7 @@ from typing import Protocol
 from httpdyno.experiments.schedule import shuffled
 from httpdyno.model import Condition, Subject, Trial, TrialPlan
 
-__all__ = ["ListedPlan", "NextTrial", "Plan", "SearchPlan"]
+__all__ = ["ListedPlan", "NextTrial", "Plan", "RepeatingPlan", "SearchPlan"]
 
 
 class Plan(Protocol):
@@ -61,6 +61,78 @@ class ListedPlan:
         """Find one that the list does not have, or has in another place."""
         planned = {plan.number: _identity(plan) for plan in self.trials}
         return next((trial for trial in finished if planned.get(trial.trial) != _recorded(trial)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatingPlan:
+    """Trials that were fixed before the first one, and after them those that were spoiled, once more.
+
+    Who lacks a trial that counts runs again, in blocks of those who do, until nobody does or half as many trials as
+    were planned have been added.
+    """
+
+    listed: ListedPlan
+    spoiled: Callable[[Trial], bool]
+    seed: int = 1
+    """Decides the order within each block."""
+    open: bool = field(default=False, init=False)
+
+    @property
+    def most(self) -> int:
+        """How many there are unless some are spoiled."""
+        return self.listed.most
+
+    @property
+    def settings(self) -> Mapping[str, int]:
+        """What is said of the list."""
+        return self.listed.settings
+
+    def next(self, seen: Sequence[Trial]) -> TrialPlan | None:
+        """Return the first of the list that is not there yet; when they all are, the next that runs again."""
+        planned = self.listed.next(seen)
+        if planned is not None or not self.listed.trials:
+            return planned
+        number = len(seen)
+        if number - self.most >= self.most // 2:
+            return None
+        last = self.listed.trials[-1].block
+        block = max(last + 1, *(trial.block for trial in seen))
+        return self._again(seen, block, number) or self._again(seen, block + 1, number)
+
+    def _again(self, seen: Sequence[Trial], block: int, number: int) -> TrialPlan | None:
+        there = [trial.subject for trial in seen if trial.block == block]
+        # Whoever runs in a block was chosen before it began: what becomes of others in it changes nothing.
+        before = [trial for trial in seen if trial.block < block]
+        first = {plan.subject.id: plan for plan in reversed(self.listed.trials)}
+        lacking = [plan.subject for plan in first.values() if self._lacks(plan.subject, before)]
+        for subject in shuffled(lacking, block, self.seed):
+            if subject.id not in there:
+                why = "again, since a trial of it was disturbed"
+                return TrialPlan(number, block, len(there), subject, first[subject.id].condition, why)
+        return None
+
+    def _lacks(self, subject: Subject, seen: Sequence[Trial]) -> bool:
+        planned = sum(plan.subject.id == subject.id for plan in self.listed.trials)
+        own = [trial for trial in seen if trial.subject == subject.id]
+        spoiled = sum(map(self.spoiled, own))
+        return spoiled > 0 and len(own) - spoiled < planned
+
+    def left(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
+        """Return those of the list that are not there yet; nobody knows how many will be spoiled."""
+        return self.listed.left(seen)
+
+    def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
+        """Find one that the list does not have, or that would not be made again after those before it."""
+        ordered = sorted(finished, key=lambda trial: trial.trial)
+        listed, again = ordered[: self.most], ordered[self.most :]
+        found = self.listed.unplanned(listed)
+        if found is not None:
+            return found
+        for place, trial in enumerate(again):
+            plan = self.next([*listed, *again[:place]])
+            if plan is None or plan.number != trial.trial or _identity(plan) != _recorded(trial):
+                return trial
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.published import published_beside
-from httpdyno.judge import rank, rankable_trials
+from httpdyno.judge import find_metric, placing_trials, rank
+from httpdyno.judge.lower_bound import lower_bounds
 from httpdyno.model import Chart, Metric, Ranking, Report, Table, Trial, Validity, counted
+from httpdyno.report.rows_apart import rows_apart
 from httpdyno.report.sections.condition import ConditionTrials
 from httpdyno.report.sections.facts import run_facts
 from httpdyno.report.sections.headline import headline
@@ -20,10 +22,11 @@ from httpdyno.report.sections.subjects import subject_names
 from httpdyno.report.sections.tables import comparison_table, ranking_table
 from httpdyno.report.sections.time_charts import memory_chart, throughput_chart
 from httpdyno.report.sections.trust_tables import rule_table, trial_overview
+from httpdyno.report.sections.wrong_answers import wrong_answers
 from httpdyno.stats import median
 from httpdyno.store import Run
 
-__all__ = ["usual_report"]
+__all__ = ["usual_headline", "usual_report"]
 
 _Draw = Callable[
     [Run, ConditionTrials, Ranking, Metric, Mapping[str, str], Mapping[int, Mapping[str, int]]], Iterator[Chart]
@@ -37,15 +40,12 @@ def usual_report(run: Run, definition: Definition, draw: _Draw | None = None) ->
     ``draw`` draws the charts of a condition; without it, there are those that any experiment has.
     """
     trials = run.records()
-    by_condition = {
-        condition: [trial for trial in trials if trial.condition == condition]
-        for condition in dict.fromkeys(trial.condition for trial in trials)
-    }
-    metric = definition.ranking_metric
-    rankings = {condition: rank(group, metric) for condition, group in by_condition.items()}
+    by_condition, metric = _by_condition(trials), definition.ranking_metric
+    rankings = _rankings(definition, by_condition)
     table = definition.table(trials)
     names = subject_names(trials, _order(rankings.values(), table))
     verdicts = verdict_counts(run.samples())
+    wrong = wrong_answers(trials, names, run.samples())
     charts: list[Chart] = []
     for number, (condition, group) in enumerate(by_condition.items()):
         of = ConditionTrials(
@@ -63,7 +63,7 @@ def usual_report(run: Run, definition: Definition, draw: _Draw | None = None) ->
         facts=run_facts(run.manifest, trials),
         command=shlex.join(run.manifest.command),
         subjects=tuple(names.items()),
-        table=ranking_table(table, definition.ranked_by),
+        table=ranking_table(rows_apart(table), definition.ranked_by),
         comparisons=comparison_table(
             (pair for ranking in rankings.values() for pair in ranking.comparisons), metric, names
         ),
@@ -72,8 +72,26 @@ def usual_report(run: Run, definition: Definition, draw: _Draw | None = None) ->
         errors=error_table(trials, names, run.samples()),
         charts=tuple(charts),
         published=published_beside(run, definition),
-        evidence=link_tables(trials),
+        evidence=(*([wrong] if wrong else []), *link_tables(trials)),
     )
+
+
+def usual_headline(definition: Definition, trials: Sequence[Trial], table: Table) -> str:
+    """Return the answer of a run in one line, as its report begins with it; ``table`` is that of its trials."""
+    by_condition = _by_condition(trials)
+    rankings = _rankings(definition, by_condition)
+    names = subject_names(trials, _order(rankings.values(), table))
+    return _headline(rankings, by_condition, definition, names, table)
+
+
+def _rankings(definition: Definition, by_condition: Mapping[str, Sequence[Trial]]) -> dict[str, Ranking]:
+    metric, disturbed = definition.ranking_metric, definition.ranks_disturbed
+    return {condition: rank(group, metric, disturbed=disturbed) for condition, group in by_condition.items()}
+
+
+def _by_condition(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
+    conditions = dict.fromkeys(trial.condition for trial in trials)
+    return {condition: [trial for trial in trials if trial.condition == condition] for condition in conditions}
 
 
 def _charts(
@@ -127,16 +145,37 @@ def _headline(
     for condition, ranking in rankings.items():
         ranked = {standing.subject for standing in ranking.standings}
         group = by_condition[condition]
-        medians = {
-            subject: median(map(metric.figure, rankable_trials([t for t in group if t.subject == subject]))) or 0.0
-            for subject in ranked
-        }
+        medians = _medians(metric, group, ranked)
         present = {trial.subject for trial in group}
         unranked = {
             subject: f"no {metric.name}" if verdicts[subject] == Validity.VALID.value else verdicts[subject]
             for subject in names
             if subject in present - ranked
         }
-        sentence = headline(ranking, metric, medians, names, unranked)
+        bounds = lower_bounds(group, metric).items()
+        at_least = {subject: bound for (_, subject), bound in bounds if subject in unranked}
+        sentence = headline(ranking, metric, medians, names, unranked, at_least)
+        if any(standing.disturbed for standing in ranking.standings):
+            sentence = f"Disturbed by other programs: {sentence}"
+        if len(ranking.standings) > 1:
+            sentence += _also(definition, group, names)
         sentences.append(f"{condition}: {sentence}" if condition else sentence)
     return ". ".join(sentences)
+
+
+def _also(definition: Definition, trials: Sequence[Trial], names: Mapping[str, str]) -> str:
+    """Say who is first by other metrics, too; who cannot be ranked has been said."""
+    text = ""
+    for name, words in definition.also_ranked_by.items():
+        metric = find_metric(definition.metrics, name)
+        ranking = rank(trials, metric, disturbed=definition.ranks_disturbed)
+        medians = _medians(metric, trials, {standing.subject for standing in ranking.standings})
+        text += f". {words.capitalize()}: {headline(ranking, metric, medians, names, {})}" if medians else ""
+    return text
+
+
+def _medians(metric: Metric, trials: Sequence[Trial], subjects: Iterable[str]) -> dict[str, float]:
+    return {
+        subject: median(map(metric.figure, placing_trials([t for t in trials if t.subject == subject]))) or 0.0
+        for subject in subjects
+    }

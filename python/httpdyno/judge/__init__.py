@@ -7,10 +7,10 @@ from httpdyno.judge.lines import Lines, read_lines
 from httpdyno.judge.metrics import find_metric
 from httpdyno.judge.notes import trial_notes
 from httpdyno.judge.outcome import ending_from_report
-from httpdyno.judge.rankable import rankable, rankable_trials
+from httpdyno.judge.rankable import placing_trials, rankable, rankable_trials
 from httpdyno.judge.ranking import rank
 from httpdyno.judge.reference import Reference, clock_bound_ns, read_arrivals
-from httpdyno.judge.table import trial_table
+from httpdyno.judge.table import Word, trial_table
 from httpdyno.judge.trial import Judge, JudgedTrial, TrialArtifacts, judge_crawl, trial_not_run
 from httpdyno.judge.validity import with_validity
 
@@ -22,6 +22,7 @@ __all__ = [
     "Lines",
     "Reference",
     "TrialArtifacts",
+    "Word",
     "ceiling_notes",
     "ceiling_of",
     "clock_bound_ns",
@@ -30,6 +31,7 @@ __all__ = [
     "expectations_unknown",
     "find_metric",
     "judge_crawl",
+    "placing_trials",
     "rank",
     "rankable",
     "rankable_trials",

@@ -1,11 +1,13 @@
 """What has to be said about a whole table: where its ranks or intervals are less sure than they look."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
-from httpdyno.model import Interval, Metric, Ranking
+from httpdyno.judge.disturbance import disturbed
+from httpdyno.model import Interval, Metric, Ranking, Trial, counted, format_span
 from httpdyno.stats import FEWEST_BLOCKS
 
-__all__ = ["level_notes", "rank_notes"]
+__all__ = ["disturbance_notes", "disturbed_notes", "level_notes", "rank_notes"]
 
 
 def rank_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
@@ -14,6 +16,32 @@ def rank_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
     if not comparisons or max(comparison.blocks for comparison in comparisons) >= FEWEST_BLOCKS:
         return ()
     return (f"rank: left open, since fewer than {FEWEST_BLOCKS} trials each tell nobody apart; repeat more often",)
+
+
+def disturbance_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
+    """State so where places rest on trials that other programs disturbed, and what to do about it."""
+    standings = [standing for ranking in rankings for standing in ranking.standings]
+    many = sum(standing.disturbed for standing in standings)
+    if not many:
+        return ()
+    return (
+        f"~: {many} of {len(standings)} are ranked by trials that other programs disturbed: an order to go by, not to "
+        "rely on; repeat on a quiet machine",
+    )
+
+
+def disturbed_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Say how many trials other programs disturbed, how long these took, and which programs used most meanwhile."""
+    those = [trial for trial in trials if disturbed(trial)]
+    if not those:
+        return ()
+    seconds = sum(trial.counters.wall_ns or 0 for trial in those) / 1e9
+    used: Counter[str] = Counter()
+    for trial in those:
+        used.update({program.name: program.cpu_ns for program in trial.other_programs or ()})
+    busiest = [f"{name} ({cpu_ns / 1e9 / seconds:.2g} CPUs)" for name, cpu_ns in used.most_common(3) if seconds]
+    by = f", by {', '.join(busiest)}" if busiest else ""
+    return (f"disturbed: {len(those)} of {counted(len(trials), 'trial')}, {format_span(seconds)} in all{by}",)
 
 
 def level_notes(metric: Metric, intervals: Iterable[Interval], *, level: float) -> tuple[str, ...]:

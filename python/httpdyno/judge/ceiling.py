@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from httpdyno.judge.limit import AS_PLANNED, own_cpu_share
 from httpdyno.judge.saturation import SATURATED_SHARE
 from httpdyno.judge.validity import findings, with_validity
 from httpdyno.judge.validity.stretch import LEAST_TURNS, SHORTEST_NS, Stretch
@@ -11,8 +12,6 @@ from httpdyno.model import CeilingLimit, Outcome, Trial, Validity
 
 __all__ = ["Ceiling", "ceiling_notes", "ceiling_of", "ceiling_over", "ceiling_words", "under_ceiling"]
 
-_AS_PLANNED: Final = 0.85
-"""A fetcher that gets this share of what the delays of the web allow is held up by them, and by nothing else."""
 _WORDS: Final = {
     CeilingLimit.WEB: "at least: the delays of the web allowed no more at that many requests in flight",
     CeilingLimit.FETCHER: "at least: the fetcher had no more CPU time",
@@ -93,19 +92,12 @@ def _limit(trial: Trial, stretch: Stretch, broken: dict[str, Validity], of_plan:
         verdict in {Validity.ORIGIN_LIMITED, Validity.UNSTEADY} for name, verdict in broken.items() if name != "drift"
     ):
         return CeilingLimit.MACHINE
-    if _cpu_used(trial, stretch) >= SATURATED_SHARE:
+    # Where nobody counted it, nothing else is concluded.
+    own = own_cpu_share(trial, stretch)
+    if own is None or own >= SATURATED_SHARE:
         return CeilingLimit.FETCHER
     # The end of a short list is most of its time: one stall, not the instrument, sets the rate there.
     short = trial.urls_given < LEAST_TURNS * trial.concurrency
-    if short or of_plan >= _AS_PLANNED:
+    if short or of_plan >= AS_PLANNED:
         return CeilingLimit.WEB
     return CeilingLimit.INSTRUMENT if trial.link == "direct" else CeilingLimit.LINK
-
-
-def _cpu_used(trial: Trial, stretch: Stretch) -> float:
-    """Processor time of the fetcher as a share of its CPUs; 1 where nobody counted it, so that nothing is concluded."""
-    counters = trial.counters
-    cpus = sum(cpu.role != "engine" for cpu in counters.cpus or ())
-    if counters.cpu_user_ns is None or counters.cpu_system_ns is None or not cpus:
-        return 1.0
-    return (counters.cpu_user_ns + counters.cpu_system_ns) * stretch.work / (stretch.length_ns * cpus)

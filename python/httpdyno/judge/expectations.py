@@ -1,5 +1,6 @@
 """What each URL of a list must answer, looked up by every trial of a condition."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -9,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from httpdyno.judge.engine_csv import read_engine_csv
+from httpdyno.judge.served import Served
 from httpdyno.judge.text_index import TextIndex
 
 __all__ = ["EXPECTED", "Expectations", "expectations_unknown", "read_expectations"]
@@ -79,6 +81,12 @@ class Expectations:
         return Expectations(
             distinct, self.given[:count], TextIndex(distinct["url"]), self.request[:count], self.requests
         )
+
+    def served(self, urls: Sequence[str]) -> list[Served | None]:
+        """Return what the web answers to each of some URLs; None for one that is not in the list."""
+        rows = self.urls.find(pl.Series(urls, dtype=pl.String)).tolist()
+        columns = self.distinct.select("outcome", "status", "length", "cause")
+        return [None if row < 0 else Served(*columns.row(row)) for row in rows]
 
     def __len__(self) -> int:
         """Return the length of the list."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from httpdyno.judge.rankable import rankable, rankable_trials
+from httpdyno.judge.rankable import placing_trials, rankable, rankable_trials
 from httpdyno.model import Metric, Trial
 
 __all__ = ["figures_by_block", "grouped"]
@@ -19,12 +19,13 @@ def grouped(trials: Iterable[Trial]) -> dict[Group, list[Trial]]:
     return groups
 
 
-def figures_by_block(trials: Sequence[Trial], metric: Metric) -> dict[int, float]:
+def figures_by_block(trials: Sequence[Trial], metric: Metric, *, disturbed: bool = False) -> dict[int, float]:
     """Return the figure of each trial that counts, by its block; none when the subject cannot be believed.
 
     ``trials`` are all of one subject under one condition, one a block; those without the figure are left out.
+    ``disturbed``: as ``judge.placing_trials`` has it, those that other programs disturbed count where too few
+    others do.
     """
-    if not rankable(trials):
-        return {}
-    figures = {trial.block: metric.figure(trial) for trial in rankable_trials(trials)}
+    believed = rankable_trials(trials) if rankable(trials) else ()
+    figures = {trial.block: metric.figure(trial) for trial in (placing_trials(trials) if disturbed else believed)}
     return {block: float(figure) for block, figure in figures.items() if figure is not None}

@@ -15,5 +15,5 @@ def find_metric(metrics: Iterable[Metric], name: str) -> Metric:
     if name in known:
         return known[name]
     close = get_close_matches(name, known, n=1)
-    meant = f"did you mean {close[0]!r}? " if close else ""
-    raise UnknownName(f"no metric {name!r}; {meant}known are: {', '.join(known)}")
+    hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(known)}"
+    raise UnknownName(f"there is no metric {name!r}; {hint}")

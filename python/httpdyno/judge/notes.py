@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from httpdyno.judge.validity import ALSO
 from httpdyno.model import Outcome, Trial, Validity, format_size
 
 __all__ = ["trial_notes", "unlimited_notes", "unverified_notes"]
@@ -14,9 +15,9 @@ _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     """Describe why trials of a subject failed, are not valid, or have wrong answers that are explained: one line each.
 
-    The same reason in several trials is one line, also where its numbers differ from trial to trial: then the line
-    has those of the first. Trials that went well have none. That answers cannot be verified is said of a whole table
-    (``unverified_notes``).
+    The same reason in several trials is one line, also where its numbers, or what else was found, differ from trial to
+    trial: then the line has those of the first. Trials that went well have none. That answers cannot be verified is
+    said of a whole table (``unverified_notes``).
     """
     reasons: dict[str, list[str]] = {}
     for trial in trials:
@@ -24,7 +25,7 @@ def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
             # Why a trial was refused is the reason of its validity, too.
             if reason and label not in {Validity.UNVERIFIED, Outcome.REFUSED}:
                 text = f"{label}: {reason}"
-                reasons.setdefault(_NUMBER.sub("0", text), []).append(text)
+                reasons.setdefault(_NUMBER.sub("0", text.partition(ALSO)[0]), []).append(text)
     notes = [_note(texts, len(trials)) for texts in reasons.values()]
     return (*notes, *_explanations(trials))
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import polars as pl
+
 from httpdyno.judge.lines import Lines
 from httpdyno.judge.verdict import Judged
 from httpdyno.model import Outcome, counted
@@ -13,6 +15,7 @@ __all__ = ["Ending", "ending_from_report", "outcome_of"]
 
 _STDERR_LINES: Final = 3
 _STDERR_LENGTH: Final = 200
+_NAMED: Final = 3
 _SILENT_TIMEOUTS: Final = 2
 _SILENT_AT_LEAST_NS: Final = 1_000_000_000
 
@@ -129,15 +132,24 @@ def _hung(ending: Ending, judged: Judged, *, timeout_ns: int) -> str | None:
         return "the deadline came before it started"
     if judged.missing == 0:
         return "printed every URL, but did not exit before the deadline"
+    unanswered = f"{counted(judged.missing, 'URL')} missing: {_unanswered(judged.samples)}"
     ends = judged.samples.select(judged.samples["start_ns"] + judged.samples["duration_ns"]).to_series()
     last = ends.max()
     if not isinstance(last, int):
-        return f"printed nothing in {_seconds(ending.ended_at_ns - ending.started_at_ns)}"
+        return f"printed nothing in {_seconds(ending.ended_at_ns - ending.started_at_ns)}; {unanswered}"
     silent_ns = ending.ended_at_ns - last
     if silent_ns > _SILENT_TIMEOUTS * timeout_ns + _SILENT_AT_LEAST_NS:
-        missing = f"{counted(judged.missing, 'URL')} missing"
-        return f"printed nothing in the {_seconds(silent_ns)} before the deadline; {missing}"
+        return f"printed nothing in the {_seconds(silent_ns)} before the deadline; {unanswered}"
     return None
+
+
+def _unanswered(samples: pl.DataFrame) -> str:
+    """Name URLs without a line and what the web did to them; those come first that it had broken."""
+    missing = samples.filter(pl.col("line").is_null()).sort(pl.col("cause").is_null(), maintain_order=True)
+    urls = [f"{url} ({cause})" if cause else url for url, cause in missing.select("url", "cause").head(_NAMED).rows()]
+    rest = len(missing) - len(urls)
+    asked = "" if missing["cause"].is_null().all() else "; does the client's REQUEST_TIMEOUT cover that?"
+    return ", ".join(urls) + (f" and {rest:,} more" if rest else "") + asked
 
 
 def _crash(ending: Ending) -> str:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
+from httpdyno.judge.disturbance import disturbed
 from httpdyno.model import Outcome, Trial, Validity
 
-__all__ = ["rankable", "rankable_trials"]
+__all__ = ["placing_trials", "rankable", "rankable_trials"]
 
 _NOT_ITS_FAULT: Final = frozenset({Outcome.OK, Outcome.INTERRUPTED, Outcome.REFUSED})
 """How a trial may end without its subject being at fault."""
@@ -25,5 +26,20 @@ def rankable(trials: Sequence[Trial]) -> bool:
     when the machine spoiled some of its trials (a busy origin, a drifting speed, an interruption), as long as more than
     half of them count. ``trials`` are all that it has under one condition.
     """
-    blameless = all(trial.outcome in _NOT_ITS_FAULT and trial.validity not in _AGAINST_ALL for trial in trials)
-    return blameless and 2 * len(rankable_trials(trials)) > len(trials)
+    return _blameless(trials) and 2 * len(rankable_trials(trials)) > len(trials)
+
+
+def placing_trials(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Return the trials that give a subject its place in an order that is better than none; empty where it has none.
+
+    Those that count where it may be ranked by them; where too few do because other programs disturbed them, and for
+    nothing else, the disturbed ones, too.
+    """
+    if rankable(trials):
+        return rankable_trials(trials)
+    found = tuple(trial for trial in trials if trial in rankable_trials(trials) or disturbed(trial))
+    return found if _blameless(trials) and 2 * len(found) > len(trials) else ()
+
+
+def _blameless(trials: Sequence[Trial]) -> bool:
+    return all(trial.outcome in _NOT_ITS_FAULT and trial.validity not in _AGAINST_ALL for trial in trials)

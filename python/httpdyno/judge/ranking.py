@@ -9,6 +9,7 @@ import numpy as np
 from httpdyno.errors import InvalidValue
 from httpdyno.judge.group import figures_by_block, grouped
 from httpdyno.judge.pair import corrected, pair_by_blocks, rankable
+from httpdyno.judge.rankable import rankable as believed
 from httpdyno.model import Comparison, Difference, Direction, Metric, Ranking, Standing, Trial
 from httpdyno.stats import median_interval
 
@@ -17,7 +18,7 @@ __all__ = ["rank"]
 _UNDECIDED: Final = Difference.UNDECIDED
 
 
-def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95) -> Ranking:
+def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, disturbed: bool = False) -> Ranking:
     """Rank the subjects that can be believed, with as much certainty as their trials allow.
 
     Any two are compared by the blocks that both have a figure in. A subject's first possible rank is one more than
@@ -26,7 +27,8 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95) -> Ran
 
     ``trials`` are of one condition, one for each subject and block; subjects that ``judge.rankable`` rejects have no
     part. The best median stands first, whatever ranks are left open; each pair is compared once, the better median
-    first.
+    first. ``disturbed``: who has too few trials that other programs left alone is ranked by the others, too, and
+    marked.
     """
     rankable(metric)
     conditions = {trial.condition for trial in trials}
@@ -34,10 +36,13 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95) -> Ran
         raise InvalidValue(f"subjects are ranked under one condition, not {len(conditions)}: {sorted(conditions)}")
     condition = next(iter(conditions), "")
     by_subject: dict[str, dict[int, float]] = {}
+    marked = set()
     for (_, subject), group in grouped(trials).items():
-        figures = figures_by_block(group, metric)
+        figures = figures_by_block(group, metric, disturbed=disturbed)
         if figures:
             by_subject[subject] = figures
+            if not believed(group):
+                marked.add(subject)
     medians = {subject: float(np.median(list(figures.values()))) for subject, figures in by_subject.items()}
     sign = -1 if metric.better is Direction.HIGHER else 1
     ordered = sorted(by_subject, key=lambda subject: (sign * medians[subject], subject))
@@ -53,6 +58,7 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95) -> Ran
             best=1 + sum(loser == subject for _, loser in sure),
             worst=len(ordered) - sum(winner == subject for winner, _ in sure),
             value=median_interval(np.array(list(by_subject[subject].values())), level=level),
+            disturbed=subject in marked,
         )
         for subject in ordered
     )

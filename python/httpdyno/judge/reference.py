@@ -27,11 +27,14 @@ class Reference:
         As ``read_arrivals`` gives them; None where nothing was logged.
     clock_bound_ns : int
         By how much the stamps of arrivals may be off: those of another machine are moved to the clock of this one.
+    planned_mean_ns : float | None
+        Mean time that the web plans for a URL; None where it plans none.
     """
 
     expectations: Expectations
     arrivals: pl.DataFrame | None = None
     clock_bound_ns: int = 0
+    planned_mean_ns: float | None = None
 
 
 def read_arrivals(source: Path | BinaryIO) -> pl.DataFrame:

@@ -1,18 +1,18 @@
 """The table of an experiment: one row a subject, ranked, the median of its trials, those that can be believed first."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
 
-from httpdyno.judge.caveats import level_notes, rank_notes
+from httpdyno.judge.caveats import disturbance_notes, disturbed_notes, level_notes, rank_notes
 from httpdyno.judge.ceiling import ceiling_notes, ceiling_over
 from httpdyno.judge.group import grouped
 from httpdyno.judge.http_versions import asked_version_notes, version_notes
 from httpdyno.judge.metrics import find_metric
 from httpdyno.judge.notes import trial_notes, unverified_notes
-from httpdyno.judge.rankable import rankable, rankable_trials
+from httpdyno.judge.rankable import placing_trials, rankable, rankable_trials
 from httpdyno.judge.ranking import rank
 from httpdyno.model import (
     Cell,
@@ -30,9 +30,15 @@ from httpdyno.model import (
 )
 from httpdyno.stats import median
 
-__all__ = ["trial_table"]
+__all__ = ["Word", "trial_table"]
 
-_RANK: Final = Column("rank", description="1-2: cannot be told apart from others that share a rank")
+Word = Callable[[Trial], str | None]
+"""Says something of a trial in a word."""
+
+_RANK: Final = Column(
+    "rank",
+    description="1-2: cannot be told apart from others that share a rank; ~: disturbed by other programs",
+)
 _JUDGED: Final = (
     Column("wrong", ColumnKind.INTEGER, description="wrong answers that no known failure explains, in the worst trial"),
     Column("verdict", description="whether the figures can be trusted, or how the trial failed"),
@@ -70,11 +76,19 @@ class _Row:
     @property
     def counting(self) -> Sequence[Trial]:
         """Those that its figures come from."""
+        if self.standing and self.standing.disturbed:
+            return placing_trials(self.trials)
         return rankable_trials(self.trials) if rankable(self.trials) else self.well
 
 
 def trial_table(
-    trials: Sequence[Trial], metrics: Sequence[Metric], ranked_by: str, identity: Sequence[Column]
+    trials: Sequence[Trial],
+    metrics: Sequence[Metric],
+    ranked_by: str,
+    identity: Sequence[Column],
+    words: Sequence[tuple[Column, Word]] = (),
+    *,
+    disturbed: bool = False,
 ) -> Table:
     """Put trials into one row for each subject and condition.
 
@@ -86,12 +100,18 @@ def trial_table(
 
     Before the metric that ranks stands ``rank``, empty for rows that are not ranked and for one that is alone; after it
     stand the ends of the interval of its median, under its name with ``Low`` and ``High``. Each column of ``identity``
-    is named like the field of a trial that it shows.
+    is named like the field of a trial that it shows. Of ``words`` stands behind the figures what is said most often.
+    ``disturbed``: whether who has too few trials that other programs left alone is ranked by those that they did not.
     """
     ranking_metric = find_metric(metrics, ranked_by)
     conditions = dict.fromkeys(trial.condition for trial in trials)
     rankings = {
-        condition: rank([trial for trial in trials if trial.condition == condition], ranking_metric, level=_LEVEL)
+        condition: rank(
+            [trial for trial in trials if trial.condition == condition],
+            ranking_metric,
+            level=_LEVEL,
+            disturbed=disturbed,
+        )
         for condition in conditions
     }
     rows = [row for condition in conditions for row in _rows(trials, condition, rankings[condition], ranking_metric)]
@@ -101,13 +121,20 @@ def trial_table(
         *unverified_notes(trials),
         *rank_notes(rankings.values()),
         *level_notes(ranking_metric, standings, level=_LEVEL),
+        *(disturbed_notes(trials) if disturbed else ()),
+        *disturbance_notes(rankings.values()),
         *ceiling_notes(trials),
         *asked_version_notes(trials),
         *version_notes(trials),
     )
     return Table(
-        (*identity, *(column for metric in metrics for column in _columns(metric, ranked_by)), *_JUDGED),
-        tuple(_cells(row, metrics, ranked_by, identity) for row in rows),
+        (
+            *identity,
+            *(column for metric in metrics for column in _columns(metric, ranked_by)),
+            *(column for column, _ in words),
+            *_JUDGED,
+        ),
+        tuple(_cells(row, metrics, ranked_by, identity, words) for row in rows),
         notes=(*notes, *map(Note, doubts)),
     )
 
@@ -124,7 +151,7 @@ def _rows(trials: Sequence[Trial], condition: str, ranking: Ranking, metric: Met
 
     def order(row: _Row) -> tuple[int, float, str]:
         subject = row.trials[0].subject
-        if rankable(row.trials):
+        if rankable(row.trials) or row.standing:
             return 0, places.get(subject, len(places)), subject
         value = median(map(metric.figure, row.counting))
         if value is None:
@@ -146,11 +173,18 @@ def _columns(metric: Metric, ranked_by: str) -> tuple[Column, ...]:
     return (_RANK, column, *bounds)
 
 
-def _cells(row: _Row, metrics: Sequence[Metric], ranked_by: str, identity: Sequence[Column]) -> tuple[Cell, ...]:
+def _cells(
+    row: _Row,
+    metrics: Sequence[Metric],
+    ranked_by: str,
+    identity: Sequence[Column],
+    words: Sequence[tuple[Column, Word]],
+) -> tuple[Cell, ...]:
     cells: list[Cell] = [getattr(row.trials[0], column.name) for column in identity]
     for metric in metrics:
         figure = _rounded(median(map(metric.figure, row.counting)), metric.digits)
         cells += [figure] if metric.name != ranked_by else [*_ranked(row, figure, metric)]
+    cells += [_most_often(map(word, row.counting)) for _, word in words]
     verified = [trial.tally.wrong for trial in row.well if trial.tally and not trial.tally.unverified]
     ceiling, limit = ceiling_over(row.trials)
     wrong = max(verified) if verified else None
@@ -170,6 +204,11 @@ def _rounded(value: float | None, digits: int) -> Cell:
     if value is None:
         return None
     return round(value, digits) if digits else round(value)
+
+
+def _most_often(words: Iterable[str | None]) -> str | None:
+    found = Counter(word for word in words if word is not None).most_common(1)
+    return str(found[0][0]) if found else None
 
 
 def _verdict(row: _Row) -> str:

@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Final, Protocol
 
 import polars as pl
 
+from httpdyno.judge.cpu_per_right import cpu_per_right
+from httpdyno.judge.cpu_series import CpuSeries
 from httpdyno.judge.crawl import summarise_crawl
 from httpdyno.judge.distance import TIMED_OUT_OVER_LINK, outlasts_plan
 from httpdyno.judge.lines import Lines
@@ -14,7 +16,7 @@ from httpdyno.judge.outcome import ending_from_report, outcome_of
 from httpdyno.judge.reference import Reference
 from httpdyno.judge.saturation import is_saturated
 from httpdyno.judge.validity import RULES, Rule, with_validity
-from httpdyno.judge.verdict import judge_samples
+from httpdyno.judge.verdict import VERDICTS, judge_samples
 from httpdyno.model import (
     Counters,
     ExplainedCase,
@@ -32,6 +34,8 @@ from httpdyno.model import (
 )
 
 __all__ = ["Judge", "JudgedTrial", "TrialArtifacts", "judge_crawl", "trial_not_run", "trial_refused"]
+
+_SAID_WRONG: Final = pl.Series([Verdict.WRONG_STATUS.value, Verdict.WRONG_LENGTH.value], dtype=VERDICTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +107,18 @@ def judge_crawl(
         known_cases=[failure.case for failure in known_failures],
     )
     outcome, reason = outcome_of(ending, lines, judged, timeout_ns=timeout_ns)
-    tally = _tally(judged.samples, known_failures)
+    tally = _tally(judged.samples, known_failures, ours=plan.condition.peer is None)
     urls_given = len(reference.expectations)
+    spent = cpu_per_right(judged.samples, CpuSeries.of(artifacts.report), counters)
+    summary = replace(
+        summarise_crawl(judged.samples, ending, urls_given=urls_given, concurrency=plan.concurrency),
+        start_cpu_ns=spent.start_cpu_ns,
+        warm_up_cpu_ns=spent.warm_up_cpu_ns,
+        cpu_per_right_ns=spent.cpu_per_right_ns,
+        planned_mean_ns=reference.planned_mean_ns,
+    )
     unjudged = replace(
-        trial_not_run(plan, outcome, reason, version=version, urls_given=urls_given).having(
-            summarise_crawl(judged.samples, ending, urls_given=urls_given, concurrency=plan.concurrency)
-        ),
+        trial_not_run(plan, outcome, reason, version=version, urls_given=urls_given).having(summary),
         garbage_lines=lines.garbage,
         tally=tally,
         counters=counters,
@@ -166,7 +176,8 @@ def trial_not_run(
     )
 
 
-def _tally(samples: pl.DataFrame, known_failures: Sequence[KnownFailure]) -> Tally:
+def _tally(samples: pl.DataFrame, known_failures: Sequence[KnownFailure], *, ours: bool) -> Tally:
+    """Count verdicts; ``ours``: the origin is, which answers the same however busy it is."""
     counts = dict(samples["verdict"].value_counts().iter_rows())
     explained = dict(samples["cause"].filter(samples["explained"]).value_counts().iter_rows())
     cases = {
@@ -178,4 +189,17 @@ def _tally(samples: pl.DataFrame, known_failures: Sequence[KnownFailure]) -> Tal
         **{verdict.value: counts.get(verdict.value, 0) for verdict in Verdict},
         explained=sum(explained.values()),
         explained_cases=tuple(cases.values()),
+        surely_wrong=_surely_wrong(samples) if ours else None,
     )
+
+
+def _surely_wrong(samples: pl.DataFrame) -> int:
+    """Count wrong answers that no load on the machine can make: nobody is served another status or length for it.
+
+    A status where an error was due is one of them, but where the answer is due too late: a busy client may see it
+    before it sees its clock.
+    """
+    verdict = samples["verdict"]
+    served = verdict.is_in(_SAID_WRONG.implode())
+    broken = (verdict == Verdict.MISSED_ERROR.value) & samples["cause"].ne_missing("timeout")
+    return int(((served | broken) & ~samples["explained"]).sum())

@@ -12,6 +12,7 @@ from httpdyno.judge.distance import TIMED_OUT_OVER_LINK
 from httpdyno.judge.expectations import Expectations
 from httpdyno.judge.reference import Reference
 from httpdyno.judge.saturation import TIMED_OUT_SATURATED, name_timeouts
+from httpdyno.judge.served import CHECK_FAILED, WRONG_CONTENT
 from httpdyno.judge.text_index import TextIndex
 from httpdyno.model import Verdict
 
@@ -19,12 +20,11 @@ __all__ = ["VERDICTS", "Judged", "judge_samples", "latest_allowed_ns"]
 
 VERDICTS: Final = pl.Enum([verdict.value for verdict in Verdict])
 _WRONG: Final = [verdict.value for verdict in Verdict if verdict.wrong]
+_OF_CONTENT: Final = pl.Series(
+    [verdict.value for verdict in (Verdict.WRONG_STATUS, Verdict.WRONG_LENGTH, Verdict.FALSE_ERROR)], dtype=VERDICTS
+)
 _COMMAS_TRIED: Final = 16
 _EXAMPLES: Final = 3
-_WRONG_CONTENT: Final = "check_failed"
-"""Cause of an honest answer whose content is not what the client was told to check for."""
-_CHECK_FAILED: Final = "CheckFailed"
-"""What it then has to report (``subjects/CONTRACT.md``): the one name of an error that is judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def _with_verdicts(matched: pl.DataFrame, ids: Int64Array, reference: Reference,
     )
     answered = pl.col("status").is_not_null()
     compared = answered & (pl.col("due") != "error")
-    unread = (pl.col("cause") == _WRONG_CONTENT).fill_null(False) & (pl.col("code") != _CHECK_FAILED)
+    unread = (pl.col("cause") == WRONG_CONTENT).fill_null(False) & (pl.col("code") != CHECK_FAILED)
     verdict = (
         pl.when(pl.col("due").is_null())
         .then(_literal(Verdict.UNVERIFIED))
@@ -195,18 +195,27 @@ def _with_verdicts(matched: pl.DataFrame, ids: Int64Array, reference: Reference,
         .then(_literal(Verdict.WRONG_TIME))
         .otherwise(_literal(Verdict.RIGHT))
     )
-    return frame.with_columns(verdict=verdict).select(
-        "line",
-        "url",
-        "code",
-        "status",
-        "error",
-        "start_ns",
-        "duration_ns",
-        "body_length",
-        "cause",
-        "verdict",
-        "precision_ns",
+    of_content = pl.col("verdict").is_in(_OF_CONTENT.implode())
+    due_then = {"served_status": "due_status", "served_body_length": "due_length"}
+    served = {name: pl.when(of_content).then(due) for name, due in due_then.items()}
+    return (
+        frame.with_columns(verdict=verdict)
+        .with_columns(**served)
+        .select(
+            "line",
+            "url",
+            "code",
+            "status",
+            "error",
+            "start_ns",
+            "duration_ns",
+            "body_length",
+            "cause",
+            "verdict",
+            "served_status",
+            "served_body_length",
+            "precision_ns",
+        )
     )
 
 

@@ -29,14 +29,18 @@ def run_client_trial(
     spec = RoomSpec.of(condition, client_command(plan, build), lab.pinning, peer)
     with lab.lines(condition.workload) as lines:
         answers = lab.web.of(condition, lines)
+        if lab.observer:
+            lab.observer.expected(answers.expectations)
         round_trip_ns = lab.wire.round_trip_ns(condition) if condition.times_wire else None
-        with lab.room(spec, lines) as left, left.stdout.path.open("rb") as output:
+        # Who times its own calls prints at its end alone.
+        answers_lines = not condition.workload.harness
+        with lab.room(spec, lines, answers_lines=answers_lines) as left, left.stdout.path.open("rb") as output:
             printed = lab.engine.lines(left.stdout.path, killed=ending_from_report(left.report).killed)
             artifacts = TrialArtifacts(left.report, printed, left.stderr.last_words(), round_trip_ns, output)
             # Only our origin stamps arrivals.
             stamped = peer is None and not condition.live
             arrivals = read_arrivals(left.arrivals.path) if stamped else None
-            reference = Reference(answers.expectations, arrivals, clock_bound_ns(left.report))
+            reference = Reference(answers.expectations, arrivals, clock_bound_ns(left.report), answers.planned.mean_ns)
             return judge(plan, artifacts, reference, version=build.version)
 
 

@@ -14,6 +14,7 @@ from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.observer import Observer
 from httpdyno.lab.progress import ProgressReader
 from httpdyno.lab.scratch import ScratchFile
+from httpdyno.lab.silence import SilenceWatch
 from httpdyno.model import format_exact
 
 __all__ = ["EngineWatch", "Limits"]
@@ -48,16 +49,22 @@ class EngineWatch:
     """Waits for the engine while passing on its progress and the subject's output."""
 
     def __init__(
-        self, process: "subprocess.Popen[bytes]", reading: int, output: Path, observer: Observer | None
+        self,
+        process: "subprocess.Popen[bytes]",
+        reading: int,
+        output: Path,
+        observer: Observer | None,
+        silence: SilenceWatch | None = None,
     ) -> None:
         """Keep who is waited for.
 
         The engine has a process group of its own. ``reading``, the descriptor at which it tells its progress, stays the
-        caller's.
+        caller's. ``silence`` looks whether lines come; None: none are due.
         """
         self._process = process
         self._reading = reading
         self._observer = observer
+        self._silence = silence
         self._reader = ProgressReader()
         self._output = output.open("rb") if observer and observer.wants_output else None
         self._started = False
@@ -77,6 +84,7 @@ class EngineWatch:
                     if descriptor == self._reading and not self._pass_progress():
                         poll.unregister(self._reading)
                 self._pass_output()
+                self._tell_silence()
                 if self._started and not counting and not told:
                     counting = True
                     kill_at = time.monotonic() + limits.running_s
@@ -110,6 +118,12 @@ class EngineWatch:
             if self._observer:
                 self._observer.progress(progress)
         return bool(piece)
+
+    def _tell_silence(self) -> None:
+        if self._started and self._observer and self._silence:
+            silence = self._silence.look(time.monotonic())
+            if silence:
+                self._observer.silent(silence)
 
     def _pass_output(self) -> None:
         if self._output and self._observer and (piece := self._output.read()):

@@ -53,6 +53,8 @@ class Lab:
     """Of those that take part and are not measured: servers that play the peer, generators of somebody else."""
     urls: ScratchFile | None = None
     """The list that subjects are given in conditions that have none of their own; None: each has."""
+    keep_stopped: bool = False
+    """Whether a trial that somebody stops is judged as far as it came, and not lost."""
     web: WebAnswers = field(init=False)
     wire: Wire = field(init=False)
 
@@ -72,9 +74,13 @@ class Lab:
             return without_peer(plan, peer)
         return run_trial(self, plan, outcome.build, peer_command(peer.build) if peer and peer.build else None)
 
-    def room(self, spec: RoomSpec, lines: ScratchFile) -> RoomOutput:
+    def room(self, spec: RoomSpec, lines: ScratchFile, *, answers_lines: bool = False) -> RoomOutput:
         """Run one fresh process of a subject in a fresh room, as ``run_room`` does."""
-        return run_room(self.engine.path, spec, lines, self.interruption, self.observer)
+        return run_room(
+            *(self.engine.path, spec, lines, self.interruption, self.observer),
+            answers_lines=answers_lines,
+            keep_stopped=self.keep_stopped,
+        )
 
     def planned_time(self, condition: Condition) -> PlannedTime | None:
         """Return how long the web plans to take for the list; None of the real internet, which plans nothing."""

@@ -22,6 +22,11 @@ class PlannedTime:
     urls: int = 0
     """How many exchanges there are."""
 
+    @property
+    def mean_ns(self) -> float | None:
+        """The mean of an exchange; None where the plan has no time at all."""
+        return self.total_s / self.urls * 1e9 if self.total_s else None
+
     def per_s(self, in_flight: int) -> float | None:
         """Return the URLs a second that the plan allows with so many in flight; None where it plans no time at all."""
         return self.urls * in_flight / self.total_s if self.total_s else None

@@ -4,8 +4,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+import polars as pl
+
 from httpdyno.errors import UnreadableReport
-from httpdyno.judge import JudgedTrial
+from httpdyno.judge import Expectations, JudgedTrial
 from httpdyno.judge.harness_line import read_harness_line
 from httpdyno.lab.client_trial import run_client_trial
 from httpdyno.lab.engine import Engine
@@ -15,7 +17,8 @@ from httpdyno.lab.progress import Progress
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.server_prober import probe_server
-from httpdyno.model import Condition, Subject, SubjectKind, TrialPlan
+from httpdyno.lab.silence import Silence
+from httpdyno.model import Condition, Counters, Subject, SubjectKind, TrialPlan
 from httpdyno.model.timed_calls import TimedCalls
 from httpdyno.subjects.builder import BuildOutcome
 from httpdyno.subjects.probe import ProbeCase, ProbeResult, Shown, conclude, probe_cases
@@ -24,7 +27,10 @@ __all__ = ["probe_subject"]
 
 _TIMEOUT_S: Final = 20.0
 """For each URL: what a client can do is no matter of how quickly its runtime starts on a busy machine."""
-_DEADLINE_S: Final = 90.0
+_DEADLINE_S: Final = 30.0
+"""For each case, of a few URLs that are answered at once."""
+_NAMED: Final = 3
+_NOT_TRIED: Final = Shown({}, Counters(), unanswered="not tried, for it did not answer before")
 
 
 @dataclass(slots=True)
@@ -34,12 +40,18 @@ class _Output:
     wants_output: bool = True
     printed: bytearray = field(default_factory=bytearray)
 
+    def expected(self, expectations: Expectations) -> None:
+        """Handle no interest."""
+
     def progress(self, progress: Progress) -> None:
         """Handle no interest."""
 
     def output(self, piece: bytes) -> None:
         """Keep it."""
         self.printed += piece
+
+    def silent(self, silence: Silence) -> None:
+        """Handle no interest: a probe has a deadline of its own."""
 
 
 def probe_subject(
@@ -53,14 +65,20 @@ def probe_subject(
 ) -> tuple[ProbeResult, ...]:
     """Run the cases of a built client, or of a built server, which needs no room to be looked at.
 
-    All cases are run, or ``only`` those of some claims; the results are in their order.
+    All cases are run, or ``only`` those of some claims; the results are in their order. Once a client does not answer,
+    no more of it is asked: a whole list of cases would be waited for in vain.
     """
     if subject.kind is SubjectKind.SERVER:
         assert build.build is not None
         return probe_server(build.build, interruption, only=only)
-    results = []
+    results: dict[str, ProbeResult] = {}
     cases = [case for case in probe_cases(subject) if only is None or case.claim in only]
-    for number, case in enumerate(cases):
+    shown: Shown | None = None
+    # Claims come first: a client that waits for ever in what it does not claim has shown them by then.
+    for number, case in enumerate(sorted(cases, key=lambda case: not case.claimed)):
+        if shown and shown.unanswered:
+            results[case.claim] = conclude(subject, case, _NOT_TRIED)
+            continue
         with ScratchFile() as urls:
             urls.file.write("".join(f"{url}\n" for url in case.urls).encode())
             urls.file.flush()
@@ -68,8 +86,9 @@ def probe_subject(
             lab = Lab(engine, pinning, interruption, output, {subject.id: build}, urls=urls)
             judged = lab.run(_plan(number, subject, case), run_client_trial)
         timed = _timed(output) if case.workload.harness else None
-        results.append(conclude(subject, case, Shown(_codes(judged), judged.trial.counters, timed)))
-    return tuple(results)
+        shown = Shown(_codes(judged), judged.trial.counters, timed, _unanswered(judged))
+        results[case.claim] = conclude(subject, case, shown)
+    return tuple(results[case.claim] for case in cases)
 
 
 def _plan(number: int, subject: Subject, case: ProbeCase) -> TrialPlan:
@@ -90,6 +109,17 @@ def _codes(judged: JudgedTrial) -> dict[str, str]:
         return {}
     printed = judged.samples.select("url", "code").drop_nulls()
     return dict(printed.iter_rows())
+
+
+def _unanswered(judged: JudgedTrial) -> str:
+    """Name the URLs that the deadline left without a line."""
+    if judged.samples.is_empty():
+        return ""
+    urls = judged.samples.filter(pl.col("line").is_null())["url"].to_list()
+    if not urls:
+        return ""
+    more = f" and {len(urls) - _NAMED} more" if len(urls) > _NAMED else ""
+    return f"no answer to {', '.join(urls[:_NAMED])}{more} within {_DEADLINE_S:.0f} s"
 
 
 def _timed(output: _Output) -> TimedCalls | None:

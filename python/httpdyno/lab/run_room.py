@@ -17,6 +17,7 @@ from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.observer import Observer
 from httpdyno.lab.room import RoomFiles, RoomSpec
 from httpdyno.lab.scratch import ScratchFile
+from httpdyno.lab.silence import SilenceWatch
 
 __all__ = ["RoomOutput", "run_room"]
 
@@ -49,12 +50,21 @@ class RoomOutput:
 
 
 def run_room(
-    engine: Path, spec: RoomSpec, lines: ScratchFile, interruption: Interruption, observer: Observer | None = None
+    engine: Path,
+    spec: RoomSpec,
+    lines: ScratchFile,
+    interruption: Interruption,
+    observer: Observer | None = None,
+    *,
+    answers_lines: bool = False,
+    keep_stopped: bool = False,
 ) -> RoomOutput:
     """Run one fresh process of a subject in a fresh room.
 
     Must be called in the main thread: the engine dies with the thread that started it. ``lines`` are the subject's
-    standard input. The caller closes what is returned; however the subject ended is in its report: that is no error.
+    standard input; ``answers_lines``: it prints one for each, so that a silence is worth a word. The caller closes what
+    is returned; however the subject ended is in its report: that is no error. ``Interrupted`` is raised when somebody
+    stops it; ``keep_stopped``: only if it left no report.
     """
     with contextlib.ExitStack() as kept, contextlib.ExitStack() as dropped:
         stdout, stderr, arrivals, driver = (kept.enter_context(ScratchFile()) for _ in range(4))
@@ -76,9 +86,10 @@ def run_room(
             process = _start(spec.argv(engine, files), [*inherited, writing], own)
         finally:
             os.close(writing)
-        watch = EngineWatch(process, reading, stdout.path, observer)
+        silence = SilenceWatch(stdout.path, lines.path, spec.deadline_s) if answers_lines else None
+        watch = EngineWatch(process, reading, stdout.path, observer, silence)
         overdue = watch.until_end(interruption, Limits.of(spec.deadline_s, lines))
-        if interruption.requested:
+        if interruption.requested and not (keep_stopped and report.read_text()):
             raise Interrupted("interrupted during a trial")
         if overdue:
             raise EngineFailed(

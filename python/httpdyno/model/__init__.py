@@ -4,7 +4,15 @@ from httpdyno.model.ceiling import CEILING_TRIAL, CeilingLimit, Purpose
 from httpdyno.model.chart import Axis, Chart, ChartKind, Mark, Scale, Series, Tile, Tone
 from httpdyno.model.comparison import Comparison, Difference, Ranking, Standing
 from httpdyno.model.condition import LIVE, Condition, TrialPlan, UrlSeries, Workload
-from httpdyno.model.counters import Count, Counters, CpuTime, MemoryPoint, ThroughputPoint, counters_from_report
+from httpdyno.model.counters import (
+    Count,
+    Counters,
+    CpuTime,
+    MemoryPoint,
+    ProgramUse,
+    ThroughputPoint,
+    counters_from_report,
+)
 from httpdyno.model.cpus import format_cpus, parse_cpus
 from httpdyno.model.fact import Fact, Fitness
 from httpdyno.model.figures import Figure, FigureRecord, figure_fields, figures_of
@@ -75,6 +83,7 @@ __all__ = [
     "Note",
     "Outcome",
     "PathCounters",
+    "ProgramUse",
     "Purpose",
     "Ranking",
     "Report",

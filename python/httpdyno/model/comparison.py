@@ -49,11 +49,14 @@ class Standing:
     """Last rank that cannot be excluded."""
     value: Interval | None
     """Median over its trials with a distribution-free interval; None without an interval, with fewer than two."""
+    disturbed: bool = False
+    """Whether other programs disturbed most of its trials, so that its place is more doubtful than it looks."""
 
     @property
     def text(self) -> str:
-        """Write the ranks as the table does: ``1``, or ``1-2`` for those that cannot be told apart."""
-        return str(self.best) if self.best == self.worst else f"{self.best}-{self.worst}"
+        """Write the ranks as the table does: ``1``, or ``1-2`` for those that cannot be told apart; ``~`` disturbed."""
+        ranks = str(self.best) if self.best == self.worst else f"{self.best}-{self.worst}"
+        return f"~{ranks}" if self.disturbed else ranks
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,16 @@ from httpdyno.model.against import AgainstCounters, against_counters
 from httpdyno.model.link_counters import LinkCounters, link_counters
 from httpdyno.model.record import Embedded, Recorded
 
-__all__ = ["REPORT_VERSION", "Count", "Counters", "CpuTime", "MemoryPoint", "ThroughputPoint", "counters_from_report"]
+__all__ = [
+    "REPORT_VERSION",
+    "Count",
+    "Counters",
+    "CpuTime",
+    "MemoryPoint",
+    "ProgramUse",
+    "ThroughputPoint",
+    "counters_from_report",
+]
 
 REPORT_VERSION: Final = 1
 """Version of the engine's report that can be read."""
@@ -53,6 +62,14 @@ class CpuTime:
         int | None,
         Recorded("the part of `busy_ns` that went to interrupts, packets of the trial among them", unit="ns"),
     ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramUse:
+    """What a program beside the trial's own used."""
+
+    name: Annotated[str, Recorded("its name")]
+    cpu_ns: Annotated[int, Recorded("its CPU time, that of all of its processes", unit="ns")]
 
 
 @dataclass(frozen=True, slots=True)

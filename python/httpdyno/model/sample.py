@@ -31,6 +31,12 @@ class Sample:
     body_length: Annotated[int | None, Recorded("content after decoding content codings", unit="bytes")]
     cause: Annotated[str | None, Recorded("the fault of the web that decides the answer; null for an honest answer")]
     verdict: Annotated[Verdict, Recorded("what the line is worth beside what the web serves")]
+    served_status: Annotated[
+        int | None, Recorded("status that was due; null where neither code nor length is wrong", type="int16")
+    ]
+    served_body_length: Annotated[
+        int | None, Recorded("length that was due; null where neither code nor length is wrong", unit="bytes")
+    ]
     explained: Annotated[
         bool, Recorded("true when the verdict is wrong and a known failure of the subject explains it")
     ]

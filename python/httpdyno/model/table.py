@@ -44,6 +44,8 @@ class Column:
     """Largest number that is as it should be: a page marks what is beyond."""
     toned: bool = False
     """Whether its words say how something went: they are tinted where there are colours."""
+    dispensable: bool = False
+    """Whether it is left out, the last of them first, where a terminal is too narrow for all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, TypeVar
 
 from httpdyno.model.ceiling import CeilingLimit, Purpose
-from httpdyno.model.counters import Counters
+from httpdyno.model.counters import Counters, ProgramUse
 from httpdyno.model.figures import Figure, FigureRecord, figures_of, read_figures, without_figures
 from httpdyno.model.record import Embedded, Recorded, StoredApart
 from httpdyno.model.verdict import Outcome, Validity
@@ -40,6 +40,10 @@ class Tally:
     unverified: Annotated[int, Recorded("samples of a web that nobody can verify")] = 0
     explained: Annotated[int, Recorded("wrong samples that a known failure of the subject explains")] = 0
     explained_cases: Annotated[tuple[ExplainedCase, ...], Recorded("the known failures that explain them")] = ()
+    surely_wrong: Annotated[
+        int | None,
+        Recorded("wrong samples, not explained, that no load on the machine can make; null: nobody looked"),
+    ] = None
 
     @property
     def wrong_in_all(self) -> int:
@@ -77,6 +81,20 @@ class LinesSummary(FigureRecord):
     right_per_s: Annotated[
         float | None,
         Recorded("right answers until the list was exhausted, for each second; null: too short", unit="1/s"),
+    ] = None
+    start_cpu_ns: Annotated[int | None, Recorded("CPU time until the first URL was started", unit="ns")] = None
+    warm_up_cpu_ns: Annotated[
+        float | None,
+        Recorded(
+            "CPU time of the answers before the cost of one had settled, beyond what as many cost from then on",
+            unit="ns",
+        ),
+    ] = None
+    cpu_per_right_ns: Annotated[
+        float | None, Recorded("CPU time for each right answer, once the cost of one had settled", unit="ns")
+    ] = None
+    planned_mean_ns: Annotated[
+        float | None, Recorded("mean time that the web plans for a URL of the list", unit="ns")
     ] = None
     status_2xx: Annotated[int, Recorded("lines with a status of 2xx")] = 0
     status_3xx: Annotated[int, Recorded("lines with a status of 3xx")] = 0
@@ -118,6 +136,10 @@ class Trial:
         int | None, Recorded("how long was waited before the trial for the machine to be quiet", unit="ns")
     ] = None
     cool_down_reason: Annotated[str | None, Recorded("what was waited for; null when it was quiet at once")] = None
+    other_programs: Annotated[
+        tuple[ProgramUse, ...] | None,
+        Recorded("programs beside the trial's own that used most CPU time, the busiest first; null: nobody looked"),
+    ] = None
     tally: Annotated[Tally | None, Embedded()] = None
     counters: Annotated[Counters, Embedded()] = field(default_factory=Counters)
     purpose: Annotated[

@@ -51,7 +51,7 @@ def published_tables(experiment: str) -> tuple[PublishedTable, ...]:
 def published_table(name: str) -> PublishedTable:
     """Return the published table of that name; UnknownName lists those that there are."""
     if name not in _tables():
-        raise UnknownName(f"there is no published table {name!r}; known are: {', '.join(published_names())}")
+        raise UnknownName(f"{name!r}: there is no such published table; known are: {', '.join(published_names())}")
     return _tables()[name]
 
 

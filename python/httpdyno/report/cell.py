@@ -1,6 +1,7 @@
 """Cells as people read them; text from a subject can do nothing to a terminal."""
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import Final
 
 from httpdyno.model import Cell, Column, ColumnKind, Note, Table, format_size, format_time
@@ -77,13 +78,11 @@ def note_lines(table: Table) -> list[str]:
 
 
 def _row_name(table: Table, note: Note) -> str:
-    """Name a row by its first texts that are shown: language and method."""
+    """Name a row by the first texts that stand beside each other: language and method."""
     if note.row is None:
         return ""
-    row = table.rows[note.row]
-    named = [
-        cell_text(cell, column)
-        for column, cell in zip(table.columns, row, strict=True)
-        if column.shown and column.kind is ColumnKind.TEXT and cell
-    ]
+    cells = [cell for cell in zip(table.columns, table.rows[note.row], strict=True) if cell[0].shown]
+    of_texts = groupby(cells, key=lambda cell: cell[0].kind is ColumnKind.TEXT)
+    texts = next((list(run) for is_text, run in of_texts if is_text), [])
+    named = [cell_text(cell, column) for column, cell in texts if cell]
     return f"{' '.join(named[:2])}: " if named else ""

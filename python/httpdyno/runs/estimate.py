@@ -104,7 +104,9 @@ class Forecast:
         self._last_s = clock()
 
     def ended(self) -> None:
-        """Note that the next trial of the plan has ended now."""
+        """Note that the next trial of the plan has ended now; one that runs again is in nobody's plan."""
+        if not self._plans:
+            return
         now_s = self._clock()
         key = key_of(self._plans.popleft())
         self._measured_s.setdefault(key, []).append(now_s - self._last_s)

@@ -45,7 +45,7 @@ _FOR_PEOPLE: Final = ("change", "passed")
 class LoadedRun:
     """A run that was read from disk; get one with ``httpdyno.load_run``.
 
-    Frames are those of polars; ``.to_pandas()`` makes one of pandas' of any of them.
+    Frames are those of polars; ``pandas.DataFrame(frame.to_dict(as_series=False))`` makes one of pandas' of any.
 
     Attributes
     ----------

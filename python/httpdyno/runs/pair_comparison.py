@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from httpdyno.errors import UsageError
+from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import rank, trial_notes
 from httpdyno.judge.baseline import compare_with_baseline
 from httpdyno.judge.group import Group, grouped
 from httpdyno.judge.threshold import Threshold
 from httpdyno.model import Column, Comparison, Metric, Trial
+from httpdyno.report.sections.bound_notes import bound_notes
 from httpdyno.report.sections.reservation import reservations
 from httpdyno.runs.comparison_table import Compared, ComparedRow, Side, compared, row_of
 from httpdyno.store import Run
@@ -30,6 +32,7 @@ def compare_within_run(
     Without a ``baseline`` each pair is compared, the better one first. Thresholds need one: less than whom?
     """
     trials = run.records()
+    names = {trial.subject: trial.subject for trial in trials}
     groups = grouped(trials)
     if thresholds and baseline is None:
         subjects = ", ".join(dict.fromkeys(subject for _, subject in groups))
@@ -47,7 +50,9 @@ def compare_within_run(
         )
     ]
     notes = [f"{run.folder.name}, {run.manifest.started_at:%Y-%m-%d %H:%M} UTC: paired by block"]
-    notes += [note.text for note in reservations(run.manifest, trials)]
+    ranks = definition_of(run.manifest.experiment).tabulate is None
+    bounds = [note for metric in metrics for note in bound_notes(trials, metric, names)] if ranks else []
+    notes += [note.text for note in (*bounds, *reservations(run.manifest, trials))]
     return compared(_NAMES, ("baselineValue", "value"), rows, notes)
 
 

@@ -1,8 +1,9 @@
 """A run that is being made: what it consists of, what of it is there already, and where it is kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -14,7 +15,7 @@ from httpdyno.experiments.plan import Plan
 from httpdyno.judge import JudgedTrial
 from httpdyno.lab.place import Place
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.model import Purpose, Subject, Trial
+from httpdyno.model import Outcome, Purpose, Subject, Trial
 from httpdyno.store import (
     Manifest,
     Run,
@@ -68,10 +69,12 @@ class PendingRun:
         *,
         ceiling: Trial | None = None,
         announced: bool = False,
+        write_if_stopped: Callable[[], RunWriter] | None = None,
     ) -> None:
         """Use ``begin_run`` or ``resume_run``.
 
         ``announced`` means that somebody was told where the run lies: then its folder stays, whatever happens.
+        ``write_if_stopped`` makes the folder of a run that is not kept, unless somebody stops it in a trial.
         """
         self.experiment = experiment
         self.subjects = tuple(subjects)
@@ -83,11 +86,18 @@ class PendingRun:
         self.ceiling = ceiling
         self._open = writer is not None
         self._announced = announced
+        self._write_if_stopped = write_if_stopped
+        self._builds: Mapping[str, BuildOutcome] = {}
 
     @property
     def live(self) -> bool:
         """Whether it asks the real internet."""
         return any(condition.live for condition in self.experiment.conditions())
+
+    @property
+    def kept_if_stopped(self) -> bool:
+        """Whether what had ended of a trial is kept when somebody stops it."""
+        return self._write_if_stopped is not None
 
     @property
     def folder(self) -> Path | None:
@@ -109,6 +119,7 @@ class PendingRun:
 
         Raises ``NotResumable`` if a subject is not what it was, or a finished trial is not in the plan.
         """
+        self._builds = builds
         if self.writer is None:
             return
         cache = self.place.cache
@@ -123,6 +134,10 @@ class PendingRun:
         """
         if judged.trial.purpose is Purpose.CEILING:
             self.ceiling = judged.trial
+        stopped = judged.trial.outcome is Outcome.INTERRUPTED and judged.trial.summary
+        if self._write_if_stopped and stopped and stopped.urls:
+            self.writer, self._open = self._write_if_stopped(), True
+            self.settle(self._builds)
         if self.writer:
             self.writer.add(judged.trial, judged.samples if judged.samples.width else None)
 
@@ -174,21 +189,50 @@ class PendingRun:
             raise NotResumable(f"{writer.folder}: trial {number} is not what its settings plan; begin a new run")
 
 
-def begin_run(experiment: Experiment, subjects: Sequence[Subject], urls: UrlFile | None, place: Place) -> PendingRun:
+def begin_run(
+    experiment: Experiment,
+    subjects: Sequence[Subject],
+    urls: UrlFile | None,
+    place: Place,
+    *,
+    runs_if_stopped: Path | None = None,
+) -> PendingRun:
     """Begin a run: make its folder, with all that is needed to go on with it.
 
     ``urls`` is the list that every subject is given; None: each condition has a list of its own. A folder of runs that
-    cannot be written is found out here, before minutes of building.
+    cannot be written is found out here, before minutes of building. A run that is not to be kept has a folder in
+    ``runs_if_stopped`` once somebody has stopped it in a trial.
     """
-    file = urls.file if urls else None
-    plan = experiment.plan(subjects)
-    if place.runs is None:
-        return PendingRun(experiment, plan, subjects, file, place, None)
+    plan, started_at = experiment.plan(subjects), datetime.now(UTC)
+
+    def write(runs: Path) -> RunWriter:
+        return _begin_writing(experiment, plan, subjects, urls, place, runs, started_at)
+
+    return PendingRun(
+        experiment,
+        plan,
+        subjects,
+        urls.file if urls else None,
+        place,
+        write(place.runs) if place.runs else None,
+        write_if_stopped=partial(write, runs_if_stopped) if runs_if_stopped else None,
+    )
+
+
+def _begin_writing(
+    experiment: Experiment,
+    plan: Plan,
+    subjects: Sequence[Subject],
+    urls: UrlFile | None,
+    place: Place,
+    runs: Path,
+    started_at: datetime,
+) -> RunWriter:
     manifest = Manifest(
         experiment=experiment.name,
         command=place.command,
         version=httpdyno.__version__,
-        started_at=datetime.now(UTC),
+        started_at=started_at,
         machine=describe_machine(),
         trials_planned=plan.most,
         git=describe_git(Path(httpdyno.__file__).parent),
@@ -203,14 +247,14 @@ def begin_run(experiment: Experiment, subjects: Sequence[Subject], urls: UrlFile
         engine=place.engine.identity(),
         urls=urls.identity() if urls else None,
     )
-    run = PendingRun(experiment, plan, subjects, file, place, RunWriter.create(place.runs, manifest))
-    if urls and urls.source is not None and run.folder:
+    writer = RunWriter.create(runs, manifest)
+    if urls and urls.source is not None:
         try:
-            keep_list(run.folder, urls.file.path)
+            keep_list(writer.folder, urls.file.path)
         except BaseException:
-            run.__exit__(None, None, None)
+            writer.discard()
             raise
-    return run
+    return writer
 
 
 def describe_subject(

@@ -13,7 +13,7 @@ from httpdyno.experiments.registry import definition_of, restore_experiment
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.place import Place
 from httpdyno.lab.room import Pinning
-from httpdyno.model import LIVE, Subject
+from httpdyno.model import LIVE, Outcome, Subject
 from httpdyno.runs.pending import PendingRun, describe_subject
 from httpdyno.store import (
     Manifest,
@@ -69,7 +69,9 @@ def _reopened(writer: RunWriter, place: Place) -> Resumed:
         experiment = restore_experiment(manifest.experiment, settings, manifest.webs, file.path if file else None)
         pinning = Pinning(_text(settings.get("subject_cpus")), _text(settings.get("engine_cpus")))
         place = replace(place, pinning=pinning, runs=writer.folder.parent, command=manifest.command)
-        finished, ceiling = there.records(), there.ceiling()
+        # What was stopped in the middle is made again.
+        finished = [trial for trial in there.records() if trial.outcome is not Outcome.INTERRUPTED]
+        ceiling = there.ceiling()
         plan = experiment.plan(subjects)
         run = PendingRun(experiment, plan, subjects, file, place, writer, finished, ceiling=ceiling, announced=True)
         if run.settled and not writer.lock.inherited:

@@ -16,19 +16,20 @@ from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.lab import Lab
 from httpdyno.lab.machine_use import take_snapshot
 from httpdyno.lab.observer import Observer
+from httpdyno.lab.other_programs import busiest, read_processes
 from httpdyno.lab.proof import prove_all
 from httpdyno.lab.room import Pinning
 from httpdyno.model import Outcome, Subject, Trial, TrialPlan
 from httpdyno.runs.ceiling import UnderCeiling, ceiling_plan
 from httpdyno.runs.earlier import earlier_durations
-from httpdyno.runs.estimate import OVERHEAD_S, Forecast, Key, guess_s
+from httpdyno.runs.estimate import OVERHEAD_S, Forecast, Key, guess_s, time_left_s
 from httpdyno.runs.pending import PendingRun
 from httpdyno.runs.spoken_version import not_speaking
 from httpdyno.stats import median
 from httpdyno.store import Run
 from httpdyno.subjects.builder import BuildEvent, BuildOutcome, build_subjects
 
-__all__ = ["Measured", "RunObserver", "carry_out", "measure"]
+__all__ = ["Measured", "RunObserver", "carry_out", "foreseen_s", "measure"]
 
 _COOLED_BY: Final = 4
 """A trial that is known to be short leaves less behind than takes a quarter of it to end."""
@@ -76,7 +77,7 @@ class Measured:
 
     @property
     def anything(self) -> bool:
-        """Whether there is at least one trial with a line that can be read."""
+        """Whether there is at least one trial that has figures."""
         return any(map(definition_of(self.experiment).found, self.trials))
 
 
@@ -102,7 +103,10 @@ def measure(
     asking = {} if run.live or fetcher is None else build_subjects([fetcher], place.cache)
     companions = restored_companions(run.experiment.settings())
     beside = build_subjects(companions, place.cache, tell=observer.build, stop=lambda: stop.requested)
-    lab = Lab(place.engine, place.pinning, stop, observer, {**asking, **builds}, beside, run.urls)
+    lab = Lab(
+        *(place.engine, place.pinning, stop, observer, {**asking, **builds}, beside, run.urls),
+        keep_stopped=run.kept_if_stopped,
+    )
     under = UnderCeiling(lab, definition_of(run.experiment.name).runs)
     first = _asks_ceiling(run, asking, under)
     coming = [*first, *run.plan.left(run.trials)]
@@ -118,13 +122,26 @@ def measure(
     # What the web can give at all is asked first, and is no trial of the plan.
     whole = all(
         carry_out(
-            *(plan, there, under.run, observer.trial_begins, keep), stop=lambda: stop.requested, cool_down=cool_down
+            *(plan, there, _among_others(under.run), observer.trial_begins, keep),
+            stop=lambda: stop.requested,
+            cool_down=cool_down,
         )
         for plan, there in ((ListedPlan(first), []), (run.plan, run.trials))
     )
     run.close(whole=whole)
     trials = tuple(sorted(run.trials, key=lambda trial: trial.trial))
     return Measured(run.experiment.name, trials, whole, run.made())
+
+
+def foreseen_s(run: PendingRun, stop: Interruption) -> float | None:
+    """Return how long the trials of a run will take if all of its subjects can be built; None when nobody can say."""
+    lab = Lab(run.place.engine, run.place.pinning, stop, urls=run.urls)
+    return time_left_s(
+        run.plan.left(run.trials),
+        measured_s={},
+        earlier_s=_earlier(run),
+        guess=lambda one: _foresee_s(one, lab, search=run.plan.open),
+    )
 
 
 def carry_out(
@@ -154,7 +171,21 @@ def carry_out(
             cool_down.after_trial(ran=judged.trial.outcome is not Outcome.UNAVAILABLE)
         keep(_with_pause(judged, pause))
         trials.append(judged.trial)
+        if judged.trial.outcome is Outcome.INTERRUPTED:
+            return False
     return True
+
+
+def _among_others(run_trial: Callable[[TrialPlan], JudgedTrial]) -> Callable[[TrialPlan], JudgedTrial]:
+    """Run trials, and record what other programs used meanwhile."""
+
+    def run(planned: TrialPlan) -> JudgedTrial:
+        before = read_processes()
+        judged = run_trial(planned)
+        others = busiest(before, read_processes(), own=os.getpid())
+        return replace(judged, trial=replace(judged.trial, other_programs=others))
+
+    return run
 
 
 def _with_pause(judged: JudgedTrial, pause: Pause | None) -> JudgedTrial:
@@ -195,7 +226,8 @@ def _earlier(run: PendingRun) -> dict[Key, float]:
 def _foresee_s(planned: TrialPlan, lab: Lab, *, search: bool) -> float | None:
     """Return how long a trial takes of which nothing is known yet; None when nobody can say."""
     condition = planned.condition
-    if lab.builds[planned.subject.id].build is None:
+    outcome = lab.builds.get(planned.subject.id)
+    if outcome is not None and outcome.build is None:
         return 0.0
     if condition.foreseen_s is not None:
         return condition.foreseen_s + OVERHEAD_S

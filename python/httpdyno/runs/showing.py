@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from httpdyno.errors import UnknownName
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.preset_run import PresetRun
@@ -11,12 +12,18 @@ from httpdyno.experiments.published import preset_of, run_beside
 from httpdyno.experiments.registry import definition_of
 from httpdyno.model import Note, Table, Trial
 from httpdyno.published import PublishedTable
+from httpdyno.report.rows_apart import rows_apart
+from httpdyno.report.sections.bound_notes import bound_notes
 from httpdyno.report.sections.reservation import table_reservations
+from httpdyno.report.sections.subjects import subject_names
+from httpdyno.report.sections.wrong_answers import wrong_answers, wrong_notes
 from httpdyno.store import Manifest, Run
 
-__all__ = ["read_by_programs", "reserved", "reserved_table", "shown_tables", "tables_of"]
+__all__ = ["check_columns", "read_by_programs", "reserved", "reserved_table", "shown_tables", "tables_of"]
 
 _CSV: Final = "csv"
+_ALL: Final = "all"
+_PUBLISHED: Final = "published"
 _FOR_PROGRAMS: Final = frozenset({_CSV, "json"})
 
 
@@ -25,31 +32,53 @@ def read_by_programs(format_name: str) -> bool:
     return format_name in _FOR_PROGRAMS
 
 
+def check_columns(definition: Definition, columns: str | None) -> None:
+    """Refuse columns that the table of an experiment does not have, before anything is measured."""
+    if columns is not None:
+        _chosen(definition, definition.table(()), columns)
+
+
 def tables_of(
-    definition: Definition, trials: Sequence[Trial], settings: Mapping[str, Setting], format_name: str
+    definition: Definition,
+    trials: Sequence[Trial],
+    settings: Mapping[str, Setting],
+    format_name: str,
+    columns: str | None = None,
 ) -> tuple[Table, ...]:
-    """Return the tables of trials whose run is not kept: one for programs, for people those that it shows them."""
+    """Return the tables of trials whose run is not kept: one for programs, for people those that it shows them.
+
+    ``columns`` chooses among the columns of the one for programs, for people: ``published``, ``all``, or names.
+    """
+    if columns is not None and not read_by_programs(format_name):
+        return (_chosen(definition, definition.table(trials), columns),)
     if definition.views is None or read_by_programs(format_name):
         return (definition.table(trials),)
     return definition.views(trials, settings)
 
 
-def shown_tables(run: Run, format_name: str, absent: Mapping[str, str] | None = None) -> tuple[Table, ...]:
+def shown_tables(
+    run: Run, format_name: str, absent: Mapping[str, str] | None = None, columns: str | None = None
+) -> tuple[Table, ...]:
     """Return the tables that say what a run measured, in the order in which they are printed.
 
     Of a preset, programs get one table in which each row has the published figures, too; people get its published form,
     and what stands beside it. With what reservations the tables are read stands once for people, below all of them; for
-    programs, who read rows, at each row.
+    programs, who read rows, at each row. People are told there of the first wrong answers, too, and
+    of what subjects reached at least.
 
-    ``format_name`` is one of ``report.format_names``. ``absent`` is what is said of subjects of the preset that do not
-    exist here.
+    ``format_name`` is one of ``report.format_names``; ``columns`` as for ``tables_of``. ``absent`` is what is said of
+    subjects of the preset that do not exist here.
     """
     definition, trials = definition_of(run.manifest.experiment), run.records()
-    tables = tables_of(definition, trials, run.manifest.settings, format_name)
+    tables = tables_of(definition, trials, run.manifest.settings, format_name, columns)
     published = preset_of(run.manifest)
-    if published is not None:
+    if published is not None and (columns is None or read_by_programs(format_name)):
         tables = _preset_tables(run, definition, trials, tables, published, absent or {}, format_name)
     notes = table_reservations(run.manifest, trials)
+    if not read_by_programs(format_name):
+        names = subject_names(trials, ())
+        bounds = () if definition.tabulate else bound_notes(trials, definition.ranking_metric, names)
+        notes = (*bounds, *wrong_notes(wrong_answers(trials, names, run.samples())), *notes)
     return reserved(tables, notes, format_name)
 
 
@@ -60,8 +89,13 @@ def reserved_table(manifest: Manifest, trials: Sequence[Trial]) -> Table:
 
 
 def reserved(tables: tuple[Table, ...], notes: Sequence[Note], format_name: str) -> tuple[Table, ...]:
-    """Put with what reservations tables are read below all of them for people, at each row for programs."""
-    return (_at_each_row if read_by_programs(format_name) else _below)(tables, notes)
+    """Put with what reservations tables are read below all of them for people, at each row for programs.
+
+    For people rows have names that tell them apart; programs have the ids.
+    """
+    if read_by_programs(format_name):
+        return _at_each_row(tables, notes)
+    return _below(tuple(map(rows_apart, tables)), notes)
 
 
 def _preset_tables(
@@ -79,6 +113,23 @@ def _preset_tables(
     if for_programs:
         return definition.preset_rows(of, format_name) if definition.preset_rows else (beside,)
     return definition.preset_views(of) if definition.preset_views else (*views, beside)
+
+
+def _chosen(definition: Definition, table: Table, columns: str) -> Table:
+    """Return a table with the columns that were asked for, in that order, each of them shown."""
+    known = [column.name for column in table.columns]
+    names = {_ALL: known, _PUBLISHED: list(definition.published_columns) or None}.get(columns)
+    names = names or [name.strip() for name in columns.split(",") if name.strip()]
+    for name in names:
+        if name not in known:
+            raise UnknownName(f"--columns: {name!r} is no column of {definition.name}; known are: {', '.join(known)}")
+    places = [known.index(name) for name in dict.fromkeys(names)]
+    shown = columns != _ALL
+    return replace(
+        table,
+        columns=tuple(replace(table.columns[place], shown=shown or table.columns[place].shown) for place in places),
+        rows=tuple(tuple(row[place] for place in places) for row in table.rows),
+    )
 
 
 def _below(tables: tuple[Table, ...], notes: Sequence[Note]) -> tuple[Table, ...]:

@@ -7,35 +7,38 @@ import numpy as np
 from httpdyno.model import Interval
 from httpdyno.stats.student import FloatArray, two_sided_quantile
 
-__all__ = ["FEWEST_VALUES", "drift_interval", "warm_up_length"]
+__all__ = ["FEWEST_VALUES", "LONGEST_WARM_UP", "drift_interval", "warm_up_length"]
 
 FEWEST_VALUES: Final = 30
 """A drift is looked for in this many values and more."""
+LONGEST_WARM_UP: Final = 0.25
+"""The share of a series that is a warm-up whatever came after it."""
 _BATCH: Final = 5
-_LONGEST_WARM_UP: Final = 0.25
 _STRONGEST_DEPENDENCE: Final = 0.9
 _FEWEST_FREEDOM: Final = 2.0
 
 
-def warm_up_length(values: FloatArray) -> int:
+def warm_up_length(values: FloatArray, *, longest: float = LONGEST_WARM_UP) -> int:
     """Return the number of values that a series takes to settle: MSER-5.
 
     The values are averaged five by five. Dropping the first averages takes away bias where they differ from the rest,
     and takes away evidence in any case; the number to drop is the one after which the mean of the rest is known best,
     which is where the sum of its squared deviations over the square of their count is smallest.
 
-    At most a quarter is dropped. White lets it be half; but what still falls after a quarter drifts rather than warms
-    up, and half of a drifting series shows half of its drift, in half of the values.
+    Unless told otherwise at most a quarter is dropped. White lets it be half; but what still falls after a quarter
+    drifts rather than warms up, and half of a drifting series shows half of its drift, in half of the values.
 
     Parameters
     ----------
     values : shape (n,)
         In the order of time, at equal distances.
+    longest : float
+        The share that may be dropped, up to a half.
 
     Returns
     -------
     int
-        A multiple of five, at most n / 4; 0 where the series has settled from its beginning, and if n < 20.
+        A multiple of five, at most that share of n; 0 where the series has settled from its beginning, and if n < 20.
 
     References
     ----------
@@ -45,7 +48,7 @@ def warm_up_length(values: FloatArray) -> int:
     """
     count = len(values) // _BATCH
     means = values[: count * _BATCH].reshape(count, _BATCH).mean(axis=1)
-    candidates = range(int(count * _LONGEST_WARM_UP) + 1)
+    candidates = range(int(count * longest) + 1)
     errors = [np.var(means[dropped:]) / (count - dropped) if count else 0.0 for dropped in candidates]
     return _BATCH * int(np.argmin(errors))
 

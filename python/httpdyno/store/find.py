@@ -28,13 +28,13 @@ def find_run(name: str, runs: Path) -> Path:
         if place < len(folders):
             return folders[place]
         held = "no run" if not folders else "only one run"
-        raise UnknownName(f"there is no {name} run: {runs} holds {held}; make one with httpdyno bench")
+        raise UnknownName(f"{name}: {runs} holds {held}; make one with: httpdyno bench")
     for path in (Path(name), runs / name):
         if name and path.is_dir():
             return path
         if name and path.exists():
             raise UnreadableRun(f"{path} is no run of httpdyno: a run is a folder; see: httpdyno runs")
-    raise UnknownName(f"there is no run {name[:200]!r}, neither as a folder nor below {runs}; {_known(folders)}")
+    raise UnknownName(f"{name[:200]!r}: there is no such run, neither as a folder nor below {runs}; {_known(folders)}")
 
 
 def run_folders(runs: Path) -> tuple[Path, ...]:
@@ -80,7 +80,7 @@ def _time(text: str) -> datetime:
 
 def _known(folders: tuple[Path, ...]) -> str:
     if not folders:
-        return "there are no runs there; make one with httpdyno bench"
+        return "make one with: httpdyno bench"
     names = ", ".join(folder.name for folder in folders[:_NAMED_AT_MOST])
     more = len(folders) - _NAMED_AT_MOST
     return f"known are: {names}" + (f" and {more} more (httpdyno runs)" if more > 0 else "")

@@ -31,6 +31,9 @@ _READING: Final = frozenset({"select", "with", "from", "values", "show", "explai
 _FIRST_WORD: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*(?P<word>\w*)", re.DOTALL)
 _NO_COLUMN: Final = re.compile(r'unable to find column "(?P<name>.*?)"; valid columns: \[(?P<known>.*?)\]')
 _NO_COLUMN_IN: Final = re.compile(r"no column named '(?P<name>.*?)' found in table")
+_LIKE: Final = "write it like: select subject, right_per_s from trials"
+_NAMED: Final = 20
+"""Of more columns only so many are named: trials have hundreds."""
 _NO_TABLE: Final = re.compile(r"relation '(?P<name>.*?)' was not found")
 
 
@@ -90,7 +93,7 @@ def ask(runs: Mapping[str, Run], text: str, figures: Figures = MappingProxyType(
     word = match["word"] if match else ""
     if word.lower() not in _READING:
         what = f"{word[:30]!r} begins no query" if word else "there is no query"
-        raise InvalidValue(f"query: {what}; write it like: select subject, right_per_s from trials")
+        raise InvalidValue(f"query: {what}; {_LIKE}")
     tables: _Tables = {
         "runs": lambda: runs_frame(runs).lazy(),
         "trials": partial(_joined, {name: run.trials.lazy() for name, run in runs.items()}, Trial, figures),
@@ -159,15 +162,16 @@ def _refusal(message: str, runs: Mapping[str, Run], figures: Figures) -> Invalid
     if match := _NO_COLUMN_IN.search(message):
         known = dict.fromkeys(name for columns in table_columns(runs, figures).values() for name in columns)
         return _unknown("column", match["name"], list(known))
-    return InvalidValue(f"query: {_first_line(message).removeprefix('sql parser error: ')}")
+    return InvalidValue(f"query: {_first_line(message).removeprefix('sql parser error: ').rstrip('.')}; {_LIKE}")
 
 
 def _unknown(what: str, name: str, known: Sequence[str]) -> UnknownName:
     if not known:
         return UnknownName(f"query: {name[:60]!r} is a column of no table; add from and one of {', '.join(TABLES)}")
     close = get_close_matches(name.lower(), known, n=1)
-    meant = f"did you mean {close[0]!r}? " if close else ""
-    return UnknownName(f"query: no {what} {name[:60]!r}; {meant}known are: {', '.join(known)}")
+    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+    hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(known[:_NAMED])}{more}"
+    return UnknownName(f"query: there is no {what} {name[:60]!r}; {hint}")
 
 
 def _first_line(message: object) -> str:

@@ -75,7 +75,7 @@ class Catalogue:
         close = get_close_matches(name, fitting, n=1)
         there = f"there are {len(fitting)} {kind or 'subject'}s, see: httpdyno subjects list"
         hint = f"did you mean {close[0]!r}?" if close else there
-        raise UnknownName(f"there is no {kind or 'subject'} {name[:200]!r}; {hint}")
+        raise UnknownName(f"{name[:200]!r}: there is no such {kind or 'subject'}; {hint}")
 
 
 def read_catalogue(extra: Iterable[Path] = ()) -> Catalogue:

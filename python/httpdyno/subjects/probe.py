@@ -45,6 +45,8 @@ class Shown:
     """What the origin saw."""
     timed: TimedCalls | None = None
     """What it printed where it was to time its own calls; None when that was nothing of the kind."""
+    unanswered: str = ""
+    """What it did not answer in time, in words; empty when it came to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +76,29 @@ class ProbeResult:
     works: bool
     known: str | None = None
     """The reason of the known failure that explains a difference."""
+    unanswered: str = ""
+    """What it did not answer in time, in words."""
 
     @property
     def honest(self) -> bool:
         """Whether the claim is what the subject does, or a known failure says why not."""
         return self.claimed == self.works or self.known is not None
 
+    @property
+    def mark(self) -> str:
+        """What a reader looks for: ``ok`` is only what works, ``as said`` what is not claimed and does not work."""
+        if not self.honest:
+            return "FAILED"
+        if self.claimed != self.works:
+            return "known"
+        return "ok" if self.works else "as said"
+
     def __str__(self) -> str:
         """One line for people."""
         claimed = "claimed" if self.claimed else "not claimed"
         works = "works" if self.works else "does not work"
-        return f"{self.claim}: {claimed}, {works}" + (f" (known: {self.known})" if self.known else "")
+        why = f", {self.unanswered}" if self.unanswered else ""
+        return f"{self.claim}: {claimed}, {works}{why}" + (f" (known: {self.known})" if self.known else "")
 
 
 def claims_anything(subject: Subject) -> bool:
@@ -123,7 +137,7 @@ def conclude(subject: Subject, case: ProbeCase, shown: Shown) -> ProbeResult:
     """Return what the run of a case shows; a known failure of the subject may explain a difference."""
     works = case.works(shown)
     failure = subject.known_failure(case.claim) if works != case.claimed else None
-    return ProbeResult(case.claim, case.claimed, works, failure.reason if failure else None)
+    return ProbeResult(case.claim, case.claimed, works, failure.reason if failure else None, shown.unanswered)
 
 
 def _all_right(codes: Codes, urls: tuple[str, ...]) -> bool:

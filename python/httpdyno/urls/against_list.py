@@ -1,6 +1,7 @@
 """The list of a crawl, asked of one origin on another machine: URLs keep their paths and get its name."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from httpdyno.lab.scratch import ScratchFile
@@ -50,4 +51,4 @@ def file_at_origin(urls: UrlFile, against: str) -> UrlFile:
         file.close()
         raise
     # Not to be had from the web again as it stands: it is kept with the run, like a list of the user.
-    return UrlFile(file, urls.count, urls.source or against)
+    return replace(urls, file=file, source=urls.source or against)

@@ -9,20 +9,61 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import IO, Final, Self, cast
 
 from httpdyno.errors import UsageError
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.storage import storage_errors
 from httpdyno.urls.download import Received, download
 from httpdyno.urls.source import STANDARD_INPUT
-from httpdyno.urls.url_list import GZIP, ZIP
 
-__all__ = ["is_remote", "list_lines", "opened_list"]
+__all__ = ["ListLines", "is_remote", "name_of_list", "opened_list"]
 
+_GZIP: Final = b"\x1f\x8b"
+_ZIP: Final = b"PK\x03\x04"
+"""What a list that is packed begins with, one way or the other."""
 _LONGEST_LINE: Final = 64 * 1024
 """What is longer is cut: no URL is, and a file that is no list must not fill memory."""
 _DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, NotImplementedError, RuntimeError)
+
+
+class ListLines:
+    """The lines of a list with their ends, counted as they are read; what is no text is refused.
+
+    Attributes
+    ----------
+    number : int
+        Of the last line that was read, from 1.
+    last : bytes
+        That line.
+    """
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        """Read the lines of a file; ``name`` is what messages call it."""
+        self._file = file
+        self._name = name
+        self.number = 0
+        self.last = b""
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> bytes:
+        self.last = self._file.readline(_LONGEST_LINE)
+        if not self.last:
+            raise StopIteration
+        self.number += 1
+        if b"\0" in self.last:
+            raise UsageError(
+                f"{self._name}: line {self.number} has a NUL byte: this is a binary file;"
+                " give a text in UTF-8, one URL or domain a line"
+            )
+        return self.last
+
+
+def name_of_list(source: str) -> str:
+    """Return what messages call a list."""
+    return "standard input" if source == STANDARD_INPUT else source
 
 
 def is_remote(source: str) -> bool:
@@ -36,7 +77,7 @@ def opened_list(source: str, progress: Received | None = None) -> Iterator[IO[by
 
     What the block cannot read is a UsageError, too.
     """
-    name = "standard input" if source == STANDARD_INPUT else source
+    name = name_of_list(source)
     with ExitStack() as stack:
         try:
             yield _unpacked(_opened(source, progress, stack), name, stack)
@@ -45,11 +86,6 @@ def opened_list(source: str, progress: Received | None = None) -> Iterator[IO[by
             raise UsageError(f"{name}: cannot be unpacked: {reason}; fetch it again, or unpack it yourself") from error
         except OSError as error:
             raise UsageError(f"{name}: cannot be read: {error.strerror or error}; name another file") from error
-
-
-def list_lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Return the lines of a list with their ends."""
-    return iter(lambda: file.readline(_LONGEST_LINE), b"")
 
 
 def _opened(source: str, progress: Received | None, stack: ExitStack) -> io.BufferedReader:
@@ -64,10 +100,10 @@ def _opened(source: str, progress: Received | None, stack: ExitStack) -> io.Buff
 
 
 def _unpacked(packed: io.BufferedReader, name: str, stack: ExitStack) -> IO[bytes]:
-    magic = packed.peek(len(ZIP))
-    if magic.startswith(GZIP):
+    magic = packed.peek(len(_ZIP))
+    if magic.startswith(_GZIP):
         return cast("IO[bytes]", stack.enter_context(gzip.open(packed)))
-    if not magic.startswith(ZIP):
+    if not magic.startswith(_ZIP):
         return packed
     if not packed.seekable():
         copy = stack.enter_context(ScratchFile())

@@ -1,29 +1,23 @@
 """Where the URLs of a crawl come from: a web, a file or standard input, copied into one file for all trials."""
 
 import hashlib
-import shlex
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from httpdyno.errors import EmptyList, NotResumable, UsageError
+from httpdyno.errors import EmptyList, NotResumable
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.storage import storage_errors
 from httpdyno.store import UrlList, WebIdentity, restore_list
-from httpdyno.urls.domain_list import is_table
-from httpdyno.urls.url_list import GZIP, ZIP, from_first_line, read_url_list
 
 __all__ = [
     "DEFAULT_WEB_LIMIT",
     "QUICK_LIMIT",
     "STANDARD_INPUT",
     "UrlFile",
-    "urls_of_list",
     "urls_of_run",
     "urls_of_web",
     "written",
@@ -44,6 +38,10 @@ class UrlFile:
     count: int
     source: str | None = None
     """The file that they came from, ``-`` for standard input, another machine's URL; None: the web itself."""
+    no_urls: int = 0
+    """How many of them are none: lines of a list are handed on as they stand."""
+    remark: str = ""
+    """What was left out of the list, or is no URL, in one line; empty: nothing."""
 
     def identity(self) -> UrlList:
         """Return which list it is."""
@@ -69,36 +67,6 @@ def urls_of_web(engine: Engine, *, web: str, seed: int | None, limit: int | None
     except BaseException:
         file.close()
         raise
-
-
-def urls_of_list(source: str, *, limit: int | None) -> UrlFile:
-    """Return the URLs of a list: a file, or ``-`` for standard input; no limit: all.
-
-    EmptyList is raised when there is no URL in it.
-    """
-    try:
-        if source == STANDARD_INPUT:
-            return written(_plain_list(sys.stdin.buffer, limit, source), source)
-        with Path(source).open("rb") as lines:
-            return written(_plain_list(lines, limit, source), source)
-    except OSError as error:
-        raise UsageError(
-            f"--urls {source}: cannot be read: {error.strerror}; name another file, or - for standard input"
-        ) from error
-
-
-def _plain_list(lines: Iterable[bytes], limit: int | None, source: str) -> Iterator[bytes]:
-    """Return the URLs of a list that needs no preparation; else a whole run would ask for what nobody has."""
-    rest = from_first_line(lines)
-    first = next(rest, b"")
-    kind = "packed" if first.startswith((GZIP, ZIP)) else "a table of domains"
-    if kind == "packed" or is_table(first.decode("utf-8", errors="replace")):
-        piped = source == STANDARD_INPUT
-        raise UsageError(
-            f"{'standard input' if piped else f'--urls {source}'}: this is {kind}, not a list of URLs;"
-            f" make one of it with: httpdyno urls {source if piped else shlex.quote(source)} > urls.txt"
-        )
-    return read_url_list(chain([first], rest), limit)
 
 
 def urls_of_run(folder: Path, engine: Engine, web: WebIdentity, recorded: UrlList) -> UrlFile:
@@ -133,7 +101,7 @@ def written(urls: Iterable[bytes], source: str) -> UrlFile:
             file.file.flush()
         if count == 0:
             name = "standard input" if source == STANDARD_INPUT else source
-            raise EmptyList(f"there is no URL in {name}; give one URL or domain a line")
+            raise EmptyList(f"{name}: there is no URL in it; give one URL or domain a line")
     except BaseException:
         file.close()
         raise

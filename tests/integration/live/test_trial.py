@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from httpdyno.judge import Expectations
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.progress import Progress
 from httpdyno.lab.room import Command, Pinning, RoomSpec
 from httpdyno.lab.run_room import RoomOutput, run_room
 from httpdyno.lab.scratch import ScratchFile
+from httpdyno.lab.silence import Silence
 from httpdyno.model import Condition, Counters, Workload, counters_from_report
 
 ECHO = """
@@ -55,11 +57,17 @@ class Watcher:
         self.printed = b""
         self.news: list[Progress] = []
 
+    def expected(self, expectations: Expectations) -> None:
+        raise AssertionError(expectations)
+
     def progress(self, progress: Progress) -> None:
         self.news.append(progress)
 
     def output(self, piece: bytes) -> None:
         self.printed += piece
+
+    def silent(self, silence: Silence) -> None:
+        raise AssertionError(silence)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import gzip
 import os
 import signal
 import sys
@@ -167,3 +168,41 @@ def test_the_command_of_a_run_has_the_options_that_came_from_the_environment(
     first, second = (open_run(one).manifest for one in sorted((tmp_path / "runs").iterdir()))
     assert first.settings == second.settings
     assert first.urls == second.urls
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_table_of_domains_is_a_list_too(
+    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path, packed: bool, tmp_path: Path
+) -> None:
+    make_subject("good")
+    table = b"Rank,Domain\n1,a.example\n2,192.0.2.1\n3,b.example\n"
+    (tmp_path / "top.csv").write_bytes(gzip.compress(table, mtime=0) if packed else table)
+    given = ("try", "good", "--subjects", str(subject_folders), "--urls", "top.csv", "--format", "plain")
+    ended = httpdyno(*given)
+    assert ended.code == 0, ended.err
+    assert [line.split(",")[0] for line in ended.out.splitlines()] == ["https://a.example/", "https://b.example/"]
+    assert ended.err.startswith("httpdyno: top.csv: left out 1 of 3 (addresses instead of names: 1)\n")
+
+
+@pytest.mark.parametrize("verb", ["try", "bench", "tune"])
+def test_a_list_of_no_urls_measures_nothing(
+    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path, verb: str, tmp_path: Path
+) -> None:
+    make_subject("good")
+    (tmp_path / "garbage").write_text("two words\n!!!\n", encoding="utf-8")
+    ended = httpdyno(verb, "good", "--subjects", str(subject_folders), "--urls", "garbage")
+    said = (
+        "garbage: 2 of 2 lines are no URL, first: line 1 ('two words'); nothing was run: give one URL or domain a line"
+    )
+    assert (ended.code, ended.out, ended.err) == (3, "", f"httpdyno: {said}\n")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_some_lines_that_are_no_urls_are_told_of_once(
+    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path, tmp_path: Path
+) -> None:
+    make_subject("good")
+    (tmp_path / "list").write_text("a.example\nb.example\ntwo words\nc.example\nd.example\n", encoding="utf-8")
+    ended = httpdyno("bench", "good", "--subjects", str(subject_folders), "--urls", "list", "--repeat", "1")
+    assert ended.code == 0, ended.err
+    assert ended.err.count("httpdyno: list: 1 of 5 lines is no URL, first: line 3 ('two words')\n") == 1

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def test_a_bench_prints_a_row_a_subject_and_keeps_the_run(httpdyno: Command, giv
     assert str(folder.relative_to(tmp_path)) in ended.err
     # Not a terminal: one line a trial, nothing drawn.
     assert ended.err.count("trial ") == 2
+    assert "deadline" not in httpdyno("bench", *given, "--quick", "--duration", "1m").err
     assert "\x1b" not in ended.out + ended.err
 
 
@@ -95,6 +97,9 @@ def test_a_first_look_is_short_and_says_that_it_is_one(httpdyno: Command, given:
     assert run.manifest.settings["quick"] is True
     (trial,) = run.records()
     assert trial.urls_given == 500
+    # 500 URLs of 1 ms: three times what the slowest needs for itself, and half a minute.
+    assert "httpdyno: --quick: nobody is given more than 50 s; --duration gives another deadline\n" in ended.err
+    assert run.manifest.settings["deadline_s"] == 50
     ended = httpdyno("bench", *given, "--quick", "--repeat", "2", "--limit", "4", "--format", "json")
     assert ended.rows[0]["totalUrls"] == 4
     assert ended.err.count("trial ") == 2
@@ -152,3 +157,19 @@ def test_trials_without_a_single_result_are_exit_3(
     ended = httpdyno("bench", "silent", "--subjects", str(subject_folders), "--format", "json", "--limit", "4")
     assert ended.code == 3
     assert len(ended.rows) == 1
+
+
+def test_a_whole_run_says_before_anything_is_built_how_long_it_takes(
+    httpdyno: Command, given: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("httpdyno.experiments.crawl.beginning.HEADLINE", ())
+    bare = given[1:]
+    first, *others = httpdyno("bench", *bare).err.splitlines()
+    foreseen = r"5 trials take about \d[\d.]* (s|min|h), after what must be built"
+    assert re.fullmatch(f"httpdyno: bench: {foreseen}; for a first look: httpdyno bench --quick", first)
+    assert others
+    # Who says what is measured, or how much of it, has chosen.
+    for typed in (["--quick"], ["good"], ["--limit", "4"], ["--repeat", "1"]):
+        assert "for a first look" not in httpdyno("bench", *typed, *bare).err
+    monkeypatch.setenv("LIMIT", "4")
+    assert "for a first look" not in httpdyno("bench", *bare).err

@@ -1,5 +1,7 @@
 """The command itself: which verbs it has, and which version it is."""
 
+import re
+
 from doubles.command_line import Command
 
 
@@ -8,6 +10,18 @@ def test_help_lists_every_verb(httpdyno: Command) -> None:
     assert ended.code == 0
     for verb in ("bench", "try", "room", "origin", "urls", "doctor", "subjects", "runs", "--install-completion"):
         assert verb in ended.out
+
+
+def test_verbs_stand_in_groups(httpdyno: Command) -> None:
+    groups = re.findall(r"^╭─ (.*?) ─+╮\n(.*?)^╰", httpdyno("--help").out, re.MULTILINE | re.DOTALL)
+    verbs = {title: re.findall(r"^│ ([a-z-]+)  ", lines, re.MULTILINE) for title, lines in groups}
+    verbs.pop("Options")
+    assert verbs == {
+        "Measure": ["try", "bench", "tune", "load", "capacity", "cost", "latency", "service"],
+        "Look at what was measured": ["runs", "report", "compare", "query", "published"],
+        "Parts, each a tool of its own": ["urls", "room", "origin", "fetch", "link"],
+        "This machine": ["doctor", "verify-generator", "subjects"],
+    }
 
 
 def test_version(httpdyno: Command) -> None:

@@ -163,7 +163,7 @@ def test_a_run_of_version_1_can_be_compared(httpdyno: Command, tmp_path: Path) -
     [
         (
             ["before", "absent"],
-            "there is no run 'absent', neither as a folder nor below runs; known are: after, before",
+            "'absent': there is no such run, neither as a folder nor below runs; known are: after, before",
         ),
         (["before", "before"], "are one run; compare one run with httpdyno compare before"),
         (["before", "after", "--metric", "speed"], "no metric 'speed'; "),

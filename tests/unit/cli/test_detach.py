@@ -92,7 +92,7 @@ def test_the_folder_is_printed_and_the_results_come_there(httpdyno: Command, giv
     assert ended.err.endswith(f"watch it with: tail -f {name}/output.txt, or: httpdyno runs\n")
     printed = printed_at_the_end(ended, folder)
     assert "trial 1 of 1: good: 4 URLs in" in printed
-    assert "rightPerSec" in printed
+    assert "right/s" in printed
     run = open_run(folder)
     assert (run.manifest.state, len(run.trials)) == ("complete", 1)
     assert set(run.samples().collect()["url"]) == {f"https://{name}.example" for name in "abcd"}
@@ -149,12 +149,12 @@ def test_it_is_stopped_by_a_signal_and_goes_on_in_the_background(
 @pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [
-        (["god"], "there is no client 'god'", 2),
+        (["god"], "'god': there is no such client", 2),
         (["good", "--timeout", "soon"], "--timeout: 'soon' is not understood", 2),
-        (["good", "--urls", "absent"], "--urls absent: cannot be read", 2),
+        (["good", "--urls", "absent"], "absent: cannot be read", 2),
         (["good", "--web", "nowhere"], "there is no web 'nowhere'", 2),
         (["good", "--format", "xml"], "--format: 'xml' is not known", 2),
-        (["--resume", "nothing"], "there is no run 'nothing'", 2),
+        (["--resume", "nothing"], "'nothing': there is no such run", 2),
     ],
 )
 def test_what_cannot_begin_is_said_at_once(

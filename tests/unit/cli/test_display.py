@@ -13,6 +13,7 @@ from doubles.cost import cost_trial
 from httpdyno.cli.display import Display
 from httpdyno.judge import trial_not_run
 from httpdyno.lab.progress import Progress
+from httpdyno.lab.silence import Silence
 from httpdyno.model import (
     Condition,
     Counters,
@@ -113,13 +114,21 @@ def test_each_link_is_told_of_once_with_what_it_was_measured_to_be(lines: Lines)
 
 def test_what_is_shown_beside_lines_of_a_client_is_what_went_wrong(lines: Lines) -> None:
     with plain(quiet=True) as display:
-        display.planned(1, finished=0, left_s=5)
+        display.planned(20, finished=0, left_s=5)
         display.cooling_down("CPU 1 was 45% busy")
         display.trial_begins(PLAN)
         display.trial_ends(TRIAL, left_s=0)
         assert lines() == []
         display.trial_ends(replace(TRIAL, outcome=Outcome.CRASHED, reason="signal 6"), left_s=40)
-    assert lines() == ["httpdyno: trial 3 of 1: good: crashed: signal 6"]
+    assert lines() == ["httpdyno: trial 3 of 20: good: crashed: signal 6"]
+
+
+def test_a_client_that_prints_nothing_is_told_of_whatever_else_is_shown(lines: Lines) -> None:
+    with plain(quiet=True) as display:
+        display.planned(1, finished=0, left_s=5)
+        display.trial_begins(replace(PLAN, number=0))
+        display.silent(Silence(30.2, printed=98, given=100, left_s=569.8))
+    assert lines() == ["httpdyno: trial 1 of 1: good: no line in 30 s: 98 of 100, deadline in 570 s"]
 
 
 def test_a_terminal_shows_the_run_and_what_is_waited_for() -> None:
@@ -165,6 +174,6 @@ def test_an_experiment_with_figures_of_its_own_tells_them_after_each_trial(lines
             display.trial_begins(plan)
             display.trial_ends(replace(trial, trial=2), left_s=None)
     assert lines() == [
-        "httpdyno: trial 3 of : ruby-curb, gzip: 10,000 documents, 200 us of CPU time each",
-        "httpdyno: trial 3 of : good: crashed: signal 6",
+        "httpdyno: trial 3: ruby-curb, gzip: 10,000 documents, 200 us of CPU time each",
+        "httpdyno: trial 3: good: crashed: signal 6",
     ]

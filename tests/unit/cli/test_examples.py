@@ -1,11 +1,12 @@
 """The examples that each verb's help shows can be typed."""
 
+import re
 import shlex
 
 import pytest
 
 from doubles.command_line import Command, all_commands
-from httpdyno.cli.examples import EXAMPLES, examples_text
+from httpdyno.cli.examples import EXAMPLES, examples_text, first_example
 from httpdyno.experiments.options import WEBS
 from httpdyno.published import preset_names
 from httpdyno.subjects.catalogue import read_catalogue
@@ -13,6 +14,8 @@ from pages.command_line import command_line_page
 
 _OWN = {"mine"}
 """Subjects of whoever types the example."""
+_GROUPS = {"", "subjects"}
+"""Their help lists verbs, and begins with an example of one of them."""
 
 
 def typed(line: str) -> list[str]:
@@ -43,7 +46,7 @@ LINES = [(verb, example.line) for verb, examples in EXAMPLES.items() for example
 
 
 def test_every_verb_has_examples() -> None:
-    assert set(EXAMPLES) == set(all_commands())
+    assert set(EXAMPLES) == {*all_commands(), *_GROUPS}
 
 
 @pytest.mark.parametrize(("verb", "line"), LINES)
@@ -61,9 +64,32 @@ def test_each_example_can_be_typed(verb: str, line: str, subjects: frozenset[str
 
 
 @pytest.mark.parametrize("verb", EXAMPLES)
-def test_the_help_ends_with_them_and_the_reference_has_them(httpdyno: Command, verb: str, reference_page: str) -> None:
-    text = examples_text(verb).strip()
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_the_help_has_an_example_before_the_options_and_the_others_at_its_end(
+    httpdyno: Command, verb: str, columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
     ended = httpdyno(*verb.split(), "--help")
-    assert ended.code == 0
-    assert ended.out.strip().endswith(text)
-    assert text in reference_page
+    assert (ended.code, ended.err) == (0, "")
+    lines = [line.strip() for line in ended.out.splitlines()]
+    usage, example, options = (
+        next(place for place, line in enumerate(lines) if line.startswith(start))
+        for start in ("Usage: ", first_example(verb), "╭")
+    )
+    assert usage < example < options
+    more = examples_text(verb, more=True).strip()
+    assert ended.out.strip().endswith(more)
+    assert max(map(len, ended.out.splitlines())) <= int(columns)
+    assert max(map(len, more.splitlines()), default=0) <= 80
+
+
+@pytest.mark.parametrize("verb", sorted(EXAMPLES.keys() - _GROUPS))
+def test_the_reference_has_all_of_them(verb: str, reference_page: str) -> None:
+    assert examples_text(verb).strip() in reference_page
+
+
+def test_a_meaning_that_does_not_fit_stands_below_its_line() -> None:
+    for verb, examples in EXAMPLES.items():
+        text = examples_text(verb)
+        for line, meaning in examples:
+            assert re.search(rf"^  {re.escape(line)}(   +|\n      ){re.escape(meaning)}$", text, re.MULTILINE)

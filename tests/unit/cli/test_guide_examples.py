@@ -83,7 +83,9 @@ def test_the_notebook_can_be_followed_cell_by_cell(runs: Path, monkeypatch: pyte
     assert names["figures"].height == 15
     assert set(names["slowest"]["subject"]) == set(SUBJECTS)
     assert names["slowest"]["p99_ms"].to_list() == [2.0] * 3
-    assert "<html" in Path("blocks.html").read_text(encoding="utf-8")
+    page = Path("blocks.html").read_text(encoding="utf-8")
+    assert "<html" in page
+    assert 'src="http' not in page, "what is saved is looked at without a network, too"
 
 
 @pytest.mark.parametrize("number", range(len(blocks("query.md", "sql"))))
@@ -92,6 +94,14 @@ def test_each_question_is_answered(runs: Path, number: int) -> None:
     answer = ask(opened, blocks("query.md", "sql")[number])
     assert list(answer.columns)
     list(answer.batches)
+
+
+def test_percentiles_are_those_of_one_run_and_web(runs: Path) -> None:
+    (query,) = [block for block in blocks("query.md", "sql") if "as p99_ms" in block]
+    opened = {name: open_run(runs / name) for name in ("first", "second")}
+    rows = [row for batch in ask(opened, query).batches for row in batch.iter_rows(named=True)]
+    assert {(row["run"], row["web"]) for row in rows} == {("first", "plain"), ("second", "plain")}
+    assert [row["samples"] for row in rows] == [10] * 6
 
 
 def test_the_first_question_is_answered(runs: Path) -> None:
@@ -170,7 +180,8 @@ def test_the_commands_of_a_page_can_be_typed(page: str, words: tuple[str, ...]) 
     else:
         # Reads them as the command does, and ends before it does anything; what it refuses is raised.
         names = command_of(verb).make_context(verb, arguments).params.get("names")
-        assert set(names or ()) <= set(read_catalogue().subjects), page
+        named = {names} if isinstance(names, str) else set(names or ())
+        assert named <= set(read_catalogue().subjects), page
     for before, word in pairwise(arguments):
         if before == "--link":
             Link.parse(word)

@@ -65,7 +65,7 @@ def test_hosts_are_counted_as_the_limit_tells_them_apart(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--web", "live", "--yes"], "--web live: the real internet has no list of its own; give one with --urls FILE"),
+        (["--web", "live", "--yes"], "--web live: the real internet has no list of its own; give one with --urls: a"),
         (["--web", "live", "--urls", "list"], "there is no terminal to ask at; give --yes to agree"),
         (["--web", "live", "--urls", "list", "--yes", "--link", "lan"], "--link: the way to the real internet is what"),
         (["--web", "live", "--urls", "list", "--yes", "--contact", "(me)"], "--contact: '(me)' cannot stand"),
@@ -101,7 +101,7 @@ def test_an_empty_pipe_is_no_list_for_the_live_web(
         "try", "one", "--subjects", str(subject_folders), "--web", "live", "--yes", "--limit", "3", stdin=b""
     )
     assert ended.code == 2
-    assert "there is no URL in standard input" in ended.err
+    assert "standard input: there is no URL in it" in ended.err
 
 
 def test_a_piped_list_is_asked_of_the_live_web(
@@ -158,7 +158,7 @@ def test_urls_of_a_table_of_domains(httpdyno: Command, tmp_path: Path) -> None:
     (tmp_path / "top.csv").write_text("1,a.example\n2,10.0.0.1\n3,b.example\n4,A.example\n", encoding="utf-8")
     ended = httpdyno("urls", "top.csv")
     assert (ended.code, ended.out) == (0, "https://a.example/\nhttps://b.example/\n")
-    assert ended.err == "httpdyno: left out 2 of 4 (addresses instead of names: 1, duplicates: 1)\n"
+    assert ended.err == "httpdyno: top.csv: left out 2 of 4 (addresses instead of names: 1, duplicates: 1)\n"
     assert (
         httpdyno("urls", "-", "--limit", "1", stdin=(tmp_path / "top.csv").read_bytes()).out == "https://a.example/\n"
     )

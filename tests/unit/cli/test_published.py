@@ -59,7 +59,7 @@ def test_a_run_is_printed_beside_a_table(httpdyno: Command) -> None:
     [
         (
             ["published", "crawls"],
-            "there is no published table 'crawls'; known are: capacity-batch-1, capacity-batch-1-",
+            "'crawls': there is no such published table; known are: capacity-batch-1, capacity-batch-1-",
         ),
         (["published", "crawl", "--format", "xml"], "--format: 'xml' is not known; known are:"),
         (["published", "crawl", "--beside", "never"], "never"),

@@ -85,7 +85,7 @@ def test_other_folders_of_runs_and_single_runs_can_be_asked(httpdyno: Command, r
 def test_where_there_is_nothing_the_answer_is_empty_and_says_so(httpdyno: Command) -> None:
     ended = httpdyno("query", "select run from runs", "--format", "json")
     assert (ended.code, ended.out) == (0, "[]\n")
-    assert ended.err == "httpdyno: there are no runs in runs; make one with httpdyno bench\n"
+    assert ended.err == "httpdyno: runs: there are no runs in it; make one with: httpdyno bench\n"
 
 
 def test_what_cannot_be_read_is_named_and_left_out(httpdyno: Command, runs: Path) -> None:
@@ -129,14 +129,17 @@ def test_what_cannot_be_read_is_refused_when_it_is_asked_for(
         (["selct 1"], "httpdyno: query: 'selct' begins no query; write it like: select subject, right_per_s from"),
         (
             ["select * from trails"],
-            "httpdyno: query: no table 'trails'; did you mean 'trials'? known are: runs, trials,",
+            "httpdyno: query: there is no table 'trails'; did you mean 'trials'?",
         ),
         (
             ["select subjct from trials"],
-            "httpdyno: query: no column 'subjct'; did you mean 'subject'? known are: run, ",
+            "httpdyno: query: there is no column 'subjct'; did you mean 'subject'?",
         ),
         (["select 1", "--format", "xml"], "httpdyno: --format: 'xml' is not known; known are: "),
-        (["select 1", "--run", "absent"], "httpdyno: there is no run 'absent', neither as a folder nor below runs; kn"),
+        (
+            ["select 1", "--run", "absent"],
+            "httpdyno: 'absent': there is no such run, neither as a folder nor below runs; kn",
+        ),
         (["drop table runs"], "httpdyno: query: 'drop' begins no query"),
         ([""], "httpdyno: query: there is no query; write it like"),
     ],

@@ -11,7 +11,7 @@ from httpdyno.store import open_run
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["bench", "god"], "there is no client 'god'; did you mean 'good'?"),
+        (["bench", "god"], "'god': there is no such client; did you mean 'good'?"),
         (
             ["bench", "good", "--format", "xml"],
             "--format: 'xml' is not known; known are: csv, json, markdown, plain, table",
@@ -36,7 +36,7 @@ from httpdyno.store import open_run
         (["bench", "good", "--web", "nowhere"], "there is no web 'nowhere'"),
         (
             ["bench", "good", "--urls", "absent"],
-            "--urls absent: cannot be read: No such file or directory; name another file",
+            "absent: cannot be read: No such file or directory; name another file",
         ),
         (
             ["bench", "good", "--limit", "0"],
@@ -66,9 +66,9 @@ from httpdyno.store import open_run
         (["load", "http://a/", "--cacert", "no"], "--cacert no: cannot be read: No such file or directory"),
         (["load", "http://a/", "--body-file", "no"], "--body-file no: cannot be read: No such file or directory"),
         (["load", "--requests-file", "no"], "--requests-file no: cannot be read: No such file or directory"),
-        (["no-such-verb"], "httpdyno: there is no verb 'no-such-verb'; see: httpdyno -h"),
-        (["benhc"], "httpdyno: there is no verb 'benhc'; did you mean 'bench'? See: httpdyno -h"),
-        (["subjects", "lst"], "there is no verb 'lst'; did you mean 'list'? See: httpdyno subjects -h"),
+        (["no-such-verb"], "httpdyno: 'no-such-verb': there is no such verb; see: httpdyno -h"),
+        (["benhc"], "httpdyno: 'benhc': there is no such verb; did you mean 'bench'? See: httpdyno -h"),
+        (["subjects", "lst"], "'lst': there is no such verb; did you mean 'list'? See: httpdyno subjects -h"),
         (
             ["load", "--connections", "0", "http://a/"],
             "--connections: '0' is no whole number of 1 or more; see: httpdyno load",
@@ -78,7 +78,7 @@ from httpdyno.store import open_run
             "httpdyno: urls: 'nowhere' is no file, and no web (top-sites, plain, contract, wrong-documents)",
         ),
         (["urls", "absent.csv"], "httpdyno: urls: 'absent.csv' is no file, and no web"),
-        (["bench", "zzzzzz"], "httpdyno: there is no client 'zzzzzz'; there are"),
+        (["bench", "zzzzzz"], "httpdyno: 'zzzzzz': there is no such client; there are"),
         (["doctor", "--format", "csv"], "--format: 'csv' is not known to doctor; known are: plain, json"),
     ],
 )

@@ -72,7 +72,7 @@ def test_charts_are_written_as_svg_and_png(folder: Path, tmp_path: Path, httpdyn
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere"], "there is no run 'nowhere'"),
+        (["nowhere"], "'nowhere': there is no such run"),
         (["first", "--format", "pdf"], "known are: csv, json, markdown, plain, table"),
     ],
 )

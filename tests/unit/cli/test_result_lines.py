@@ -2,12 +2,15 @@
 
 import io
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
 from httpdyno.cli.result_lines import ResultLines, line_colour, readable_line
+from httpdyno.judge import Expectations
+from httpdyno.judge.expectations import EXPECTED
 
 LINE = "https://a.example/x,y,200,2026-11-21T10:00:00Z,123.4,99"
 
@@ -40,9 +43,30 @@ def test_the_colour_says_how_it_went(code: str, colour: str) -> None:
 
 
 def test_a_line_is_readable() -> None:
-    assert readable_line(LINE) == ("200", "https://a.example/x,y", "123ms")
+    assert readable_line(LINE) == ("200", "https://a.example/x,y", "123ms", 99)
     assert printed(LINE.encode(), terminal=False) == "[200] https://a.example/x,y : 123ms\n"
     assert printed(LINE.encode(), terminal=True) == "\x1b[32m[200]\x1b[0m https://a.example/x,y : 123ms\n"
+
+
+def test_a_wrong_answer_is_red_and_stands_beside_what_was_served() -> None:
+    rows = [("https://a.example/x,y", "status", 200, 100), ("https://b.example/", "status", 200, 99)]
+    due = pl.DataFrame(
+        [(url, outcome, status, length, None, 0, url) for url, outcome, status, length in rows],
+        schema=EXPECTED,
+        orient="row",
+    )
+    text = f"{LINE}\nhttps://b.example/,200,2026-11-21T10:00:00Z,5,99\nhttps://c.example/,200,x,5,1\n".encode()
+    for terminal, red, green, end in ((False, "", "", ""), (True, "\x1b[31m", "\x1b[32m", "\x1b[0m")):
+        out = io.StringIO()
+        console = Console(file=out, force_terminal=terminal, color_system="standard" if terminal else None, width=20)
+        lines = ResultLines(console, raw=False)
+        lines.expect(Expectations.of(due))
+        lines.feed(text)
+        assert out.getvalue() == (
+            f"{red}[200, 99 B; served 100] https://a.example/x,y : 123ms{end}\n"
+            f"{green}[200]{end} https://b.example/ : 5ms\n"
+            f"{green}[200]{end} https://c.example/ : 5ms\n"
+        )
 
 
 def test_the_form_of_the_seeds_is_readable() -> None:

@@ -335,8 +335,8 @@ def test_a_list_that_was_damaged_is_refused(httpdyno: Command, stopped: Stopped)
 
 
 def test_names_of_runs_that_are_none(httpdyno: Command, tmp_path: Path) -> None:
-    assert "there is no run 'nothing'" in refused(httpdyno, "nothing")
-    assert "there is no latest run" in refused(httpdyno, "latest")
+    assert "'nothing': there is no such run" in refused(httpdyno, "nothing")
+    assert "latest: runs holds no run" in refused(httpdyno, "latest")
     (tmp_path / "empty").mkdir()
     assert "is no run of httpdyno: it has no manifest.json" in refused(httpdyno, "empty")
     assert list((tmp_path / "empty").iterdir()) == []

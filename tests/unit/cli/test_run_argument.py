@@ -91,7 +91,7 @@ def test_a_run_without_its_trials_is_one_line(httpdyno: Command, spoilt: Path, v
 def test_a_name_of_no_run_is_one_line_with_those_that_there_are(httpdyno: Command, spoilt: Path, verb: str) -> None:
     code, out, err = ask(httpdyno, verb, "splot")
     assert (code, out, len(err.splitlines())) == (2, "", 1)
-    assert f"there is no run 'splot', neither as a folder nor below runs; known are: {spoilt.name}" in err
+    assert f"'splot': there is no such run, neither as a folder nor below runs; known are: {spoilt.name}" in err
 
 
 @pytest.mark.parametrize("verb", READING)

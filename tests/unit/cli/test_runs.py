@@ -9,11 +9,12 @@ from httpdyno.errors import UnreadableRun
 from httpdyno.store import open_run
 
 
-def test_where_no_runs_are_that_is_said(httpdyno: Command, tmp_path: Path) -> None:
-    ended = httpdyno("runs", "--out", "nowhere")
-    assert (ended.code, ended.err) == (0, "httpdyno: there are no runs in nowhere; make one with: httpdyno bench\n")
+@pytest.mark.parametrize("option", ["--runs", "--out"])
+def test_where_no_runs_are_that_is_said(httpdyno: Command, option: str, tmp_path: Path) -> None:
+    ended = httpdyno("runs", option, "nowhere")
+    assert (ended.code, ended.err) == (0, "httpdyno: nowhere: there are no runs in it; make one with: httpdyno bench\n")
     (tmp_path / "file").touch()
-    ended = httpdyno("runs", "--out", "file")
+    ended = httpdyno("runs", option, "file")
     assert ended.err == "httpdyno: file is no folder; runs are kept in one\n"
     assert ended.code != 0
 

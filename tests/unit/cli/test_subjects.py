@@ -33,6 +33,7 @@ def test_probe_fails_on_a_claim_that_does_not_hold(
     ended = httpdyno("subjects", "probe", "boaster", "--subjects", str(subject_folders))
     assert ended.code == 1
     assert "FAILED  boaster: keepalive on: claimed, does not work" in ended.out
+    assert "as said boaster: http 2: not claimed, does not work" in ended.out
 
 
 def test_a_subject_that_cannot_be_read_is_named_before_anything_is_measured(
@@ -45,6 +46,6 @@ def test_a_subject_that_cannot_be_read_is_named_before_anything_is_measured(
     assert "unknown key 'rnu'" in first
     assert first.endswith("; it is left out")
     assert len(others) == 1
-    assert "--urls nowhere" in others[0]
+    assert "nowhere: cannot be read" in others[0]
     # Who names subjects has not asked for that one.
     assert "rnu" not in httpdyno("bench", *given, "--limit", "4", "--repeat", "1").err

@@ -12,7 +12,7 @@ def test_try_prints_each_url_and_then_the_figures(httpdyno: Command, given: list
     assert ended.code == 0
     lines = ended.out.splitlines()
     assert lines[:2] == ["[200] https://a.example : 2ms", "[200] http://b.example/x : 2ms"]
-    assert any("rightPerSec" in line for line in lines)
+    assert any("right/s" in line for line in lines)
     assert not (tmp_path / "runs").exists()
 
 
@@ -35,7 +35,7 @@ def test_try_as_json_prints_the_figures_only(httpdyno: Command, given: list[str]
 def test_an_empty_pipe_is_no_list(httpdyno: Command, given: list[str]) -> None:
     ended = httpdyno("try", *given, stdin=b"")
     assert ended.code == 2
-    assert "there is no URL in standard input" in ended.err
+    assert "standard input: there is no URL in it" in ended.err
 
 
 def test_a_limit_of_memory_that_cannot_be_had_is_said_in_every_format(httpdyno: Command, given: list[str]) -> None:

@@ -1,6 +1,7 @@
 """What a run consists of: a list, or a search."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,11 @@ from hypothesis import strategies as st
 from doubles.plans import following
 from doubles.trials import trial
 from httpdyno.errors import InvalidValue
-from httpdyno.experiments.plan import ListedPlan, NextTrial, SearchPlan
+from httpdyno.experiments.plan import ListedPlan, NextTrial, RepeatingPlan, SearchPlan
 from httpdyno.experiments.restoring import restored
 from httpdyno.experiments.schedule import schedule
 from httpdyno.experiments.tune.tune import Tune
-from httpdyno.model import Condition, Outcome, Subject, SubjectKind, Trial, TrialPlan, Workload
+from httpdyno.model import Condition, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity, Workload
 
 SUBJECTS = [
     Subject(id=name, kind=SubjectKind.CLIENT, language="C", method="m", folder=Path("/nowhere"), run_argv=("x",))
@@ -35,7 +36,7 @@ def made(plan: TrialPlan, right_per_s: float = 10.0) -> Trial:
     )
 
 
-def carry_out(plan: ListedPlan | SearchPlan, seen: list[Trial]) -> list[Trial]:
+def carry_out(plan: ListedPlan | RepeatingPlan | SearchPlan, seen: list[Trial]) -> list[Trial]:
     for next_trial in following(plan, seen):
         seen.append(made(next_trial, right_per_s=min(next_trial.concurrency, 40)))
     return seen
@@ -55,6 +56,53 @@ def test_a_trial_that_is_not_in_the_list_is_found() -> None:
     foreign = trial("three", 0, 1.0)
 
     assert LISTED.unplanned([foreign]) is foreign
+
+
+def repeating(spoiled: set[int]) -> tuple[RepeatingPlan, list[Trial]]:
+    """Carry out a list of which the trials of some numbers are spoiled."""
+    plan = RepeatingPlan(LISTED, lambda one: one.validity is Validity.UNSTEADY)
+    seen: list[Trial] = []
+    for planned in following(plan, seen):
+        unsteady = Validity.UNSTEADY if planned.number in spoiled else Validity.VALID
+        seen.append(replace(made(planned), validity=unsteady))
+    return plan, seen
+
+
+def test_without_a_spoiled_trial_a_list_ends_where_it_would() -> None:
+    plan, seen = repeating(set())
+    assert len(seen) == plan.most == 6
+
+
+def test_whoever_was_disturbed_runs_again_in_a_block_of_its_own() -> None:
+    plan, seen = repeating({2})
+    spoiled, (*_, again) = seen[2], seen
+    assert (len(seen), again.subject, again.block, again.position) == (7, spoiled.subject, 3, 0)
+    assert plan.unplanned(seen) is None
+    assert plan.left(seen) == []
+
+
+def test_those_who_were_disturbed_together_run_again_together() -> None:
+    _, seen = repeating({2, 3})
+    assert {one.subject for one in seen[6:]} == {"one", "two"}
+    assert [(one.block, one.position) for one in seen[6:]] == [(3, 0), (3, 1)]
+
+
+@given(st.sets(st.integers(0, 12)))
+def test_at_most_half_as_many_run_again_and_nobody_who_has_as_many_as_planned(spoiled: set[int]) -> None:
+    plan, seen = repeating(spoiled)
+    assert len(seen) <= 9
+    for name in ("one", "two"):
+        again = [one for one in seen[6:] if one.subject == name]
+        good = sum(one.validity is Validity.VALID for one in seen if one.subject == name)
+        assert good <= 3
+        assert not again or any(one.validity is Validity.UNSTEADY for one in seen[:6] if one.subject == name)
+    assert plan.unplanned(seen[::-1]) is None
+
+
+def test_a_trial_that_would_not_run_again_is_found() -> None:
+    plan, seen = repeating({2})
+    other = replace(seen[-1], subject="one" if seen[-1].subject == "two" else "two")
+    assert plan.unplanned([*seen[:-1], other]) is other
 
 
 def counting_up(_subject: Subject, seen: Sequence[Trial]) -> NextTrial | None:

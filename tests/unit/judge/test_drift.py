@@ -17,6 +17,11 @@ FILLING = (*range(100, 50, -2), *[50] * 30)
         (paced(*[50] * 50, *[30] * 50), False),
         # Slow until it knows its way: a warm-up of 4 s of 20 s.
         (paced(*[10] * 20, *[50] * 80), True),
+        # What a compiler takes until all is compiled, up to nearly half of the time; a fall is no warm-up.
+        (paced(*range(10, 50), *[50, 51] * 30), True),
+        (paced(*[20] * 40, *[50, 51] * 30), True),
+        # Nothing says that it has come to its end.
+        (paced(*range(10, 110)), False),
         # The list was exhausted before it fell off.
         (paced(*DECLINE, exhausted_ns=10 * S), True),
         # In the first 5 s the places filled with URLs that never answer.

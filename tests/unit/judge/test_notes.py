@@ -33,6 +33,14 @@ def test_reasons_of_other_words_or_verdicts_stay_apart() -> None:
     assert trial_notes(trials[:1]) == ("ORIGIN_LIMITED: late by 3 ms",)
 
 
+def test_what_else_was_found_parts_no_reasons() -> None:
+    trials = [
+        trial("a", 0, validity=Validity.INCORRECT, validity_reason="9 % are wrong; also: foreign_cpu 27 %"),
+        trial("a", 1, validity=Validity.INCORRECT, validity_reason="9 % are wrong; also: drift 12 %, steal 6 %"),
+    ]
+    assert trial_notes(trials) == ("INCORRECT: 9 % are wrong; also: foreign_cpu 27 %, or similar (2 of 2 trials)",)
+
+
 def test_trials_that_went_well_need_no_words() -> None:
     assert trial_notes(trials_of("a", [1.0, 2.0])) == ()
 

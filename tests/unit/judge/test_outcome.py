@@ -1,5 +1,6 @@
 """How a trial as a whole ended, and why in one line."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -16,14 +17,13 @@ DEADLINE = replace(DONE, kind="deadline", exit_code=None, signal=15)
 LINES = Lines(pl.DataFrame(schema=LINE_COLUMNS), 0, ())
 
 
-def judged(last_end_s: float | None = None, **counts: object) -> Judged:
-    rows = (
-        {"start_ns": [], "duration_ns": []}
-        if last_end_s is None
-        else {"start_ns": [0], "duration_ns": [int(last_end_s * S)]}
-    )
-    samples = pl.DataFrame(rows, schema={"start_ns": pl.Int64, "duration_ns": pl.Int64})
-    return Judged(samples, **counts)  # type: ignore[arg-type]
+def judged(last_end_s: float | None = None, causes: Sequence[str | None] = (), **counts: object) -> Judged:
+    """Make what is left of a client's lines: one that ended then, and a URL without a line for each cause."""
+    printed = [] if last_end_s is None else [(1, "https://first", None, 0, int(last_end_s * S))]
+    missing = [(None, f"https://{number}", cause, None, None) for number, cause in enumerate(causes)]
+    columns = {"line": pl.Int32, "url": pl.String, "cause": pl.String, "start_ns": pl.Int64, "duration_ns": pl.Int64}
+    samples = pl.DataFrame([*printed, *missing], schema=columns, orient="row")
+    return Judged(samples, **({"missing": len(causes)} | counts))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,13 @@ def judged(last_end_s: float | None = None, **counts: object) -> Judged:
         # Silent because hosts were spared, because it owed an answer, or although it had nothing left to do.
         (replace(DEADLINE, owed=0), LINES, judged(1, missing=2), Outcome.OK, None),
         (replace(DEADLINE, owed=0), LINES, judged(missing=2), Outcome.OK, None),
-        (replace(DEADLINE, owed=1), LINES, judged(missing=2), Outcome.HUNG, "printed nothing in 60.0 s"),
+        (
+            replace(DEADLINE, owed=1),
+            LINES,
+            judged(causes=(None, None)),
+            Outcome.HUNG,
+            "printed nothing in 60.0 s; 2 URLs missing: https://0, https://1",
+        ),
         (
             replace(DEADLINE, owed=0),
             LINES,
@@ -118,11 +124,20 @@ def judged(last_end_s: float | None = None, **counts: object) -> Judged:
         (
             DEADLINE,
             LINES,
-            judged(48, missing=500),
+            judged(48, causes=["stall_headers"]),
             Outcome.HUNG,
-            "printed nothing in the 12.0 s before the deadline; 500 URLs missing",
+            "printed nothing in the 12.0 s before the deadline; 1 URL missing: https://0 (stall_headers); "
+            "does the client's REQUEST_TIMEOUT cover that?",
         ),
-        (DEADLINE, LINES, judged(missing=500), Outcome.HUNG, "printed nothing in 60.0 s"),
+        # What the web has broken is named first, and three of them all.
+        (
+            DEADLINE,
+            LINES,
+            judged(48, causes=[None, "stall_tls", None, "stall_body", *[None] * 1496]),
+            Outcome.HUNG,
+            "printed nothing in the 12.0 s before the deadline; 1,500 URLs missing: https://1 (stall_tls), "
+            "https://3 (stall_body), https://0 and 1,497 more; does the client's REQUEST_TIMEOUT cover that?",
+        ),
         (DEADLINE, LINES, judged(59), Outcome.HUNG, "printed every URL, but did not exit before the deadline"),
         (DEADLINE, LINES, judged(59, missing=5, duplicates=1, duplicate_examples=("u",)), Outcome.DUPLICATE, None),
     ],

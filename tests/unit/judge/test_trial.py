@@ -94,6 +94,32 @@ def test_a_trial_whose_link_missed_is_limited_by_it_and_no_fault_of_the_subject(
     assert trial_notes([trial]) == ("LINK_LIMITED: asked for a round trip of 40 ms, measured 43 ms",)
 
 
+@pytest.mark.parametrize(
+    ("line", "peer", "surely"),
+    [
+        (b"https://a.example/x,y,404,2024-10-21T12:00:00.000Z,20,300", None, 1),
+        (b"https://a.example/x,y,200,2024-10-21T12:00:00.000Z,20,301", None, 1),
+        # A server that is too busy answers something else.
+        (b"https://a.example/x,y,503,2024-10-21T12:00:00.000Z,20,300", "nginx", None),
+        # Nobody is answered behind such a handshake; a busy client may see a late answer before its clock.
+        (b"https://b.example,200,2024-10-21T12:00:00.000Z,20,3", None, 0),
+        (b"https://d.example,200,2024-10-21T12:00:00.000Z,20,3", None, 1),
+        (b"https://late.example,200,2024-10-21T12:00:00.000Z,20,3", None, 0),
+        (b"https://a.example/x,y,Timeout,2024-10-21T12:00:00.000Z,1000,", None, 0),
+        (b"https://a.example/x,y,200,2024-10-21T12:00:00.000Z,9000,300", None, 0),
+    ],
+)
+def test_what_no_load_on_the_machine_makes_is_counted(line: bytes, peer: str | None, surely: int | None) -> None:
+    more = b"""https://d.example,error,,,expired_certificate,0,https://d.example/,0,
+https://late.example,error,,,timeout,1,https://late.example/,1,1600
+"""
+    expectations = read_expectations(io.BytesIO(EXPECT + more))
+    condition = replace(PLAN.condition, peer=peer)
+    judged = judge_crawl(replace(PLAN, condition=condition), artifacts(REPORT, line + b"\n"), Reference(expectations))
+    assert judged.trial.tally
+    assert judged.trial.tally.surely_wrong == surely
+
+
 LATE_OUTPUT = b"""https://a.example/x,y,Timeout,2024-10-21T12:00:00.000Z,1000,
 https://b.example,Timeout,2024-10-21T12:00:00.000Z,1000,
 https://c.example,Timeout,2024-10-21T12:00:00.000Z,1000,

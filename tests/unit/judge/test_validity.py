@@ -107,6 +107,27 @@ def test_what_spoils_the_instrument_comes_before_what_it_then_shows() -> None:
     ]
 
 
+BUSY = replace(with_counters(cpus=(ENGINE, BUSY_SUBJECT)), tally=Tally(right=900, wrong_length=100, surely_wrong=100))
+
+
+def test_answers_that_no_noise_makes_wrong_come_before_the_noise_and_all_that_failed_is_said() -> None:
+    assert judge_validity(BUSY) == (
+        Validity.INCORRECT,
+        "10 % of the answers are wrong (100 of 1000, most of them wrong_length; at most 0.5 %); "
+        "also: foreign_cpu 20 % (at most 10 %)",
+    )
+    # Of the others too few are sure: the machine may have made those.
+    doubtful = replace(BUSY, tally=Tally(right=900, false_error=97, wrong_length=3, surely_wrong=3))
+    validity, reason = judge_validity(doubtful)
+    assert validity is Validity.UNSTEADY
+    assert (reason or "").endswith("; also: wrong_answers 10 % (at most 0.5 %)")
+
+
+def test_a_record_that_is_older_than_the_question_is_judged_as_it_was() -> None:
+    older = replace(BUSY, tally=Tally(right=900, wrong_length=100))
+    assert judge_validity(older)[0] is Validity.UNSTEADY
+
+
 def test_a_stall_at_the_end_does_not_hide_a_saturated_origin() -> None:
     # All but one of the answers came within 2 s; the last one held the trial up for 8 s more.
     stalled = with_summary(

@@ -12,6 +12,7 @@ from httpdyno.judge import Expectations, Reference, expectations_unknown
 from httpdyno.judge.arrival import DONE_SLACK_NS, Claims, Requests, seen_within
 from httpdyno.judge.expectations import EXPECTED
 from httpdyno.judge.lines import LINE_COLUMNS
+from httpdyno.judge.served import Served, wrong_words
 from httpdyno.judge.verdict import Judged, judge_samples
 
 MS = 10**6
@@ -113,6 +114,39 @@ def test_verdicts(line: Line, due: Due, request_: tuple[str, int, int] | None, v
     judged = judge(printed(line), expected(due), arrived(*([request_] if request_ else [])))
     assert judged.samples["verdict"].to_list() == [verdict]
     assert (judged.foreign, judged.duplicates, judged.missing) == (0, 0, 0)
+    # What a line is told to be while it comes is what it is judged to be.
+    (served,) = expected(due).served([URL])
+    assert served
+    told = wrong_words(line[1], line[4], served)
+    assert (told is not None) is (verdict in {"wrong_status", "wrong_length", "false_error", "missed_error"})
+
+
+def test_what_was_due_is_kept_where_code_or_length_is_wrong() -> None:
+    lines = printed((URL, "404", 0, 50, 300), ("https://b.example", "200", 0, 9000, 300))
+    due = expected(PAGE, ("https://b.example", "status", 200, 300, None, 0))
+    samples = judge(lines, due).samples
+    assert samples.select("verdict", "served_status", "served_body_length").rows() == [
+        ("wrong_status", 200, 300),
+        ("late", None, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "length", "served", "words"),
+    [
+        ("200", 16383, Served("status", 200, 16384), "200, 16383 B; served 16384"),
+        ("200", None, Served("status", 200, 0), "200, no length; served 0"),
+        ("404", 9, Served("either", 200, 16384), "404; served 200"),
+        ("Timeout", None, Served("status", 200, 16384), "Timeout; served 200"),
+        ("Timeout", None, Served("error", None, None, "check_failed"), "Timeout; due CheckFailed"),
+        ("200", 5, Served("error", None, None, "stall_tls"), "200; due an error, for stall_tls"),
+        ("200", 5, Served(None), None),
+    ],
+)
+def test_what_is_wrong_is_said_beside_what_was_served(
+    code: str, length: int | None, served: Served, words: str | None
+) -> None:
+    assert wrong_words(code, length, served) == words
 
 
 @pytest.mark.parametrize(

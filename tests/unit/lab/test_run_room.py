@@ -10,6 +10,7 @@ import pytest
 from doubles.given_clock import GivenClock
 from doubles.meanwhile import as_soon_as
 from httpdyno.errors import EngineFailed, Interrupted, InvalidValue
+from httpdyno.judge import Expectations
 from httpdyno.lab import engine_watch
 from httpdyno.lab.engine import Engine, engine_refusal
 from httpdyno.lab.interruption import Interruption
@@ -18,6 +19,7 @@ from httpdyno.lab.progress import Progress
 from httpdyno.lab.room import Command, RoomSpec, Web
 from httpdyno.lab.run_room import RoomOutput, run_room
 from httpdyno.lab.scratch import ScratchFile
+from httpdyno.lab.silence import Silence
 from httpdyno.model import Fitness
 
 UPPER_CASE = ("tr", "a-z", "A-Z")
@@ -27,13 +29,20 @@ class Witness:
     def __init__(self, *, wants_output: bool = True) -> None:
         self.wants_output = wants_output
         self.seen: list[Progress] = []
+        self.silences: list[Silence] = []
         self.printed = b""
+
+    def expected(self, expectations: Expectations) -> None:
+        raise AssertionError(expectations)
 
     def progress(self, progress: Progress) -> None:
         self.seen.append(progress)
 
     def output(self, piece: bytes) -> None:
         self.printed += piece
+
+    def silent(self, silence: Silence) -> None:
+        self.silences.append(silence)
 
 
 @pytest.fixture
@@ -50,10 +59,12 @@ def run(
     argv: tuple[str, ...] = UPPER_CASE,
     witness: Witness | None = None,
     interruption: Interruption | None = None,
+    *,
+    answers_lines: bool = False,
 ) -> RoomOutput:
     command = Command(argv, Path("/"), {"GREETING": "hello"})
     spec = RoomSpec(command, Web("plain", 1), deadline_s=1)
-    return run_room(engine, spec, urls, interruption or Interruption(), witness)
+    return run_room(engine, spec, urls, interruption or Interruption(), witness, answers_lines=answers_lines)
 
 
 def open_descriptors() -> int:
@@ -127,6 +138,23 @@ class ClockMover(Witness):
         self._clock.now_s += self._at_once.get(progress.phase, 0.0)
         if progress.phase == self._from_then_on:
             self._clock.step_s = 10.0
+
+
+@pytest.mark.parametrize(("answers_lines", "told"), [(True, [(0, 1)]), (False, [])])
+def test_a_client_that_prints_nothing_is_told_of_where_lines_are_due(
+    stand_in_engine: Path,
+    urls: ScratchFile,
+    monkeypatch: pytest.MonkeyPatch,
+    clock: GivenClock,
+    *,
+    answers_lines: bool,
+    told: list[tuple[int, int]],
+) -> None:
+    monkeypatch.setenv("FAKE_ENGINE", "hang")
+    witness = ClockMover(clock, from_then_on="running")
+    with pytest.raises(EngineFailed, match="did not end within 41 s"):
+        run(stand_in_engine, urls, witness=witness, answers_lines=answers_lines)
+    assert [(silence.printed, silence.given) for silence in witness.silences] == told
 
 
 @pytest.mark.parametrize("wrong", ["hang", "deaf"])

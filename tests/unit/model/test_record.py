@@ -98,6 +98,7 @@ def test_a_trial_counts_every_verdict() -> None:
     assert {verdict.value for verdict in Verdict} == {field.name for field in fields(Tally)} - {
         "explained",
         "explained_cases",
+        "surely_wrong",
     }
 
 

@@ -29,7 +29,8 @@ def test_each_table_of_the_publications_is_there() -> None:
 
 def test_an_unknown_table_is_refused_with_the_known_names() -> None:
     with pytest.raises(
-        UnknownName, match="no published table 'crawls'; known are: .*, cost, cost-throughput, crawl, lat"
+        UnknownName,
+        match="'crawls': there is no such published table; known are: .*, cost, cost-throughput, crawl, lat",
     ):
         published_table("crawls")
 

@@ -7,6 +7,7 @@ import pytest
 
 from httpdyno.cli.experiment_verb import experiment_verb
 from httpdyno.errors import InvalidValue, UnknownName
+from httpdyno.experiments.crawl.deadline import USUAL_DEADLINE_S
 from httpdyno.experiments.crawl.options import VERB
 from httpdyno.model import parse_duration_ns
 from httpdyno.published import (
@@ -37,7 +38,7 @@ def test_what_bench_does_by_default_is_what_the_publication_fixed() -> None:
         name: parameter.default for name, parameter in inspect.signature(experiment_verb(VERB)).parameters.items()
     }
     assert parse_duration_ns(defaults["timeout"], name="--timeout") == 1e9 * (published.timeout_s or 0)
-    assert parse_duration_ns(defaults["duration"], name="--duration") == 1e9 * (published.deadline_s or 0)
+    assert (defaults["duration"], USUAL_DEADLINE_S) == (None, published.deadline_s)
 
 
 def test_subjects_get_the_published_concurrency_and_others_keep_theirs() -> None:

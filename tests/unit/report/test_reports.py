@@ -122,9 +122,9 @@ WIDE = Table(
 
 def test_a_wide_table_is_not_cut_in_a_pipe() -> None:
     lines = render(WIDE, "table").splitlines()
-    assert len(lines) == 6
-    assert all(f" column{i} " in lines[1] for i in range(40))
-    assert len(lines[1]) > 400
+    assert len(lines) == 4
+    assert all(f" column{i} " in f"{lines[0]} " for i in range(40))
+    assert len(lines[0]) > 400
 
 
 @pytest.mark.parametrize("width", [1, 20, 40, 80, 120, 399])
@@ -140,7 +140,7 @@ def test_a_narrow_terminal_gets_several_tables_with_nothing_lost(width: int) -> 
 
 def test_notes_name_their_row() -> None:
     for name in ("table", "plain"):
-        assert render(TABLE, name).endswith("\nX crashed: killed by SIGSEGV\nall of it\n")
+        assert render(TABLE, name).endswith("\nX: killed by SIGSEGV\nall of it\n")
 
 
 def test_plain_has_as_many_fields_on_every_line() -> None:
@@ -157,7 +157,7 @@ def test_no_text_of_a_subject_reaches_a_terminal_as_a_command(text: str) -> None
         output.encode()
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]", output)
     lines = render(table, "table").splitlines()
-    assert len(lines) == 7
+    assert len(lines) == 6
 
 
 @given(st.lists(st.text(max_size=10), min_size=1, max_size=5))

@@ -18,6 +18,7 @@ from httpdyno.model import Cell, LinesSummary, Outcome, Trial, Validity
 from httpdyno.runs.comparison_table import Compared
 from httpdyno.runs.pair_comparison import compare_within_run
 from httpdyno.runs.run_comparison import compare_two_runs
+from httpdyno.runs.showing import shown_tables
 from httpdyno.store import Run, open_run
 
 RIGHT = find_metric(CRAWL_METRICS, "rightPerSec")
@@ -249,3 +250,14 @@ def test_a_threshold_inside_one_run_needs_a_baseline(tmp_path: Path) -> None:
         within(tmp_path, trials, "rightPerSec < -5%")
     with pytest.raises(UnknownName, match="there is no subject 'c' in this run; it has: a, b"):
         within(tmp_path, trials, baseline="c")
+
+
+def test_nobody_is_first_behind_a_subject_that_only_the_origin_held_up(tmp_path: Path) -> None:
+    limited = trials_of("fast", [1806.0] * 5, validity=Validity.ORIGIN_LIMITED, validity_reason="busy")
+    run = open_run(make_run(tmp_path, [*trials_of("go", BEFORE), *trials_of("rust", AFTER), *limited]))
+    said = "at least 1,806 right answers a second, for the origin set the pace; nobody behind it is first"
+    assert f"fast: {said}" in notes_of(compare_within_run(run, [RIGHT], [], baseline=None))
+    (table,) = shown_tables(run, "table")
+    assert f"C fast: {said}" in [note.text for note in table.notes]
+    # Of a time nobody knows a bound.
+    assert not any("at least" in note for note in notes_of(compare_within_run(run, [P99], [], baseline=None)))

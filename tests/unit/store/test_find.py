@@ -88,8 +88,12 @@ def test_a_damaged_run_without_a_time_is_the_oldest(runs: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "kind", "said"),
     [
-        ("absent", UnknownName, "there is no run 'absent', neither as a folder nor below runs; known are: a-name-of-"),
-        ("", UnknownName, "there is no run ''"),
+        (
+            "absent",
+            UnknownName,
+            "'absent': there is no such run, neither as a folder nor below runs; known are: a-name-of-",
+        ),
+        ("", UnknownName, "'': there is no such run"),
         ("list.txt", UnreadableRun, "runs/list.txt is no run of httpdyno: a run is a folder"),
     ],
 )
@@ -112,7 +116,7 @@ def test_where_there_are_no_runs_there_is_no_latest(tmp_path: Path, name: str, h
     absent = tmp_path / "absent"
     with pytest.raises(UnknownName) as error:
         find_run(name, absent)
-    assert error.value.line == f"there is no {name} run: {absent} holds {held}; make one with httpdyno bench"
+    assert error.value.line == f"{name}: {absent} holds {held}; make one with: httpdyno bench"
 
 
 def test_one_run_has_no_previous(tmp_path: Path) -> None:

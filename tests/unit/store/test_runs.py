@@ -71,7 +71,8 @@ def trial(number: int) -> Trial:
 def samples(number: int, rows: int = 3) -> pl.DataFrame:
     values = {
         "trial": number, "line": 1, "url": "https://a.example", "code": "200", "status": 200, "error": None,
-        "start_ns": 1, "duration_ns": 2, "body_length": 3, "cause": None, "verdict": "right", "explained": False,
+        "start_ns": 1, "duration_ns": 2, "body_length": 3, "cause": None, "verdict": "right",
+        "served_status": None, "served_body_length": None, "explained": False,
     }  # fmt: skip
     return pl.DataFrame([values] * rows)
 

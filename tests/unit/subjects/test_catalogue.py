@@ -100,9 +100,9 @@ def test_an_unknown_name_names_the_nearest() -> None:
         read_catalogue().select(["go-nethttp"])
     with pytest.raises(UnknownName, match=r"there are [0-9]+ subjects, see: httpdyno subjects list"):
         read_catalogue().select(["zzz"])
-    with pytest.raises(UnknownName, match=r"there is no server 'zzz'; there are [0-9]+ servers, see: "):
+    with pytest.raises(UnknownName, match=r"'zzz': there is no such server; there are [0-9]+ servers, see: "):
         read_catalogue().select(["zzz"], SubjectKind.SERVER)
     # What does not fit is not offered, however near it is.
-    with pytest.raises(UnknownName, match=r"there is no tool 'go-net-htp'; there are [0-9]+ tools, see: "):
+    with pytest.raises(UnknownName, match=r"'go-net-htp': there is no such tool; there are [0-9]+ tools, see: "):
         read_catalogue().select(["go-net-htp"], SubjectKind.TOOL)
     assert read_catalogue().select(["go-net-http"], SubjectKind.TOOL)[0].kind is SubjectKind.CLIENT

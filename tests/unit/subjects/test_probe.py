@@ -8,7 +8,7 @@ import pytest
 from doubles.claims import require_claims
 from httpdyno.model import Capabilities, Count, Counters, KnownFailure, Subject, SubjectKind
 from httpdyno.model.timed_calls import TimedAnswer, TimedCalls
-from httpdyno.subjects.probe import ProbeCase, Shown, conclude, probe_cases
+from httpdyno.subjects.probe import ProbeCase, ProbeResult, Shown, conclude, probe_cases
 
 SUBJECT = Subject(
     id="a-client",
@@ -137,3 +137,17 @@ def test_a_known_failure_explains_a_claim() -> None:
     assert result.honest
     assert str(result) == "keepalive on: claimed, does not work (known: closes after each answer)"
     require_claims(known, (result,))
+
+
+@pytest.mark.parametrize(
+    ("claimed", "works", "known", "mark"),
+    [
+        (True, True, None, "ok"),
+        (False, False, None, "as said"),
+        (True, False, "the pool is closed", "known"),
+        (True, False, None, "FAILED"),
+        (False, True, None, "FAILED"),
+    ],
+)
+def test_only_what_works_is_ok(claimed: bool, works: bool, known: str | None, mark: str) -> None:
+    assert ProbeResult("http 2", claimed, works, known).mark == mark

@@ -1,6 +1,5 @@
 """Lists of URLs: what is made of each line."""
 
-import gzip
 import io
 from pathlib import Path
 
@@ -8,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from httpdyno.errors import UsageError
-from httpdyno.urls.source import urls_of_list
-from httpdyno.urls.url_list import read_url_list
+from httpdyno.urls.preparation import prepare_urls
+from httpdyno.urls.url_list import is_url_or_domain, read_url_list
 
 
 @pytest.mark.parametrize(
@@ -52,10 +50,35 @@ def test_a_limit_reads_no_further() -> None:
     assert next(lines) == b"c.example"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "example.org", " example.org.\r\n", "\ufeffexample.org", "example.org:8443/a?b=c,d", "localhost:8080",
+        "bücher.example", "under_score.example", "192.0.2.1", "[2001:db8::1]:80/", "http://intranet/",
+        "HTTPS://me:secret@Example.org/#x", "https://a.example?q", "https://[::1]/",
+    ],
+)  # fmt: skip
+def test_what_a_client_can_ask_for(line: str) -> None:
+    assert is_url_or_domain(line.encode())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"word", b"two words", b"!!!", b"<html>", b"a..example", b"-a.example", b"a-.example", b"//x", b"https://",
+        b"https:///path", b"https://:80/", b"ftp://x.example/", b"https://exa mple.org/", b"https://a.example/a page",
+        b"https://a.example:99999/", b"https://a.example:port/", b"a.example:99999", b"https://[::1", b"[::1",
+        b"\xff\xfe", b"https://a.example/\xff", b"mailto:me@a.example",
+    ],
+)  # fmt: skip
+def test_what_no_client_can_ask_for(line: bytes) -> None:
+    assert not is_url_or_domain(line)
+
+
 def test_a_file_becomes_one_url_a_line(tmp_path: Path) -> None:
     source = tmp_path / "list.txt"
     source.write_bytes(b"a.example\n\n# none\nhttp://b.example/x")
-    with urls_of_list(str(source), limit=None) as urls:
+    with prepare_urls(str(source), limit=None) as urls:
         assert urls.count == 2
         assert urls.file.read_text() == "https://a.example\nhttp://b.example/x\n"
         assert urls.file.path.read_bytes().endswith(b"\n")
@@ -63,50 +86,12 @@ def test_a_file_becomes_one_url_a_line(tmp_path: Path) -> None:
 
 def test_standard_input_is_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a.example\nb.example\n")))
-    with urls_of_list("-", limit=1) as urls:
+    with prepare_urls("-", limit=1) as urls:
         assert urls.file.read_text() == "https://a.example\n"
-
-
-def test_lists_that_are_none_are_one_line(tmp_path: Path) -> None:
-    empty = tmp_path / "empty"
-    empty.write_text("# nothing\n\n", encoding="utf-8")
-    for source, said in [
-        (tmp_path / "absent", "cannot be read: No such file"),
-        (tmp_path, "cannot be read: Is a directory"),
-        (empty, "there is no URL in .*empty"),
-    ]:
-        with pytest.raises(UsageError, match=said):
-            urls_of_list(str(source), limit=None)
-
-
-@pytest.mark.parametrize(
-    ("content", "kind"),
-    [
-        (b"1,google.com\n2,example.org\n", "a table of domains"),
-        (b"# made today\n\ngoogle.com;1\n", "a table of domains"),
-        (b"\xef\xbb\xbfdomain\nexample.org\n", "a table of domains"),
-        (b"example.org,foo\n", "a table of domains"),
-        (gzip.compress(b"example.org\n", mtime=0), "packed"),
-        (b"PK\x03\x04...", "packed"),
-    ],
-)
-def test_a_table_is_refused_with_what_makes_a_list_of_it(
-    content: bytes, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = tmp_path / "top sites.csv"
-    source.write_bytes(content)
-    cure = f"this is {kind}, not a list of URLs; make one of it with: httpdyno urls"
-    with pytest.raises(UsageError) as refused:
-        urls_of_list(str(source), limit=None)
-    assert str(refused.value) == f"--urls {source}: {cure} '{source}' > urls.txt"
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
-    with pytest.raises(UsageError) as refused:
-        urls_of_list("-", limit=None)
-    assert str(refused.value) == f"standard input: {cure} - > urls.txt"
 
 
 def test_a_list_with_commas_in_its_paths_is_one(tmp_path: Path) -> None:
     source = tmp_path / "list"
     source.write_bytes(b"https://a.example/1,b.example\nb.example,2\n")
-    with urls_of_list(str(source), limit=None) as urls:
+    with prepare_urls(str(source), limit=None) as urls:
         assert urls.file.read_text() == "https://a.example/1,b.example\nhttps://b.example,2\n"

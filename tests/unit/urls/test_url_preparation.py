@@ -38,16 +38,16 @@ FORMS = {
 
 
 def prepared(source: str, limit: int | None = None) -> tuple[str, str]:
-    urls, left_out = prepare_urls(source, limit=limit)
-    with urls:
-        return urls.file.read_text(), left_out.text
+    with prepare_urls(source, limit=limit) as urls:
+        return urls.file.read_text(), urls.remark
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_file_in_any_form(form: str, tmp_path: Path) -> None:
     (tmp_path / "list").write_bytes(FORMS[form])
-    assert prepared(str(tmp_path / "list")) == (URLS, "left out 1 of 3 (no names of hosts: 1)")
-    assert prepared(str(tmp_path / "list"), limit=1) == ("https://a.example/\n", "")
+    source = str(tmp_path / "list")
+    assert prepared(source) == (URLS, f"{source}: left out 1 of 3 (no names of hosts: 1)")
+    assert prepared(source, limit=1) == ("https://a.example/\n", "")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -76,8 +76,14 @@ def test_a_plain_list_stays_as_it_is(tmp_path: Path) -> None:
         (gzip.compress(TABLE, mtime=0)[:12] + b"damaged" * 3, "cannot be unpacked"),
         (b"PK\x03\x04 no archive", "cannot be unpacked: File is not a zip file"),
         (packed(("folder/", b"")), "there is no file in the archive"),
-        (b'"Rank","Domain"\n"1","1.2.3.4"\n', "there is no URL in"),
-        (b"", "there is no URL in"),
+        (b'"Rank","Domain"\n"1","1.2.3.4"\n', "there is no URL in it"),
+        (b"", "there is no URL in it"),
+        (b"# none\n\n", "there is no URL in it"),
+        (b"\x7fELF\x02\x01\0\0\n", "/list: line 1 has a NUL byte: this is a binary file; give a text in UTF-8"),
+        (b"a.example\n\nb.ex\0ample\n", "/list: line 3 has a NUL byte"),
+        ("a.example\nb.example\n".encode("utf-16"), "line 1 has a NUL byte"),
+        (b"Rank,Domain\n1,a.\0example\n", "line 2 has a NUL byte"),
+        (gzip.compress(b"\0" * 100, mtime=0), "line 1 has a NUL byte"),
         (b"example.org,foo\nexample.com,bar\n", "first line, 'example.org,foo', is neither .* a heading, such as"),
     ],
 )
@@ -87,9 +93,37 @@ def test_what_is_no_list_is_one_line(content: bytes, said: str, tmp_path: Path) 
         prepared(str(tmp_path / "list"))
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be read: Is a directory"):
-        prepared(str(tmp_path))
+@pytest.mark.parametrize(("path", "said"), [("", "Is a directory"), ("absent", "No such file or directory")])
+def test_a_file_that_cannot_be_read(path: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"cannot be read: {said}; name another file"):
+        prepared(str(tmp_path / path))
+
+
+@pytest.mark.parametrize(
+    ("lines", "limit", "no_urls", "said"),
+    [
+        (["a.example", "http://b.example:8080/x"], None, 0, ""),
+        (["two words"] + 6 * ["!!!"], None, 7, "7 of 7 lines are no URL, first: line 1 ('two words')"),
+        (
+            ["# none", "", "a.example", "ftp://b.example/"],
+            None,
+            1,
+            "1 of 2 lines is no URL, first: line 4 ('ftp://b.ex",
+        ),
+        (["a.example", "two words"], 1, 0, ""),
+        (["x" * 100], None, 1, f"1 of 1 line is no URL, first: line 1 ('{60 * 'x'}')"),
+    ],
+)
+def test_lines_that_are_no_urls_are_handed_on_and_counted(
+    lines: list[str], limit: int | None, no_urls: int, said: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "list"
+    source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    with prepare_urls(str(source), limit=limit) as urls:
+        assert urls.no_urls == no_urls
+        assert urls.remark.startswith(f"{source}: {said}" if said else "")
+        assert bool(urls.remark) == bool(said)
+        assert urls.count == min(limit or 7, sum(bool(line) and line[0] != "#" for line in lines))
 
 
 class Publisher(http.server.BaseHTTPRequestHandler):
@@ -133,11 +167,11 @@ def test_a_list_is_downloaded(publisher: str, path: str) -> None:
 def test_a_download_tells_how_far_it_is(publisher: str) -> None:
     told: list[tuple[int, int | None]] = []
     size = len(FORMS["zip"])
-    urls, _ = prepare_urls(publisher + "/list.zip", limit=None, progress=lambda *news: told.append(news))
+    urls = prepare_urls(publisher + "/list.zip", limit=None, progress=lambda *news: told.append(news))
     urls.file.close()
     assert told == [(0, size), (size, size)]
     told.clear()
-    urls, _ = prepare_urls(publisher + "/unannounced", limit=None, progress=lambda *news: told.append(news))
+    urls = prepare_urls(publisher + "/unannounced", limit=None, progress=lambda *news: told.append(news))
     urls.file.close()
     assert told == [(0, None), (size, None)]
 

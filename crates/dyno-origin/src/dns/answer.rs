@@ -89,6 +89,9 @@ fn resolve(worker: &Worker, question: &Query) -> Resolution {
         Resolved::ServFail => counters.fault(Fault::ServFail),
         Resolved::Addresses { .. } => {}
     }
+    if let Some(fault) = worker.web.fault(&host) {
+        counters.faulty_name(host, fault);
+    }
     resolution
 }
 

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use dyno_web::Resolved;
+use dyno_web::{Fault, Resolved};
 use hickory_proto::op::{Edns, Message, MessageType, OpCode, Query, ResponseCode};
 use hickory_proto::rr::{DNSClass, Name, RData, RecordType};
 
@@ -65,6 +65,24 @@ fn addresses_are_those_of_the_web() {
             .map(|record| record.data.clone())
             .collect::<Vec<_>>(),
         [RData::AAAA(v6.into())]
+    );
+}
+
+#[test]
+fn names_that_have_a_fault_are_kept_with_it() {
+    let stage = Stage::new(&format!(
+        "{HOSTS}[[host]]\nname = 'silent.test'\nfault = 'stall_tls'\n"
+    ));
+    for name in ["both.test.", "none.test.", "SILENT.test.", "none.test."] {
+        ask(&stage, &query(name, RecordType::A));
+    }
+    assert_eq!(
+        stage.stop().faulty_names,
+        [
+            ("none.test".to_owned(), Fault::NxDomain),
+            ("silent.test".to_owned(), Fault::StallTls)
+        ]
+        .into()
     );
 }
 

@@ -91,13 +91,17 @@ impl Model {
     }
 
     fn check_hosts(&self) -> Result<(), ModelError> {
+        for domain in &self.names.reliable {
+            if !is_name(domain) {
+                return Err(meaning(format!(
+                    "[names] reliable: {domain:?}: must be a domain in lower case"
+                )));
+            }
+        }
         let mut names = BTreeSet::new();
         for host in &self.hosts {
             let name = &host.name;
-            let lower = name.bytes().all(|byte| {
-                byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-_".contains(&byte)
-            });
-            if name.is_empty() || !lower {
+            if !is_name(name) {
                 return Err(meaning(format!(
                     "[[host]] {name:?}: must be a host name in lower case"
                 )));
@@ -140,6 +144,13 @@ impl HostEntry {
         let fault = self.fault.map(Fault::layer);
         plain && fault == Some(Layer::Handshake)
     }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.bytes().all(|byte| {
+            byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-_".contains(&byte)
+        })
 }
 
 fn meaning(message: String) -> ModelError {
@@ -197,6 +208,10 @@ mod tests {
             (
                 "name = 'x'\nseed = 1\n[[host]]\nname = 'A.test'\n",
                 "must be a host name in lower case",
+            ),
+            (
+                "name = 'x'\nseed = 1\n[names]\nreliable = ['*.test']\n",
+                "[names] reliable: \"*.test\": must be a domain in lower case",
             ),
             (
                 "name = 'x'\nseed = 1\n[[host]]\nname = 'a.test'\ninterim = 101\n",

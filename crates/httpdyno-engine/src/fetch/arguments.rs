@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use dyno_load::fetch::Override;
 
 use crate::quantity;
+use crate::usage::HELP;
 
 /// The most in flight: more than there are ports towards one server.
 const MOST_CONCURRENCY: usize = 65_536;
@@ -34,6 +35,9 @@ pub enum HttpVersion {
     Http2,
 }
 
+/// What the options come after.
+const EXAMPLE: &str =
+    "Example: httpdyno fetch --concurrency 200 < urls.txt > rows.csv   many at once";
 /// What follows the options.
 const MORE: &str = "\
 One URL a line comes in; url,code,start_time,duration,body_length goes out, as each is done. The code is the status of the last \
@@ -41,14 +45,14 @@ answer, or the name of what went wrong. An option wins over the environment.
 
 Exit status: 0 every row is printed, 127 a setting cannot be honoured, 125 the fetcher failed, 128 + N signal N came.
 
-Examples
-  httpdyno fetch --concurrency 200 < urls.txt > rows.csv                          many at once
-  httpdyno fetch --per-host 2 --per-host-interval 500ms --save pages < urls.txt   politely, and keep what comes
-  httpdyno fetch --resume done.txt < urls.txt >> rows.csv                         go on where the last run was stopped";
+More examples
+  httpdyno fetch --per-host 2 --per-host-interval 500ms < urls.txt   politely
+  httpdyno fetch --save pages < urls.txt                             keep them
+  httpdyno fetch --resume done.txt < urls.txt >> rows.csv            go on";
 
 /// An option wins over the variable of its name, which a trial sets.
 #[derive(Debug, Args)]
-#[command(after_help = MORE)]
+#[command(help_template = HELP, before_help = EXAMPLE, after_help = MORE)]
 pub struct Arguments {
     /// The most URLs under way at a time [environment: CONCURRENCY] [default: 10]
     #[arg(short, long, value_name = "N", value_parser = concurrency)]

@@ -7,6 +7,7 @@ use dyno_web::{OneOrigin, Terms, Web};
 use super::arguments::Arguments;
 use super::files::Files;
 use super::report::Report;
+use super::summary;
 use super::supply::Supplied;
 use super::url_list::Foreseen;
 use crate::against::{AgainstRecord, OtherOrigin};
@@ -68,6 +69,7 @@ fn conclude(
         }
         None => ending.exit_status(),
     };
+    summary::tell(&ending, arguments.deadline, None);
     if let Some(path) = &arguments.arrivals {
         std::fs::write(path, record.arrivals())
             .with_context(|| format!("--arrivals {}", path.display()))?;

@@ -5,11 +5,13 @@ use dyno_room::{Ending, Outcome};
 
 use super::arguments::Arguments;
 use super::report::Report;
+use super::summary;
 use super::supply::Supplied;
 use super::web::WebRecord;
 use crate::complaint::complain;
 
-/// Says why the command was not started, if it was not, and if the origin was late, and reports; the status is the room's.
+/// Says why the command was not started, if it was not, if the origin was late, and what the command did, and reports; the status is
+/// the room's.
 pub fn conclude(
     arguments: &Arguments,
     ending: Ending,
@@ -35,6 +37,7 @@ pub fn conclude(
     if let Some(origin) = origin {
         origin.own_up();
     }
+    summary::tell(&ending, arguments.deadline, origin.map(WebRecord::seen));
     if let Some(path) = &arguments.report {
         Report {
             ending,

@@ -11,6 +11,7 @@ mod peer;
 mod program;
 mod report;
 mod server;
+mod summary;
 mod supply;
 mod url_list;
 mod web;

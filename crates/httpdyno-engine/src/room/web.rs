@@ -112,6 +112,11 @@ impl WebRecord {
         web_identity::identity(&self.web)
     }
 
+    /// The web's name, and what its origin saw.
+    pub fn seen(&self) -> (&str, &Record) {
+        (&self.web.model().name, &self.record)
+    }
+
     /// Says so if the origin itself was late.
     pub fn own_up(&self) {
         preparation::own_up(&self.record.report.lateness_ns);

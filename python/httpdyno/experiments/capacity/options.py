@@ -106,7 +106,7 @@ VERB: Final = Verb(
     names="Clients and load tools, such as go-net-http.",
     kinds=(SubjectKind.CLIENT, SubjectKind.TOOL),
     examples=(
-        Example("httpdyno capacity go-net-http --rps 200 --size 0,50KiB", "is it held, with either size?"),
+        Example("httpdyno capacity go-net-http --rps 200 --size 50KiB", "is it held?"),
         Example("httpdyno capacity wrk hey --loop closed --delay 100ms", "tools, in a closed loop"),
         Example("httpdyno capacity node-fetch --frontier --size 0,20KiB,...,200KiB", "up to which size? a search"),
         Example("httpdyno capacity --preset published-batch-4 --scale 1/10", "a published grid, at a tenth"),

@@ -4,14 +4,16 @@ import os
 import stat
 import sys
 
-from httpdyno.errors import EmptyList, UsageError
+from httpdyno.errors import EmptyList, NothingMeasured, UsageError
+from httpdyno.experiments.beginning import Tell
 from httpdyno.experiments.crawl.options import WEB, AskedUrls
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.urls.against_list import file_at_origin
-from httpdyno.urls.source import STANDARD_INPUT, UrlFile, urls_of_list, urls_of_web
+from httpdyno.urls.preparation import prepare_urls
+from httpdyno.urls.source import STANDARD_INPUT, UrlFile, urls_of_web
 
-__all__ = ["open_urls"]
+__all__ = ["open_urls", "remark_on"]
 
 
 def open_urls(engine: Engine, options: AskedUrls, interruption: Interruption, *, piped: bool = False) -> UrlFile:
@@ -23,20 +25,28 @@ def open_urls(engine: Engine, options: AskedUrls, interruption: Interruption, *,
     """
     if options.on_live_web and options.urls is None and not (piped and _is_piped()):
         raise UsageError(
-            "--web live: the real internet has no list of its own; give one with --urls FILE"
-            " ('httpdyno urls FILE.csv' or 'httpdyno urls https://...' makes one of a list of domains)"
+            "--web live: the real internet has no list of its own;"
+            " give one with --urls: a file or https://..., of URLs or a table of domains"
         )
     with interruption, interruption.at_once("the list of URLs was being read"):
         listed = _listed(engine, options, piped=piped)
         return listed if options.against is None else file_at_origin(listed, options.against)
 
 
+def remark_on(urls: UrlFile, tell: Tell) -> None:
+    """Tell what of a list cannot be asked for; where that is all of it, there is nothing to measure."""
+    if urls.no_urls == urls.count:
+        raise NothingMeasured(f"{urls.remark}; nothing was run: give one URL or domain a line")
+    if urls.remark:
+        tell(urls.remark)
+
+
 def _listed(engine: Engine, options: AskedUrls, *, piped: bool) -> UrlFile:
     if options.urls is not None:
-        return urls_of_list(options.urls, limit=options.limit)
+        return prepare_urls(options.urls, limit=options.limit)
     if piped and _is_piped():
         try:
-            return urls_of_list(STANDARD_INPUT, limit=options.limit)
+            return prepare_urls(STANDARD_INPUT, limit=options.limit)
         except EmptyList:
             if options.limit is None or options.on_live_web:
                 raise

@@ -4,19 +4,21 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from httpdyno.errors import UsageError
 from httpdyno.experiments.against import agreed, refuse_beside
 from httpdyno.experiments.beginning import Beginning, Begun, Tell
-from httpdyno.experiments.crawl.asked_urls import open_urls
+from httpdyno.experiments.crawl.asked_urls import open_urls, remark_on
 from httpdyno.experiments.crawl.crawl import HEADLINE, Crawl
+from httpdyno.experiments.crawl.deadline import USUAL_DEADLINE_S, quick_deadline_s
 from httpdyno.experiments.crawl.live import check_live, live_user_agent
 from httpdyno.experiments.crawl.options import AUTO, NAME, WEB, AskedUrls, BenchOptions
 from httpdyno.experiments.crawl.short_list import ShortList, find_short
 from httpdyno.experiments.crawl.tuned import with_tuned
 from httpdyno.experiments.options import WEBS, stored_options
 from httpdyno.lab.engine import Engine, ServedWeb
+from httpdyno.lab.web_answers import WebAnswers
 from httpdyno.model import LIVE, Subject, SubjectKind
 from httpdyno.published import find_preset, parse_scale
 from httpdyno.subjects.catalogue import Catalogue
@@ -24,6 +26,7 @@ from httpdyno.urls.source import QUICK_LIMIT, STANDARD_INPUT, UrlFile
 
 __all__ = ["begin_bench", "begin_crawl", "choose_subjects", "lasting_web", "settle_against"]
 
+_FEW_IN_FLIGHT: Final = 10
 _Asked = TypeVar("_Asked", bound=AskedUrls)
 
 
@@ -52,6 +55,7 @@ def begin_crawl(
     with ExitStack() as refused:
         asked = replace(options, limit=options.limit or limit)
         urls = refused.enter_context(open_urls(engine, asked, beginning.interruption, piped=piped))
+        remark_on(urls, beginning.tell)
         crawl = _make_crawl(options, urls, engine)
         if options.concurrency == AUTO:
             tuned = with_tuned(subjects, beginning.place, crawl)
@@ -68,8 +72,22 @@ def begin_crawl(
             elif len(subjects) > 1:
                 raise UsageError(short.refusal(urls.source if options.limit is None else None))
             beginning.tell(f"{short}; {f'{urls.count:,} are taken' if longer else 'here there is none'}")
+        if options.quick and options.deadline_s is None:
+            crawl = _with_quick_deadline(crawl, urls, subjects, beginning)
         refused.pop_all()
     return Begun(crawl, subjects, urls)
+
+
+def _with_quick_deadline(crawl: Crawl, urls: UrlFile, subjects: Sequence[Subject], beginning: Beginning) -> Crawl:
+    """Set a deadline by what the web plans for the list, and say so; what a link or a distance adds is in no plan."""
+    if crawl.on_live_web or crawl.preset is not None or crawl.against is not None or crawl.link != "direct":
+        return crawl
+    planned = WebAnswers(beginning.place.engine, beginning.interruption).of(crawl.condition, urls.file).planned
+    # Not of the subjects where it need not be: it is a setting of runs that are compared.
+    least = min(crawl.condition.concurrency or subject.concurrency for subject in subjects)
+    deadline_s = quick_deadline_s(planned, min(least, _FEW_IN_FLIGHT))
+    beginning.tell(f"--quick: nobody is given more than {deadline_s:.0f} s; --duration gives another deadline")
+    return replace(crawl, deadline_s=deadline_s)
 
 
 def _longer(short: ShortList, urls: UrlFile, options: BenchOptions, beginning: Beginning) -> UrlFile | None:
@@ -89,6 +107,7 @@ def _make_crawl(options: BenchOptions, urls: UrlFile, engine: Engine) -> Crawl:
     live = ServedWeb(LIVE, 1 if seed is None else seed, None)
     web = live if options.on_live_web else engine.web(name, seed=seed)
     found = {
+        "deadline_s": USUAL_DEADLINE_S if options.deadline_s is None else options.deadline_s,
         "concurrency": None if options.concurrency == AUTO else options.concurrency,
         "user_agent": options.user_agent or (live_user_agent(options.contact) if options.on_live_web else ""),
         "per_host": options.per_host or 1,

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from httpdyno.experiments.crawl.deadline import USUAL_DEADLINE_S
 from httpdyno.experiments.crawl.options import NAME, WEB, BenchOptions
 from httpdyno.experiments.experiment import Setting
-from httpdyno.experiments.plan import ListedPlan
+from httpdyno.experiments.plan import ListedPlan, Plan, RepeatingPlan
 from httpdyno.experiments.restoring import settings_of
 from httpdyno.experiments.schedule import schedule, usual_repeat
+from httpdyno.judge.disturbance import disturbed
 from httpdyno.model import Condition, Link, Subject
 from httpdyno.store import WebIdentity
 
@@ -42,6 +44,7 @@ class Crawl(BenchOptions):
     web_digest: str | None = None
     """What the engine says of web and seed; None on the real internet."""
     concurrency: int | None = None
+    deadline_s: float = USUAL_DEADLINE_S
     per_host: int = 1
     per_host_interval_s: float = 0.0
 
@@ -76,11 +79,15 @@ class Crawl(BenchOptions):
         """Return the grid: a single point."""
         return (self.condition,)
 
-    def plan(self, subjects: Sequence[Subject]) -> ListedPlan:
-        """Interleave the trials of all subjects in blocks, as often as is asked for, else as is usual."""
+    def plan(self, subjects: Sequence[Subject]) -> Plan:
+        """Interleave the trials of all subjects in blocks, as often as is asked for; those that are disturbed again.
+
+        The real internet is asked no more often than was agreed.
+        """
         repeat = usual_repeat(len(subjects), quick=self.quick) if self.repeat is None else self.repeat
         plans = schedule(subjects, self.conditions(), repeat=repeat, seed=self.seed)
-        return ListedPlan(plans, {"repeat": repeat})
+        listed = ListedPlan(plans, {"repeat": repeat})
+        return RepeatingPlan(listed, disturbed, self.seed) if not (self.no_again or self.on_live_web) else listed
 
     def webs(self) -> tuple[WebIdentity]:
         """Return the web that is crawled."""

@@ -21,6 +21,22 @@ def _summary(name: str, scale: float = 1.0) -> Figure:
     return figure
 
 
+def _per_core(trial: Trial) -> float | None:
+    cpu_ns = trial.summary.cpu_per_right_ns if trial.summary else None
+    return 1e9 / cpu_ns if cpu_ns else None
+
+
+def _in_flight_per_core(trial: Trial) -> float | None:
+    """Little's law (Operations Research 9, 1961): answers a second, times how long one takes."""
+    per_s = _per_core(trial)
+    if per_s is None or trial.summary is None:
+        return None
+    # What the web plans is the same for every client; of a link with a distance it knows nothing.
+    planned_ns = trial.summary.planned_mean_ns if trial.link == "direct" else None
+    taken_ns = planned_ns or trial.summary.mean_ns
+    return per_s * taken_ns * 1e-9 if taken_ns else None
+
+
 CRAWL_METRICS: Final = (
     # The seeds' columns come first, under their names and, as they print them, in whole milliseconds.
     Metric(Column("totalUrls", _INTEGER, description="lines that the client printed"), _summary("urls")),
@@ -46,6 +62,30 @@ CRAWL_METRICS: Final = (
     Metric(Column("p99", _DURATION, "ms", "99th percentile of the durations"), _summary("p99_ns", _MS), _LOWER, 1),
     Metric(Column("cpuUser", _DURATION, "ms", "CPU time in user mode"), of_counter("cpu_user_ns", _MS), _LOWER),
     Metric(Column("cpuSys", _DURATION, "ms", "CPU time in the kernel"), of_counter("cpu_system_ns", _MS), _LOWER),
+    Metric(
+        Column("cpuPerRight", _DECIMAL, "ms", "CPU time for each right answer, once the cost of one had settled"),
+        _summary("cpu_per_right_ns", _MS),
+        _LOWER,
+        3,
+        "ms of CPU time a right answer",
+    ),
+    Metric(
+        Column("perCore", _DECIMAL, "1/s", "right answers a second that one core has CPU time for"),
+        _per_core,
+        _HIGHER,
+        1,
+        "right answers a second and core",
+    ),
+    Metric(
+        Column("inFlightPerCore", _INTEGER, description="requests in flight that as many take (Little's law)"),
+        _in_flight_per_core,
+    ),
+    Metric(Column("startCpu", _DURATION, "ms", "CPU time until the first URL"), _summary("start_cpu_ns", _MS), _LOWER),
+    Metric(
+        Column("warmUpCpu", _DURATION, "ms", "CPU time beyond that, before the cost of an answer had settled"),
+        _summary("warm_up_cpu_ns", _MS),
+        _LOWER,
+    ),
     Metric(
         Column("peakMemory", ColumnKind.SIZE, "bytes", "highest memory in use"), of_counter("peak_memory_bytes"), _LOWER
     ),

@@ -1,6 +1,6 @@
 """What can be said of a crawl: the options of ``try`` and ``bench``, and those that ``tune`` shares, each a field."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -47,7 +47,13 @@ def _concurrency(text: str, flag: str) -> int | str | None:
     return number
 
 
-_URLS = Option("--urls", "URLs or bare domains, one a line; - reads standard input.", metavar="FILE|-", stored=False)
+_DEADLINE = replace(DURATION, help=f"{DURATION.help} Default: 600, or less with --quick.")
+_URLS = Option(
+    "--urls",
+    "A list of URLs or bare domains, or a table of domains (CSV), also as .gz or .zip; - reads standard input.",
+    metavar="FILE|-",
+    stored=False,
+)
 _LIMIT = Option(
     "--limit",
     "How many URLs. Default: all of a list, the first 2,000 of a web.",
@@ -88,6 +94,12 @@ _ALL = Option(
     stored=False,
     group=Group.MACHINE,
 )
+_NO_AGAIN = Option(
+    "--no-again",
+    "Do not repeat what other programs disturbed. Default: at the end, up to half as many trials as were planned.",
+    environment="NO_AGAIN",
+    group=Group.RUN,
+)
 _QUICK = quick_option(
     "each subject runs once, with 500 URLs or what a rate needs, unless --repeat or --limit says otherwise."
 )
@@ -124,7 +136,7 @@ class CrawlOptions(AskedUrls):
     """One crawl as it is asked for; None: not said."""
 
     concurrency: Annotated[Any, _CONCURRENCY] = None
-    deadline_s: Annotated[float, DURATION] = 600.0
+    deadline_s: Annotated[float | None, _DEADLINE] = None
     web: Annotated[str | None, web_option(WEB, live=True)] = None
     per_host: Annotated[int | None, _PER_HOST] = None
     per_host_interval_s: Annotated[float | None, _PER_HOST_INTERVAL] = None
@@ -138,6 +150,7 @@ class BenchOptions(CrawlOptions):
 
     every: Annotated[bool, _ALL] = False
     repeat: Annotated[int | None, REPEAT] = None
+    no_again: Annotated[bool, _NO_AGAIN] = False
     quick: Annotated[bool, _QUICK] = False
     preset: Annotated[str | None, preset_option()] = None
     scale: Annotated[str | None, scale_option("URLs")] = None

@@ -69,7 +69,7 @@ VERB: Final = Verb(
     help="Measure what one call costs in a warm process, as Python's timeit does, and whose time that is.",
     names="Clients. Default: the three of the published figures, and those of --subjects.",
     examples=(
-        Example("httpdyno latency python-httpx go-net-http", "one call, alone and 20 at once"),
+        Example("httpdyno latency python-httpx go-net-http", "what one call costs"),
         Example("httpdyno latency go-net-http --parallel 1,5,50", "more at once"),
         Example("httpdyno latency python-httpx --peer flask-dev", "against a server of others"),
         Example("httpdyno latency --preset published --quick", "beside the published figures"),

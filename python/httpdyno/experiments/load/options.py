@@ -73,7 +73,7 @@ VERB: Final = Verb(
     names="Asked in turn; or give --urls or --requests-file.",
     named="URL",
     examples=(
-        Example("httpdyno load http://localhost:8080/ -c 64 -d 10s", "as fast as it can: closed loop"),
+        Example("httpdyno load http://localhost:8080/ -c 64 -d 10s", "as fast as it can"),
         Example("httpdyno load http://localhost:8080/ --rate 2000", "2,000 a second, whatever comes: open loop"),
         Example("httpdyno load http://localhost:8080/ --rate 500 --fail-if 'p99 > 50ms'", "for CI: exit code 1"),
         Example("httpdyno load --requests-file mixed.jsonl --check status=200", "many requests, each answer checked"),

@@ -38,6 +38,8 @@ def load_samples(file: Path, number: int, started: datetime, *, url: Sequence[st
         "body_length": pl.col("content_bytes"),
         "cause": pl.lit(None, pl.String()),
         "verdict": pl.lit(Verdict.UNVERIFIED.value),
+        "served_status": pl.lit(None),
+        "served_body_length": pl.lit(None),
         "explained": pl.lit(value=False),
     }
     columns = polars_schema(Sample)

@@ -7,7 +7,7 @@ from typing import Final
 
 from httpdyno.errors import UsageError
 from httpdyno.experiments.beginning import Beginning, Begun, Tell
-from httpdyno.experiments.crawl.asked_urls import open_urls
+from httpdyno.experiments.crawl.asked_urls import open_urls, remark_on
 from httpdyno.experiments.crawl.beginning import lasting_web, settle_against
 from httpdyno.experiments.crawl.options import WEB
 from httpdyno.experiments.crawl.short_list import find_short
@@ -44,6 +44,7 @@ def begin_search(beginning: Beginning, names: Sequence[str], options: TuneOption
     web = engine.web(options.web or WEB, seed=options.seed)
     with ExitStack() as refused:
         urls = refused.enter_context(_open_urls(options, engine, beginning.interruption))
+        remark_on(urls, beginning.tell)
         highest = _highest(urls.count, subject, beginning.tell)
         search = Tune(
             **(stored_options(options) | {"seed": web.seed}),

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from httpdyno.judge.validity.rule import Evidence, Finding, Reading, Rule
 from httpdyno.judge.validity.rules import RULES, rules_for
 from httpdyno.model import Outcome, Trial, Validity
 
 __all__ = [
+    "ALSO",
     "RULES",
     "Evidence",
     "Finding",
@@ -18,6 +20,9 @@ __all__ = [
     "rules_for",
     "with_validity",
 ]
+
+ALSO: Final = "; also: "
+"""Stands before what else was found, which differs from trial to trial."""
 
 
 def findings(trial: Trial, rules: Sequence[Rule] = RULES) -> tuple[Finding, ...]:
@@ -31,18 +36,24 @@ def findings(trial: Trial, rules: Sequence[Rule] = RULES) -> tuple[Finding, ...]
 
 
 def judge_validity(trial: Trial, rules: Sequence[Rule] = RULES) -> tuple[Validity | None, str | None]:
-    """Return the validity of a trial, and in one line why it is not ``VALID``.
+    """Return the validity of a trial, and in one line why it is not ``VALID``: every rule that it does not meet.
 
+    The first of them names the validity. Wrong answers come first where nothing but the subject can be their cause.
     Both are None of a trial that failed. What was refused stays what it is.
     """
     if trial.outcome is Outcome.REFUSED:
         return trial.validity, trial.validity_reason
     if trial.outcome is not Outcome.OK:
         return None, None
-    for finding in findings(trial, rules):
-        if finding.passed is False:
-            return finding.rule.verdict, finding.text
-    return Validity.VALID, None
+    broken = sorted((one for one in findings(trial, rules) if one.passed is False), key=lambda one: not one.sure)
+    if not broken:
+        return Validity.VALID, None
+    first, *others = broken
+    if first.rule.verdict is Validity.UNVERIFIED:
+        # Where nothing can be verified, nothing else is worth saying.
+        return first.rule.verdict, first.text
+    also = f"{ALSO}{', '.join(other.short for other in others)}" if others else ""
+    return first.rule.verdict, first.text + also
 
 
 def with_validity(trial: Trial, rules: Sequence[Rule] = RULES) -> Trial:

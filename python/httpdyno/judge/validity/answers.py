@@ -12,7 +12,10 @@ _KINDS: Final = ("wrong_status", "wrong_length", "late", "false_error", "missed_
 
 
 def wrong(trial: Trial) -> Reading:
-    """Return the wrong answers that no known failure explains; URLs that were not reached are no answers."""
+    """Return the wrong answers that no known failure explains; URLs that were not reached are no answers.
+
+    Those are sure that no load on the machine can make (``Tally.surely_wrong``).
+    """
     tally = trial.tally
     answers = tally.right + tally.wrong_in_all if tally else 0
     if tally is None or not answers:
@@ -20,7 +23,7 @@ def wrong(trial: Trial) -> Reading:
     kinds = {name: getattr(tally, name) for name in _KINDS}
     most = max(kinds, key=lambda name: kinds[name])
     detail = f"{tally.wrong} of {answers}" + (f", most of them {most}" if tally.wrong else "")
-    return Reading(100 * tally.wrong / answers, detail)
+    return Reading(100 * tally.wrong / answers, detail, 100 * (tally.surely_wrong or 0) / answers)
 
 
 def unverified(trial: Trial) -> Reading:

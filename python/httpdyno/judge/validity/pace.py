@@ -14,6 +14,9 @@ __all__ = ["ON_SCHEDULE", "drift", "drift_of"]
 ON_SCHEDULE: Final = Reading(None, "in an open loop the schedule sets the pace")
 """Of a trial whose answers do not come as fast as the subject can."""
 _TIMED_OUT: Final = 0.9
+_LONG_WARM_UP: Final = 0.5
+_BINS_AT_ONCE: Final = 5
+"""A warm-up is found to so many bins."""
 
 
 def drift(trial: Trial) -> Reading:
@@ -21,14 +24,15 @@ def drift(trial: Trial) -> Reading:
 
     0 where it cannot be told from chance with 99 % confidence. Three things come before the steady state and
     are left out: the start until the first answer; the time until the first URL that never answers gives its place
-    back, which is the timeout; the warm-up, as MSER-5 finds it.
+    back, which is the timeout; the warm-up, as MSER-5 finds it. What becomes faster may have warmed up for up to half
+    of the time, as a just-in-time compiler does; what becomes slower for no more than a quarter.
     """
     return drift_of(*_answers(trial))
 
 
 def drift_of(answers: FloatArray, bin_ns: int) -> Reading:
     """Return the drift of a series of answers, one value for each bin of ``bin_ns``."""
-    warm_up = warm_up_length(answers) if len(answers) else 0
+    warm_up = _warm_up(answers) if len(answers) else 0
     steady = answers[warm_up:]
     if len(steady) < FEWEST_VALUES:
         bins = f"{len(steady)} of {FEWEST_VALUES} bins of {bin_ns / 1e6:.0f} ms" if bin_ns else "no bins"
@@ -42,6 +46,13 @@ def drift_of(answers: FloatArray, bin_ns: int) -> Reading:
     if interval.low <= 0 <= interval.high:
         return Reading(0.0, f"no more than chance: {detail}")
     return Reading(100 * abs(interval.estimate), detail)
+
+
+def _warm_up(answers: FloatArray) -> int:
+    """Return how many bins the warm-up takes; a long one must raise the pace, and have come to its end."""
+    usual, long = warm_up_length(answers), warm_up_length(answers, longest=_LONG_WARM_UP)
+    ended = long < _LONG_WARM_UP * len(answers) - _BINS_AT_ONCE
+    return long if ended and long > usual and answers[:long].mean() < answers[long:].mean() else usual
 
 
 def _answers(trial: Trial) -> tuple[FloatArray, int]:

@@ -35,6 +35,8 @@ class Reading:
     """None: the trial has no such number."""
     detail: str = ""
     """What stands behind the number; why there is none."""
+    sure: float = 0.0
+    """The part of the number that nothing but the subject can be the cause of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,16 @@ class Finding:
     def passed(self) -> bool | None:
         """Whether the trial meets the rule; None: not judged."""
         return None if self.number is None else self.number <= self.threshold
+
+    @property
+    def sure(self) -> bool:
+        """Whether the trial would not meet the rule, whatever else was the matter."""
+        return self.reading.sure > self.rule.threshold
+
+    @property
+    def short(self) -> str:
+        """Name the rule and what was found in a few words; there is a number."""
+        return f"{self.rule.name} {percent(self.number or 0.0)} (at most {percent(self.rule.threshold)})"
 
     @property
     def text(self) -> str:

@@ -177,8 +177,8 @@ RULES: Final = (
 """In the order of their weight: a trial is what the first that it does not meet makes of it.
 
 Where nothing can be verified, nothing else is worth saying. What spoils an instrument comes before what it then shows:
-a starved origin makes a correct client time out. What the machine does comes before a drift, which it may be the cause
-of.
+a starved origin makes a correct client time out; but wrong answers that it cannot make come first (``Finding.sure``).
+What the machine does comes before a drift, which it may be the cause of.
 """
 
 

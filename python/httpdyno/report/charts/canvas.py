@@ -54,6 +54,13 @@ class Canvas:
     theme: Theme
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     """What is drawn on it, by the names under which the drawing speaks of it."""
+    short: dict[str, str] = field(default_factory=dict)
+    """What names read as that would be cut to the same."""
+
+    @property
+    def characters(self) -> int:
+        """How many characters of a name there is room for in any chart."""
+        return 14 if self.narrow else 20
 
     @property
     def narrow(self) -> bool:
@@ -69,7 +76,7 @@ class Canvas:
 
     def text(self, text: str) -> str:
         """Make a text fit to be drawn: what it says of a subject can do nothing to whoever opens the drawing."""
-        return without_controls(text)
+        return without_controls(self.short.get(text, text))
 
     def data(self, rows: Sequence[dict[str, Any]]) -> alt.NamedData:
         """Return rows to be drawn; Altair sees their name only, for it would look at every single value."""

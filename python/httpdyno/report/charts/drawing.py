@@ -8,7 +8,8 @@ from altair.utils.schemapi import debug_mode
 
 from httpdyno.model import Chart, ChartKind
 from httpdyno.report.charts import fitted, intervals, lines, panels, points, stacked_bars, stairs, tiles, trends
-from httpdyno.report.charts.canvas import Canvas
+from httpdyno.report.charts.canvas import Canvas, drawn
+from httpdyno.report.charts.labels import told_apart
 
 __all__ = ["png", "specification", "svg"]
 
@@ -33,6 +34,8 @@ def specification(chart: Chart, canvas: Canvas, *, validate: bool = False) -> di
 
     To validate it, every part and the whole, against the schema of Vega-Lite takes longer than to draw it.
     """
+    bars = [x for series in chart.series for x in series.x if isinstance(x, str)]
+    canvas.short.update(told_apart([*drawn(chart), *bars], canvas.characters))
     with debug_mode(validate):
         drawing = canvas.configured(_DRAW[chart.kind](chart, canvas))
         described: dict[str, Any] = drawing.to_dict(validate=validate)

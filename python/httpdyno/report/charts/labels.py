@@ -1,10 +1,11 @@
 """Words beside the marks of a chart: where they stand, so that none covers another, and how figures are written."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from httpdyno.model import Axis, Chart, Series
 
-__all__ = ["apart", "figure", "point_words", "pointed_at", "text_width", "with_unit"]
+__all__ = ["apart", "figure", "point_words", "pointed_at", "text_width", "told_apart", "with_unit"]
 
 _CHARACTER: float = 0.62
 """Mean width of a character as a share of its size, in the widest of the faces that readers have."""
@@ -32,6 +33,31 @@ def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[
         placed[place] = min(placed[place], edge)
         edge = placed[place] - gap
     return placed
+
+
+def told_apart(names: Sequence[str], most: int) -> dict[str, str]:
+    """Shorten those names to so many characters that would read the same if they were cut at that length.
+
+    The beginning is kept, and what begins where they differ. The result is by name; names that can be cut, or that
+    nothing so short tells apart, are not in it.
+    """
+    alike: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        alike.setdefault(name[: most - 1], []).append(name)
+    head = (most - 1) // 2
+    tail = most - 1 - head
+    short: dict[str, str] = {}
+    for group in alike.values():
+        differ = next(
+            (place for place, letters in enumerate(zip(*group, strict=False)) if len({*letters}) > 1),
+            min(map(len, group)),
+        )
+        for name in group if len(group) > 1 else ():
+            begin = max(head, min(differ, len(name) - tail))
+            if len(name) > most:
+                short[name] = f"{name[:head]}\u2026{name[begin : begin + tail]}"
+    shown = Counter(short.get(name, name) for name in dict.fromkeys(names))
+    return {name: text for name, text in short.items() if shown[text] == 1}
 
 
 def text_width(text: str, size: float) -> float:

@@ -1,10 +1,12 @@
-"""A table with lines, like the seeds'; on a narrow terminal several below each other, each with the rows' names."""
+"""A table under a line; on a narrow terminal without what can be spared, or several, each with the rows' names."""
 
 import io
+import re
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Final
 
-from rich.box import SQUARE
+from rich.box import Box
 from rich.cells import cell_len
 from rich.console import Console, JustifyMethod
 from rich.table import Table as Grid
@@ -16,8 +18,14 @@ from httpdyno.report.surface import Surface
 
 __all__ = ["render"]
 
-_BORDER: Final = 3
-"""A cell takes a line and a space at either side."""
+_GAP: Final = 2
+"""Spaces between two columns."""
+_USUAL_WIDTH: Final = 100
+"""In a pipe, too, what can be spared is left out beyond this; there nothing else ever is."""
+_PADDING: Final = re.compile(r" +((?:\x1b\[0m)?)$", re.MULTILINE)
+_NARROWEST: Final = 20
+"""Where words do not fit side by side they are not broken, either."""
+_UNDER_HEADINGS: Final = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 _STYLES: Final[dict[str, str]] = (
     {outcome.value: "red" for outcome in Outcome}
     | {validity.value: "yellow" for validity in Validity}
@@ -28,7 +36,7 @@ _STYLES: Final[dict[str, str]] = (
 
 
 def render(table: Table, surface: Surface) -> str:
-    """Write a table with lines around its cells, and the notes under it."""
+    """Write a table with a line under its headings, and the notes below."""
     shown = [index for index, column in enumerate(table.columns) if column.shown]
     texts = [[cell_text(row[index], table.columns[index]) for index in shown] for row in table.rows]
     columns = [table.columns[index] for index in shown]
@@ -36,11 +44,18 @@ def render(table: Table, surface: Surface) -> str:
         max(cell_len(text) for text in (column.name, *(row[place] for row in texts)))
         for place, column in enumerate(columns)
     ]
-    total = sum(widths) + _BORDER * len(widths) + 1
+    places = list(range(len(columns)))
+    spared: list[str] = []
+    while _total(widths, places) > (surface.width or _USUAL_WIDTH):
+        dispensable = [place for place in places if columns[place].dispensable]
+        if not dispensable:
+            break
+        places.remove(dispensable[-1])
+        spared.insert(0, columns[dispensable[-1]].name)
     output = io.StringIO()
     console = Console(
         file=output,
-        width=max(total, surface.width or 0, 1),
+        width=max(_total(widths, places), surface.width or 0, 1),
         force_terminal=surface.colour,
         color_system="standard" if surface.colour else None,
         no_color=not surface.colour,
@@ -50,15 +65,31 @@ def render(table: Table, surface: Surface) -> str:
         markup=False,
     )
     if table.title:
-        output.write(without_controls(table.title) + "\n")
-    for group in _groups(columns, widths, surface.width):
+        output.write(_broken(without_controls(table.title), surface) + "\n")
+    for number, group in enumerate(_groups(columns, widths, places, surface.width)):
+        if number:
+            console.print()
         console.print(_grid(columns, texts, group))
+    text = _PADDING.sub(r"\1", output.getvalue())
     lines = note_lines(table)
-    return output.getvalue() + "".join(line + "\n" for line in lines)
+    if spared:
+        lines.append(f"left out, for want of width: {', '.join(spared)}")
+    return text + ("\n" if lines else "") + "".join(_broken(line, surface) + "\n" for line in lines)
+
+
+def _broken(line: str, surface: Surface) -> str:
+    """Break a line between words where a terminal ends; in a pipe it stays whole."""
+    if surface.width is None or surface.width < _NARROWEST:
+        return line
+    return fill(line, surface.width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def _total(widths: Sequence[int], places: Sequence[int]) -> int:
+    return sum(widths[place] + _GAP for place in places) - _GAP
 
 
 def _grid(columns: Sequence[Column], texts: Sequence[Sequence[str]], group: Sequence[int]) -> Grid:
-    grid = Grid(box=SQUARE, show_header=True, header_style="bold", pad_edge=True)
+    grid = Grid(box=_UNDER_HEADINGS, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     for place in group:
         justify: JustifyMethod = "right" if right_aligned(columns[place]) else "left"
         grid.add_column(Text(columns[place].name, justify="left"), justify=justify, no_wrap=True, overflow="crop")
@@ -71,21 +102,20 @@ def _style(column: Column, text: Cell) -> str:
     return _STYLES.get(str(text), "") if column.toned or column.name == "verdict" else ""
 
 
-def _groups(columns: Sequence[Column], widths: Sequence[int], limit: int | None) -> list[list[int]]:
+def _groups(columns: Sequence[Column], widths: Sequence[int], places: list[int], limit: int | None) -> list[list[int]]:
     """Cut the columns into groups that fit; each begins with what names the row: its first texts, else its first."""
-    everything = list(range(len(columns)))
-    if limit is None or sum(widths) + _BORDER * len(widths) + 1 <= limit:
-        return [everything]
-    names = [place for place in everything if all(column.kind is ColumnKind.TEXT for column in columns[: place + 1])]
-    names = names or everything[:1]
-    room = limit - 1 - sum(widths[place] + _BORDER for place in names)
+    if limit is None or _total(widths, places) <= limit:
+        return [places]
+    names = [place for place in places if all(column.kind is ColumnKind.TEXT for column in columns[: place + 1])]
+    names = names or places[:1]
+    room = limit + _GAP - sum(widths[place] + _GAP for place in names)
     groups: list[list[int]] = []
     left = 0
-    for place in everything[len(names) :]:
-        width = widths[place] + _BORDER
+    for place in places[len(names) :]:
+        width = widths[place] + _GAP
         if not groups or width > left:
             groups.append(list(names))
             left = room
         groups[-1].append(place)
         left -= width
-    return groups or [everything]
+    return groups or [places]

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Final
+from typing import Final, NamedTuple
 
 from httpdyno.judge.wording import listed
 from httpdyno.model import Difference, Interval, Metric, Ranking, Standing
 from httpdyno.stats import FEWEST_BLOCKS
 
-__all__ = ["figure_text", "headline"]
+__all__ = ["bound_text", "figure_text", "headline"]
 
 _WHOLE_FROM: Final = 100
 _NAMED_AT_MOST: Final = 3
@@ -20,17 +20,36 @@ def headline(
     medians: Mapping[str, float],
     names: Mapping[str, str],
     unranked: Mapping[str, str],
+    at_least: Mapping[str, float] | None = None,
 ) -> str:
     """Describe who is first, by how much, how sure that is, and who cannot be told apart.
 
     One sentence, without a full stop. ``medians``, ``names`` and ``unranked`` are by subject; ``unranked`` has the
-    reason: a verdict or an outcome.
+    reason: a verdict or an outcome. ``at_least`` has what some of those reached at least: who is behind one of them is
+    not called first.
     """
-    left_out = _left_out(unranked, names)
+    bounds = at_least or {}
+    reasons = {
+        subject: f"{reason}, {bound_text(bounds[subject], metric)}" if subject in bounds else reason
+        for subject, reason in unranked.items()
+    }
+    left_out = _left_out(reasons, names)
     if not ranking.standings:
         return f"Nobody is ranked: {left_out}" if unranked else "Nothing was measured"
-    first = _first(ranking, metric, medians, names)
+    best = max(medians[standing.subject] for standing in ranking.standings)
+    ahead = [names[subject] for subject, bound in bounds.items() if bound > best]
+    if ahead:
+        may = "may be faster" if metric.column.unit == "1/s" else "may have more"
+        first = f"Nobody is called first, for {_some(ahead)} {may}; of those ranked "
+        first += _first(ranking, metric, medians, names, _BEHIND)
+    else:
+        first = _first(ranking, metric, medians, names, _LEADING)
     return "; ".join([first, *_told_of_ties(ranking, names), *([f"not ranked: {left_out}"] if unranked else [])])
+
+
+def bound_text(value: float, metric: Metric) -> str:
+    """Write what was reached at least: ``at least 1,806 right answers a second``."""
+    return f"at least {_figure(value, metric)}"
 
 
 def figure_text(value: float) -> str:
@@ -38,28 +57,45 @@ def figure_text(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= _WHOLE_FROM else f"{value:.3g}"
 
 
-def _first(ranking: Ranking, metric: Metric, medians: Mapping[str, float], names: Mapping[str, str]) -> str:
+class _Words(NamedTuple):
+    """How those are called who have the best figures."""
+
+    one: str
+    several: str
+    at_first_sight: str
+
+
+_LEADING: Final = _Words("is first", "share the lead", "On a first look {who} leads")
+_BEHIND: Final = _Words("has most", "have most", "on a first look {who} has most")
+
+
+def _first(
+    ranking: Ranking, metric: Metric, medians: Mapping[str, float], names: Mapping[str, str], words: _Words
+) -> str:
     standings = ranking.standings
     if len(standings) == 1:
         alone = standings[0]
         return f"{names[alone.subject]}: {_figure(medians[alone.subject], metric)}{_spread(alone)}"
     if max(comparison.blocks for comparison in ranking.comparisons) < FEWEST_BLOCKS:
-        return _first_look(ranking, metric, medians, names)
+        return _first_look(ranking, metric, medians, names, words)
     leaders = [standing for standing in standings if standing.best == 1]
     if len(leaders) > 1:
-        return _shared_lead(leaders, ranking, metric, medians, names)
+        return _shared_lead(leaders, ranking, metric, medians, names, words)
     # Where blocks are missing, who is surely first need not have the best median.
     best = leaders[0].subject
     second = next(standing.subject for standing in standings if standing.subject != best)
-    return f"{names[best]} is first: {_figure(medians[best], metric)}, {_times(best, second, ranking, medians, names)}"
+    times = _times(best, second, ranking, medians, names)
+    return f"{names[best]} {words.one}: {_figure(medians[best], metric)}, {times}"
 
 
-def _first_look(ranking: Ranking, metric: Metric, medians: Mapping[str, float], names: Mapping[str, str]) -> str:
+def _first_look(
+    ranking: Ranking, metric: Metric, medians: Mapping[str, float], names: Mapping[str, str], words: _Words
+) -> str:
     best, second = (standing.subject for standing in ranking.standings[:2])
     blocks = max(comparison.blocks for comparison in ranking.comparisons)
     trials = {0: "no trials in common", 1: "one trial each"}.get(blocks, f"{blocks} trials each")
     return (
-        f"On a first look {names[best]} leads: {_figure(medians[best], metric)},"
+        f"{words.at_first_sight.format(who=names[best])}: {_figure(medians[best], metric)},"
         f" {_multiple(best, second, medians, names)}; with {trials} nobody can be told apart for sure"
     )
 
@@ -70,6 +106,7 @@ def _shared_lead(
     metric: Metric,
     medians: Mapping[str, float],
     names: Mapping[str, str],
+    words: _Words,
 ) -> str:
     who = _some([names[standing.subject] for standing in leaders])
     values = [medians[standing.subject] for standing in leaders]
@@ -81,7 +118,7 @@ def _shared_lead(
     ratio = pairs[0] if len(pairs) == 1 else None
     # A difference that is called a tie, and looks like one that is sure, needs its reason.
     why = ", for too few of their trials count" if None in pairs else _after_correction(ranking) if ratio else ""
-    sentence = f"{who} share the lead and cannot be told apart{why}: {what} {_phrase(metric)}"
+    sentence = f"{who} {words.several} and cannot be told apart{why}: {what} {_phrase(metric)}"
     return f"{sentence}, a ratio of {ratio.estimate:.2f} ({_bounds(ratio)})" if ratio else sentence
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from httpdyno.judge import rankable_trials
+from httpdyno.judge import placing_trials
 from httpdyno.model import Axis, Chart, ChartKind, Comparison, Metric, Ranking, Scale, Series, Trial
 from httpdyno.report.sections.condition import ConditionTrials
 from httpdyno.stats import median
@@ -18,7 +18,7 @@ def ranking_chart(of: ConditionTrials, ranking: Ranking, metric: Metric, names: 
     series: list[Series] = []
     for standing in ranking.standings:
         name = names[standing.subject]
-        figures = _figures(rankable_trials(of.trials[name]), metric)
+        figures = _figures(placing_trials(of.trials[name]), metric)
         value = standing.value
         middle = value.estimate if value else median(figures)
         series.append(Series(name, (name,) * len(figures), tuple(figures), faint=True))

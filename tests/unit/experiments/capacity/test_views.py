@@ -40,12 +40,12 @@ def cells(trials: list[Trial]) -> list[str | None]:
 def test_a_grid_of_250_points_is_a_table_for_each_concurrency_on_80_columns() -> None:
     text = shown(list(capacity_trials(BATCH_4)))
     assert len(text.splitlines()) < 65
-    assert max(len(line) for line in text.splitlines() if line[:1] in tuple("┌│├└")) <= TERMINAL
+    assert max(len(line) for line in text.splitlines() if line[:1] == "─") <= TERMINAL
     titles = [line for line in text.splitlines() if "across" in line]
     assert titles[0] == "200 in flight; 200 KiB; down: queue, ms; across: link, Gbit/s"
     assert len(titles) == 5
     assert "29 %" in text
-    *_, answer = lines = text.splitlines()
+    *_, answer = lines = text.replace("\n  ", " ").splitlines()
     held = lines.index("held: 2,000 requests a second, and the objective")
     assert lines[held + 1] == "a share: of the 2,000 requests a second"
     assert answer == (
@@ -129,5 +129,5 @@ def test_what_holds_is_green_where_there_are_colours() -> None:
 def test_what_does_not_fit_goes_on_below_with_the_names_of_its_rows() -> None:
     grid = [point(size, rtt, 10) for size in (0, 100) for rtt in range(0, 400, 20)]
     lines = shown(list(capacity_trials(grid))).splitlines()
-    assert max(len(line) for line in lines if line[:1] in tuple("┌│├└")) <= TERMINAL
-    assert sum(line.startswith("│ size") for line in lines) == 2
+    assert max(len(line) for line in lines if line[:1] == "─") <= TERMINAL
+    assert sum(line.startswith("size ") for line in lines) == 2

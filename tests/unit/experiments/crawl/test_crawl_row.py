@@ -45,7 +45,8 @@ def test_the_columns_begin_with_the_seeds() -> None:
     shown = [column.name for column in definition_of("bench").table([]).columns if column.shown]
     assert ",".join(shown) == (
         "language,method,concurrency,totalUrls,time,avg,max,okReqsSec,okReqsPct,avgBodyLen,2xx,3xx,4xx,5xx,Exception,"
-        "rank,rightPerSec,rightPerSecLow,rightPerSecHigh,p50,p99,cpuUser,cpuSys,peakMemory,wireBytes,connections,wrong,verdict"
+        "rank,rightPerSec,rightPerSecLow,rightPerSecHigh,p50,p99,cpuUser,cpuSys,cpuPerRight,perCore,inFlightPerCore,startCpu,"
+        "warmUpCpu,peakMemory,wireBytes,connections,limitedBy,wrong,verdict"
     )
 
 
@@ -76,10 +77,16 @@ def test_one_trial() -> None:
         "p99": 98.0,
         "cpuUser": 30,
         "cpuSys": 20,
+        "cpuPerRight": None,
+        "perCore": None,
+        "inFlightPerCore": None,
+        "startCpu": None,
+        "warmUpCpu": None,
         "peakMemory": 2048,
         "wireBytes": 1000,
         "connections": 4,
         "http2": None,
+        "limitedBy": None,
         "wrong": 0,
         "verdict": "VALID",
         "ceilingPerSec": None,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.model import Axis
-from httpdyno.report.charts.labels import apart, figure, with_unit
+from httpdyno.report.charts.labels import apart, figure, told_apart, with_unit
 from httpdyno.report.charts.stacked_bars import percent
 
 POSITIONS = st.lists(st.floats(0, 300), max_size=20)
@@ -29,6 +29,38 @@ def test_labels_that_are_apart_already_stay_where_they_are(wanted: list[float]) 
 
 def test_labels_for_which_there_is_no_room_go_on_below() -> None:
     assert apart([0, 0, 0], 10, 0, 15) == [0, 10, 20]
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (["Go net/http", "Python aiohttp (a long one)"], {}),
+        (
+            ["Python aiohttp (python-aiohttp)", "Python aiohttp (python-aiohttp-mine)"],
+            {
+                "Python aiohttp (python-aiohttp)": "Python ai\u2026n-aiohttp)",
+                "Python aiohttp (python-aiohttp-mine)": "Python ai\u2026http-mine)",
+            },
+        ),
+        (
+            ["Java a client of one (with 1 thread)", "Java a client of one (with 2 threads)"],
+            {
+                "Java a client of one (with 1 thread)": "Java a cl\u2026 1 thread)",
+                "Java a client of one (with 2 threads)": "Java a cl\u20262 threads)",
+            },
+        ),
+    ],
+)
+def test_names_are_not_cut_where_they_differ(names: list[str], shown: dict[str, str]) -> None:
+    assert told_apart(names, 20) == shown
+
+
+@given(st.lists(st.text("ab", max_size=12), max_size=8))
+def test_what_is_shortened_fits_and_stays_apart(names: list[str]) -> None:
+    short = told_apart(names, 6)
+    assert all(len(text) <= 6 for text in short.values())
+    distinct = set(names)
+    assert len({short.get(name, name) for name in distinct}) == len(distinct)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,18 @@
 """The sentence at the top says who is first, by how much, and how sure that is, and never more than is known."""
 
+from typing import Any
+
 import pytest
 
 from doubles.trials import trials_of
 from httpdyno.experiments.registry import definition_of
-from httpdyno.judge import rank
-from httpdyno.model import Trial
+from httpdyno.judge import find_metric, rank
+from httpdyno.judge.lower_bound import lower_bounds
+from httpdyno.model import Outcome, Trial, Validity
 from httpdyno.report.sections.headline import figure_text, headline, listed
 from httpdyno.stats import median
 
+METRICS = definition_of("bench").metrics
 METRIC = definition_of("bench").ranking_metric
 NOISE = [1.0, 1.02, 0.98, 1.01, 0.99]
 
@@ -120,6 +124,51 @@ def test_one_subject_has_nobody_to_be_ahead_of() -> None:
     assert said(trials_of("a", [178])) == (
         "A: 178 right answers a second in one trial, which says nothing about how sure that is"
     )
+
+
+LIMITED = [5.0, 5.2, 4.9]
+
+
+def bounded(bound: float, *groups: list[Trial]) -> str:
+    """Say it where Z is held up by the origin at that figure."""
+    trials = [trial for group in groups for trial in group]
+    held_up = trials_of("z", [bound] * 3, validity=Validity.ORIGIN_LIMITED)
+    ranking = rank(trials, METRIC)
+    medians = {standing.subject: standing.value.estimate if standing.value else 0.0 for standing in ranking.standings}
+    names = {subject: subject.upper() for subject in (*medians, "z")}
+    at_least = {subject: value for (_, subject), value in lower_bounds([*trials, *held_up], METRIC).items()}
+    return headline(ranking, METRIC, medians, names, {"z": "ORIGIN_LIMITED"}, at_least)
+
+
+def test_nobody_is_first_behind_a_rate_that_is_the_least_of_somebodys() -> None:
+    a, b = trials_of("a", values(178)), trials_of("b", values(159, [1.0, 1.021, 0.981, 1.009, 0.988]))
+    tail = "not ranked: Z (ORIGIN_LIMITED, at least 1,806 right answers a second)"
+    assert bounded(1806, a, b) == (
+        "Nobody is called first, for Z may be faster; of those ranked A has most: 178 right answers a second, "
+        f"1.12 times B (95 %: 1.12 to 1.12); {tail}"
+    )
+    assert "of those ranked on a first look A has most: " in bounded(1806, a[:1], b[:1])
+    assert bounded(1806) == "Nobody is ranked: Z (ORIGIN_LIMITED, at least 1,806 right answers a second)"
+    # Who is ahead of it is.
+    assert bounded(170, a, b).startswith("A is first: 178 right answers a second, ")
+    assert bounded(170, a, b).endswith("; not ranked: Z (ORIGIN_LIMITED, at least 170 right answers a second)")
+
+
+@pytest.mark.parametrize(
+    ("changes", "bound"),
+    [
+        ({"validity": Validity.ORIGIN_LIMITED}, {("", "z"): 5.0}),
+        ({"validity": Validity.LINK_LIMITED}, {}),
+        ({"validity": Validity.INCORRECT}, {}),
+        ({"validity": Validity.ORIGIN_LIMITED, "outcome": Outcome.CRASHED}, {}),
+        ({}, {}),
+    ],
+)
+def test_a_bound_is_of_those_whom_nothing_but_the_origin_held_up(
+    changes: dict[str, Any], bound: dict[tuple[str, str], float]
+) -> None:
+    assert lower_bounds(trials_of("z", LIMITED, **changes), METRIC) == bound
+    assert lower_bounds(trials_of("z", LIMITED, **changes), find_metric(METRICS, "p99")) == {}
 
 
 def test_nobody_is_ranked() -> None:

@@ -21,19 +21,27 @@ pub use server::ServerArguments;
 
 use super::program::variable;
 use crate::quantity;
+use crate::usage::HELP;
 use crate::web_source::WebArguments;
 
+/// What the options come after.
+const EXAMPLE: &str = "Example: httpdyno room -- curl -s https://www.wikipedia.org/   any program";
 /// What follows the options.
 const MORE: &str = "\
+It seals the network and the processes, not the files: the command reads and writes those of whoever starts it.
+
+The last line of standard error says what the command did on the wire and what CPU time it took; when it failed, the one
+before which names it asked for that have a fault in the web.
+
 Exit status: that of the command; 128 + N when signal N ended it, 124 at its deadline, 125 when the engine failed.
 
-Examples
-  httpdyno room -- curl -s https://www.wikipedia.org/                   any program, in an internet of its own
-  httpdyno room --web plain --link 4g -- curl -s https://example.org/   over a slow way
-  httpdyno room --report saw.json -- sh my-crawler.sh                   what the room saw of it";
+More examples
+  httpdyno room --link 4g -- curl -s https://example.org/   over a slow way
+  httpdyno room --web plain -- sh my-crawler.sh             where nothing fails
+  httpdyno room --report saw.json -- sh my-crawler.sh       what the room saw";
 
 #[derive(Debug, Args)]
-#[command(after_help = MORE)]
+#[command(help_template = HELP, before_help = EXAMPLE, after_help = MORE)]
 pub struct Arguments {
     #[command(flatten)]
     pub web: WebArguments,

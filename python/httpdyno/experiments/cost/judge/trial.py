@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from httpdyno.experiments.cost.figures import CostSummary, RequestClock
-from httpdyno.experiments.cost.judge.spending import Spending, spending_of
+from httpdyno.experiments.cost.figures import CostStep, CostSummary, RequestClock
 from httpdyno.experiments.cost.rules import COST_RULES
 from httpdyno.judge.cpu_series import CpuSeries
 from httpdyno.judge.reference import Reference
+from httpdyno.judge.spending import Spending, spending_of
 from httpdyno.judge.trial import JudgedTrial, TrialArtifacts, judge_crawl
 from httpdyno.model import Counters, Outcome, Trial, TrialPlan, Validity, Verdict
 
@@ -120,14 +120,14 @@ def cost_summary(
         requests_timed_by=requests.told_by if spending and requests else None,
         start_ns=spending.start_ns if spending else None,
         start_cpu_ns=spending.start_cpu_ns if spending else None,
-        warm_up_documents=spending.warm_up_documents if spending else None,
+        warm_up_documents=spending.warm_up_answers if spending else None,
         warm_up_cpu_ns=spending.warm_up_cpu_ns if spending else None,
-        cold_cpu_per_document_ns=spending.cold_cpu_per_document_ns if spending else None,
-        steady_cpu_per_document_ns=spending.steady_cpu_per_document_ns if spending else None,
+        cold_cpu_per_document_ns=spending.cold_cpu_per_answer_ns if spending else None,
+        steady_cpu_per_document_ns=spending.steady_cpu_per_answer_ns if spending else None,
         drift=spending.drift if spending else None,
         receive_steering=steering.get("done"),
         receive_steering_reason=steering.get("reason"),
-        steps=spending.steps if spending else None,
+        steps=tuple(CostStep(step.answers, step.cpu_ns) for step in spending.steps) if spending else None,
     )
 
 

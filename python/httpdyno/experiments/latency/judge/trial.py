@@ -11,6 +11,7 @@ from httpdyno.experiments.latency.judge.harness import summarise_harness, tally_
 from httpdyno.experiments.latency.judge.lines import Seen, summarise_lines
 from httpdyno.experiments.latency.rules import LATENCY_RULES
 from httpdyno.judge.cpu_series import CpuSeries
+from httpdyno.judge.expectations import Expectations
 from httpdyno.judge.harness_line import read_harness_line
 from httpdyno.judge.lines import LINE_COLUMNS, Lines
 from httpdyno.judge.outcome import Ending, ending_from_report, outcome_of
@@ -76,7 +77,7 @@ def _timed_itself(
         return JudgedTrial(trial_refused(plan, artifacts.report, version=version), pl.DataFrame())
     counters = counters_from_report(artifacts.report)
     timeout_ns = round(plan.condition.workload.timeout_s * 1e9)
-    outcome, reason = _ended(ending, timeout_ns=timeout_ns)
+    outcome, reason = _ended(ending, reference.expectations, timeout_ns=timeout_ns)
     trial = replace(trial_not_run(plan, outcome, reason, version=version, urls_given=1), counters=counters)
     if outcome is not Outcome.OK:
         return JudgedTrial(trial, pl.DataFrame())
@@ -95,11 +96,13 @@ def _timed_itself(
     return JudgedTrial(with_validity(trial, LATENCY_RULES), pl.DataFrame())
 
 
-def _ended(ending: Ending, *, timeout_ns: int) -> tuple[Outcome, str | None]:
+def _ended(ending: Ending, expectations: Expectations, *, timeout_ns: int) -> tuple[Outcome, str | None]:
     """Name how the process ended; until its end it prints nothing, so that a deadline finds it hanging."""
-    nothing = pl.DataFrame(schema={"start_ns": pl.Int64(), "duration_ns": pl.Int64()})
-    missing = 1 if ending.cut_short else 0
-    return outcome_of(ending, Lines(_NO_LINES, 0, ()), Judged(nothing, missing=missing), timeout_ns=timeout_ns)
+    unprinted = expectations.distinct.select(
+        "url", "cause", *(pl.lit(None, pl.Int64()).alias(name) for name in ("line", "start_ns", "duration_ns"))
+    )
+    judged = Judged(unprinted, missing=len(unprinted)) if ending.cut_short else Judged(unprinted.clear())
+    return outcome_of(ending, Lines(_NO_LINES, 0, ()), judged, timeout_ns=timeout_ns)
 
 
 def _connections_per_call(counters: Counters) -> float | None:

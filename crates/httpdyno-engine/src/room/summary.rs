@@ -1,0 +1,115 @@
+//! What whoever typed `httpdyno room` is told on standard error when the command has ended.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use dyno_origin::{OriginReport, Record};
+use dyno_room::{Ending, Outcome};
+use dyno_web::Fault;
+
+use crate::complaint::{complain, is_typed};
+
+/// How many names with a fault are listed: more are counted.
+const LISTED: usize = 5;
+
+/// Says what a command that was started has spent, in one line; before it, that its deadline ended it, and which faults of the web
+/// it met when it failed.
+///
+/// `web` is the web's name with what its origin saw. Where a program started the engine, it has the report.
+pub fn tell(ending: &Ending, deadline: Option<Duration>, web: Option<(&str, &Record)>) {
+    if !is_typed() || ending.subject.started_at_ns.is_none() {
+        return;
+    }
+    if let (Outcome::Deadline, Some(deadline)) = (ending.outcome, deadline) {
+        complain(format_args!(
+            "room: --deadline: the command was still running after {} s, and was ended",
+            deadline.as_secs_f64()
+        ));
+    }
+    if let Some((name, record)) = web.filter(|_| ending.exit_status() != 0)
+        && let Some(line) = faults_met(name, &record.faulty_names)
+    {
+        complain(line);
+    }
+    complain(spent(ending, web.map(|(_, record)| &record.report)));
+}
+
+fn faults_met(web: &str, names: &BTreeMap<String, Fault>) -> Option<String> {
+    if names.is_empty() {
+        return None;
+    }
+    let listed: Vec<String> = names
+        .iter()
+        .take(LISTED)
+        .map(|(name, fault)| format!("{name} ({})", fault.name()))
+        .collect();
+    let more = match names.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "room: it asked for names that have a fault in the web {web}: {}{more}; in --web plain no name has one",
+        listed.join(", ")
+    ))
+}
+
+/// Requests and handshakes where there was a web, bytes where the network was the room's own.
+fn spent(ending: &Ending, origin: Option<&OriginReport>) -> String {
+    let subject = &ending.subject;
+    let mut parts = Vec::new();
+    if let Some(origin) = origin {
+        parts.push(counted(origin.requests, "request"));
+        let handshakes = origin.handshakes_full + origin.handshakes_resumed;
+        parts.push(counted(handshakes, "handshake"));
+    }
+    if let (Some(sent), Some(received)) = (subject.sent_bytes, subject.received_bytes) {
+        parts.push(format!("{received} bytes received, {sent} sent"));
+    }
+    let seconds = |ns: u64| Duration::from_nanos(ns).as_secs_f64();
+    parts.push(format!(
+        "{:.3} s of CPU in {:.3} s",
+        seconds(subject.cpu.total_ns()),
+        seconds(subject.wall_ns)
+    ));
+    format!("room: {}", parts.join(", "))
+}
+
+fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn met(faults: &[(&str, Fault)]) -> Option<String> {
+        let names = faults
+            .iter()
+            .map(|&(name, fault)| (name.to_owned(), fault))
+            .collect();
+        faults_met("mine", &names)
+    }
+
+    #[test]
+    fn names_with_a_fault_are_listed_with_it() {
+        assert_eq!(met(&[]), None);
+        assert_eq!(
+            met(&[("b.test", Fault::TlsAlert), ("a.test", Fault::NxDomain)]).unwrap(),
+            "room: it asked for names that have a fault in the web mine: a.test (nxdomain), b.test (tls_alert); \
+             in --web plain no name has one"
+        );
+    }
+
+    #[test]
+    fn many_names_are_counted() {
+        let names: Vec<String> = (1..=7).map(|number| format!("{number}.test")).collect();
+        let faults: Vec<_> = names
+            .iter()
+            .map(|name| (name.as_str(), Fault::Refused))
+            .collect();
+        let line = met(&faults).unwrap();
+        assert!(line.contains("5.test (refused) and 2 more;"), "{line}");
+        assert!(!line.contains("6.test"), "{line}");
+    }
+}

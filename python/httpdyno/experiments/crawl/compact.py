@@ -1,0 +1,72 @@
+"""The table of a crawl that answers who is first and what each client costs, in at most 100 characters."""
+
+from dataclasses import replace
+from math import ceil
+from typing import Final
+
+from httpdyno.model import Cell, Column, ColumnKind, Note, Table, Validity
+
+__all__ = ["compact_table"]
+
+_INTEGER, _DECIMAL = ColumnKind.INTEGER, ColumnKind.DECIMAL
+_COLUMNS: Final = (
+    # Ranks and rates are written out here, but stand at the right, as numbers do.
+    Column("rank", _INTEGER),
+    Column("client"),
+    Column("right/s", _DECIMAL),
+    Column("CPU ms", _DECIMAL),
+    Column("core/s", _INTEGER, dispensable=True),
+    Column("in flight", _INTEGER, dispensable=True),
+    Column("p50", ColumnKind.DURATION, dispensable=True),
+    Column("p99", ColumnKind.DURATION, dispensable=True),
+    Column("MiB", _INTEGER, dispensable=True),
+    Column("wrong", _INTEGER),
+    Column("verdict", toned=True),
+)
+_LEGEND: Final = (
+    "CPU ms: CPU time of a right answer, start-up and warm-up left out; core/s: right answers a second that one core "
+    "has CPU time for; in flight: requests at once that as many take; p50, p99: ms a URL; MiB: peak memory; --columns "
+    "all has everything"
+)
+_INTERVAL: Final = "rightPerSecLow, rightPerSecHigh"
+_WHOLE_FROM: Final = 100
+
+
+def compact_table(table: Table) -> Table:
+    """Make it of the table of a crawl, a row for each of its rows; what notes say of an interval, they say of its ±."""
+    names = [column.name for column in table.columns]
+    rows = [dict(zip(names, row, strict=True)) for row in table.rows]
+    notes = (replace(note, text=note.text.replace(_INTERVAL, "±")) for note in table.notes)
+    held_up = [note for note in (_held_up(rows), Note(_LEGEND)) if note] if rows else []
+    return Table(_COLUMNS, tuple(map(_cells, rows)), table.title, notes=(*notes, *held_up))
+
+
+def _cells(row: dict[str, Cell]) -> tuple[Cell, ...]:
+    client, memory = f"{row['language']} {row['method']}".strip(), row["peakMemory"]
+    figures = [row[name] for name in ("cpuPerRight", "perCore", "inFlightPerCore", "p50", "p99")]
+    mebibytes = round(memory / 2**20) if isinstance(memory, int | float) else None
+    return (row["rank"], client, _rate(row), *figures, mebibytes, row["wrong"], row["verdict"])
+
+
+def _rate(row: dict[str, Cell]) -> str | None:
+    """Write the median with the farther end of its interval in percent: ``234 ±1%``; what the origin held up: ``≥``."""
+    rate, low, high = (row[name] for name in ("rightPerSec", "rightPerSecLow", "rightPerSecHigh"))
+    if not isinstance(rate, int | float):
+        return None
+    text = f"{rate:.0f}" if rate >= _WHOLE_FROM else f"{rate:.1f}"
+    if row["verdict"] == Validity.ORIGIN_LIMITED.value:
+        text = f"≥{text}"
+    if not isinstance(low, int | float) or not isinstance(high, int | float) or not rate:
+        return text
+    return f"{text} ±{ceil(100 * max(high - rate, rate - low) / rate)}%"
+
+
+def _held_up(rows: list[dict[str, Cell]]) -> Note | None:
+    """Say of how many rows the requests in flight made the rate, and how clients are compared instead."""
+    many = sum(row["limitedBy"] == "concurrency" for row in rows)
+    if not many:
+        return None
+    which = "every row" if many == len(rows) else f"{many} of {len(rows)} rows"
+    return Note(
+        f"right/s: in {which} the requests in flight set it, not the client (limitedBy); CPU ms compares clients"
+    )

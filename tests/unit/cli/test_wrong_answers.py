@@ -1,0 +1,46 @@
+"""What is said of answers that are not what the web serves: at once, and in what is kept."""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import ANSWERS_ALL, MakeSubject
+from doubles.command_line import Command
+from httpdyno.experiments.registry import definition_of
+from httpdyno.experiments.usual_report import usual_report
+from httpdyno.store import open_run
+
+
+@pytest.fixture
+def liar(make_subject: MakeSubject, subject_folders: Path) -> list[str]:
+    """A client that reports a byte too much."""
+    make_subject("liar", ANSWERS_ALL.replace(",13", ",14"))
+    return ["liar", "--subjects", str(subject_folders)]
+
+
+def test_try_shows_a_wrong_length_beside_what_was_served(httpdyno: Command, liar: list[str]) -> None:
+    ended = httpdyno("try", *liar, "--limit", "2")
+    assert ended.out.startswith("[200, 14 B; served 13] https://host0.example/ : 2ms\n")
+
+
+def test_bench_and_report_name_the_first_wrong_answers(httpdyno: Command, liar: list[str], tmp_path: Path) -> None:
+    said = [
+        f"wrong answer of Python liar: [200, 14 B; served 13] https://host{number}.example/" for number in range(10)
+    ]
+    ended = httpdyno("bench", *liar, "--limit", "12", "--repeat", "2")
+    lines = ended.out.splitlines()
+    begin = lines.index(said[0])
+    assert lines[begin : begin + 11] == [*said, "4 more wrong answers, not shown"]
+    shown = httpdyno("report", "latest", "--format", "table").out
+    assert "\n".join(said) in shown
+    assert "wrong answer of" not in httpdyno("report", "latest", "--format", "json").out
+    (folder,) = (tmp_path / "runs").iterdir()
+    (table,) = usual_report(open_run(folder), definition_of("bench")).evidence
+    assert table.title == "Wrong answers"
+    assert table.rows[0] == (
+        "Python liar",
+        "https://host0.example/",
+        "200, 14 B; served 13",
+        "wrong_length",
+        2,
+    )
