@@ -78,3 +78,17 @@ def test_a_search_that_is_stopped_keeps_its_trials_and_says_so(
     assert run.manifest.state == "partial"
     assert [trial.concurrency for trial in run.records()] == [1]
     assert not (tmp_path / "cache" / "httpdyno" / "tuned").exists()
+
+
+def test_a_client_is_measured_at_the_concurrency_that_two_trials_found(httpdyno: Command, tmp_path: Path) -> None:
+    given = ("--web", "plain", "--limit", "400", "--repeat", "1", "--no-again")
+    ended = httpdyno("bench", "native", *given, "--saturate", "--format", "json")
+    assert ended.code == 0, ended.err
+    found = re.search(r"native: ([0-9,]+) in flight: ", ended.err)
+    assert found, ended.err
+    assert ended.rows[0]["concurrency"] == int(found[1].replace(",", "")) <= 100
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = open_run(folder)
+    # The trials that found it are none of the run, and whoever goes on with it begins where it was.
+    assert len(run.records()) == 1
+    assert run.manifest.settings["saturate"] is True

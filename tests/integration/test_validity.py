@@ -204,7 +204,7 @@ def test_a_generator_whose_cpu_is_hogged_is_the_limit(httpdyno: Command, engine:
     origin = Origin(engine, tmp_path)
     try:
         with hogs(SUBJECT_CPU, 3):
-            load = ("load", f"http://localhost:{origin.ports['http']}/plain", "--rate", "1000", "-d", "2s")
+            load = ("load", f"http://localhost:{origin.ports['http']}/plain", "--rate", "60000", "-d", "2s")
             # So many connections that there is always one to send on: what is late is late for want of the CPU.
             ended = httpdyno(*load, "-c", "500", "--cpus", str(SUBJECT_CPU), "--format", "json")
     finally:

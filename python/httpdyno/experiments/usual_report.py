@@ -7,12 +7,13 @@ from dataclasses import replace
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.published import published_beside
 from httpdyno.judge import find_metric, placing_trials, rank
+from httpdyno.judge.disturbance import disturbed
 from httpdyno.judge.lower_bound import lower_bounds
 from httpdyno.model import Chart, Metric, Ranking, Report, Table, Trial, Validity, counted
 from httpdyno.report.rows_apart import rows_apart
 from httpdyno.report.sections.condition import ConditionTrials
 from httpdyno.report.sections.facts import run_facts
-from httpdyno.report.sections.headline import headline
+from httpdyno.report.sections.headline import best_text, headline
 from httpdyno.report.sections.link_table import link_tables
 from httpdyno.report.sections.outcome_charts import error_table, status_chart, verdict_chart, verdict_counts
 from httpdyno.report.sections.ranking_charts import cost_chart, ranking_chart, ratio_chart
@@ -85,8 +86,8 @@ def usual_headline(definition: Definition, trials: Sequence[Trial], table: Table
 
 
 def _rankings(definition: Definition, by_condition: Mapping[str, Sequence[Trial]]) -> dict[str, Ranking]:
-    metric, disturbed = definition.ranking_metric, definition.ranks_disturbed
-    return {condition: rank(group, metric, disturbed=disturbed) for condition, group in by_condition.items()}
+    metric, marked = definition.ranking_metric, definition.ranks_disturbed
+    return {condition: rank(group, metric, disturbed=marked) for condition, group in by_condition.items()}
 
 
 def _by_condition(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
@@ -156,7 +157,8 @@ def _headline(
         at_least = {subject: bound for (_, subject), bound in bounds if subject in unranked}
         sentence = headline(ranking, metric, medians, names, unranked, at_least)
         if any(standing.disturbed for standing in ranking.standings):
-            sentence = f"Disturbed by other programs: {sentence}"
+            by = "other programs" if any(map(disturbed, group)) else "the origin, which had the same CPU"
+            sentence = f"Disturbed by {by}: {sentence}"
         if len(ranking.standings) > 1:
             sentence += _also(definition, group, names)
         sentences.append(f"{condition}: {sentence}" if condition else sentence)
@@ -170,7 +172,7 @@ def _also(definition: Definition, trials: Sequence[Trial], names: Mapping[str, s
         metric = find_metric(definition.metrics, name)
         ranking = rank(trials, metric, disturbed=definition.ranks_disturbed)
         medians = _medians(metric, trials, {standing.subject for standing in ranking.standings})
-        text += f". {words.capitalize()}: {headline(ranking, metric, medians, names, {})}" if medians else ""
+        text += f". {words.capitalize()}: {best_text(ranking, metric, medians, names)}" if len(medians) > 1 else ""
     return text
 
 

@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from httpdyno.judge.disturbance import disturbed
+from httpdyno.judge.disturbance import crowded, disturbed
+from httpdyno.judge.validity.origin import waiting
 from httpdyno.model import Interval, Metric, Ranking, Trial, counted, format_span
 from httpdyno.stats import FEWEST_BLOCKS
 
-__all__ = ["disturbance_notes", "disturbed_notes", "level_notes", "rank_notes"]
+__all__ = ["crowded_notes", "disturbance_notes", "disturbed_notes", "level_notes", "rank_notes"]
 
 
 def rank_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
@@ -19,19 +20,32 @@ def rank_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
 
 
 def disturbance_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
-    """State so where places rest on trials that other programs disturbed, and what to do about it."""
+    """State so where places rest on trials that the machine spoiled, and what to do about it."""
     standings = [standing for ranking in rankings for standing in ranking.standings]
     many = sum(standing.disturbed for standing in standings)
     if not many:
         return ()
     return (
-        f"~: {many} of {len(standings)} are ranked by trials that other programs disturbed: an order to go by, not to "
-        "rely on; repeat on a quiet machine",
+        f"~: {many} of {len(standings)} are ranked by trials that were disturbed: an order to go by, not to rely on; "
+        "repeat on a quiet machine, with a CPU for each side",
+    )
+
+
+def crowded_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Say in how many trials client and origin were in each other's way on a CPU that they shared, and how much."""
+    those = [trial for trial in trials if crowded(trial)]
+    if not those:
+        return ()
+    shares = [reading.number for trial in those if (reading := waiting(trial)).number is not None]
+    waited = f" ({min(shares):.0f} to {max(shares):.0f} % of the time)" if shares else ""
+    return (
+        f"one CPU for client and origin: in {len(those)} of {counted(len(trials), 'trial')} one waited for the other"
+        f"{waited}: a rate is what both can together, CPU time is the client's own; with two CPUs each has its own",
     )
 
 
 def disturbed_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Say how many trials other programs disturbed, how long these took, and which programs used most meanwhile."""
+    """Describe how many trials other programs disturbed, for how long, and which programs used most meanwhile."""
     those = [trial for trial in trials if disturbed(trial)]
     if not those:
         return ()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from httpdyno.judge.disturbance import disturbed
+from httpdyno.judge.disturbance import crowded, disturbed
 from httpdyno.model import Outcome, Trial, Validity
 
 __all__ = ["placing_trials", "rankable", "rankable_trials"]
@@ -32,12 +32,13 @@ def rankable(trials: Sequence[Trial]) -> bool:
 def placing_trials(trials: Sequence[Trial]) -> tuple[Trial, ...]:
     """Return the trials that give a subject its place in an order that is better than none; empty where it has none.
 
-    Those that count where it may be ranked by them; where too few do because other programs disturbed them, and for
-    nothing else, the disturbed ones, too.
+    Those that count where it may be ranked by them; where too few do because other programs disturbed them, or the
+    origin had to share its CPU, and for nothing else, these, too.
     """
     if rankable(trials):
         return rankable_trials(trials)
-    found = tuple(trial for trial in trials if trial in rankable_trials(trials) or disturbed(trial))
+    count = rankable_trials(trials)
+    found = tuple(trial for trial in trials if trial in count or disturbed(trial) or crowded(trial))
     return found if _blameless(trials) and 2 * len(found) > len(trials) else ()
 
 

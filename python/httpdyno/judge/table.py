@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
 
-from httpdyno.judge.caveats import disturbance_notes, disturbed_notes, level_notes, rank_notes
+from httpdyno.judge.caveats import crowded_notes, disturbance_notes, disturbed_notes, level_notes, rank_notes
 from httpdyno.judge.ceiling import ceiling_notes, ceiling_over
 from httpdyno.judge.group import grouped
 from httpdyno.judge.http_versions import asked_version_notes, version_notes
@@ -121,7 +121,7 @@ def trial_table(
         *unverified_notes(trials),
         *rank_notes(rankings.values()),
         *level_notes(ranking_metric, standings, level=_LEVEL),
-        *(disturbed_notes(trials) if disturbed else ()),
+        *((*disturbed_notes(trials), *crowded_notes(trials)) if disturbed else ()),
         *disturbance_notes(rankings.values()),
         *ceiling_notes(trials),
         *asked_version_notes(trials),

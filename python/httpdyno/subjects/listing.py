@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from httpdyno.model import Cell, Column, Subject, Table
+from httpdyno.model import Cell, Column, Note, Subject, Table
 from httpdyno.subjects.build import find_build
 from httpdyno.subjects.catalogue import Catalogue
 from httpdyno.subjects.needs import why_unavailable
@@ -13,21 +13,22 @@ __all__ = ["LISTING_COLUMNS", "subjects_table"]
 LISTING_COLUMNS: Final = (
     Column("id", description="name of the subject's folder"),
     Column("kind", description="client, tool or server"),
-    Column("language"),
+    Column("language", dispensable=True),
     Column("method", description="library or program"),
-    Column("version", description="of the library, once it is built"),
+    Column("version", description="of the library, once it is built", dispensable=True),
     Column("state", description="available or unavailable"),
-    Column("reason", description="why it is unavailable"),
+    Column("reason", description="why it is unavailable", shown=False),
 )
 
 
 def subjects_table(catalogue: Catalogue, cache: Path) -> Table:
-    """List every subject by its id, also those whose folder has a mistake."""
+    """List every subject by its id, also those whose folder has a mistake; why one is unavailable stands below."""
     rows = {name: _row(subject, cache) for name, subject in catalogue.subjects.items()}
     rows |= {
         name: (name, None, None, None, None, "unavailable", error.line) for name, error in catalogue.invalid.items()
     }
-    return Table(LISTING_COLUMNS, tuple(rows[name] for name in sorted(rows)))
+    listed = tuple(rows[name] for name in sorted(rows))
+    return Table(LISTING_COLUMNS, listed, notes=tuple(Note(str(reason)) for *_, reason in listed if reason))
 
 
 def _row(subject: Subject, cache: Path) -> tuple[Cell, ...]:

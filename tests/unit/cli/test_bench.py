@@ -173,3 +173,13 @@ def test_a_whole_run_says_before_anything_is_built_how_long_it_takes(
         assert "for a first look" not in httpdyno("bench", *typed, *bare).err
     monkeypatch.setenv("LIMIT", "4")
     assert "for a first look" not in httpdyno("bench", *bare).err
+
+
+def test_of_whom_no_cpu_time_is_known_the_own_concurrency_is_taken_and_that_is_said(
+    httpdyno: Command, given: list[str]
+) -> None:
+    ended = httpdyno("bench", *given, "--saturate", "--limit", "8", "--repeat", "1", "--format", "json")
+    assert ended.code == 0, ended.err
+    assert ended.rows[0]["concurrency"] == 1
+    assert "--saturate: 2 short trials of each of 1 client find its concurrency first" in ended.err
+    assert "good: 1 in flight: its own: what an answer costs it is not known" in ended.err

@@ -44,6 +44,15 @@ from httpdyno.store import open_run
         ),
         (["bench", "good", "--repeat", "two"], "httpdyno: --repeat: 'two' is no whole number of 1 or more; see:"),
         (["capacity", "good", "--rps", "many"], "httpdyno: --rps: 'many' is no number of 0.01 or more; see:"),
+        (
+            ["bench", "good", "--saturate", "--concurrency", "50"],
+            "httpdyno: --saturate: --concurrency says how many requests are in flight, too; leave one of the two out",
+        ),
+        (["bench", "good", "--saturate", "--preset", "published"], "--saturate: --preset says how many requests"),
+        (
+            ["bench", "good", "--saturate", "--web", "live", "--urls", "https://a.example/list"],
+            "--saturate: that sends far too much to the real internet; take a web of ours",
+        ),
         (["bench", "good", "--quick=yes"], "httpdyno: --quick: takes no value; see: httpdyno bench -h"),
         (["bench", "--limit"], "httpdyno: --limit: its value is missing; see: httpdyno bench -h"),
         (["bench", "good", "--seed", str(2**64)], "is no whole number from 0 to 18446744073709551615"),

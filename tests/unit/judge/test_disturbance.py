@@ -7,8 +7,8 @@ import pytest
 from doubles.trials import trial
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.judge import placing_trials, rank, rankable_trials
-from httpdyno.judge.caveats import disturbed_notes
-from httpdyno.judge.disturbance import disturbed
+from httpdyno.judge.caveats import crowded_notes, disturbed_notes
+from httpdyno.judge.disturbance import crowded, disturbed
 from httpdyno.judge.validity import with_validity
 from httpdyno.model import Counters, CpuTime, LinesSummary, Outcome, ProgramUse, Tally, Trial
 
@@ -22,6 +22,7 @@ QUIET = Counters(
     origin_waiting_ns=0,
     cpus=(CpuTime(0, "engine", 2 * S, 0, 10 * S, 0), CpuTime(1, "subject", 4 * S, 0, 10 * S, 0)),
 )
+SHARED = (CpuTime(0, "both", 6 * S, 0, 10 * S, 0),)
 BUSY = (CpuTime(0, "engine", 2 * S, 0, 10 * S, 0), CpuTime(1, "subject", 9 * S, 0, 10 * S, 0))
 
 
@@ -87,3 +88,29 @@ def test_it_is_said_how_many_were_disturbed_how_long_and_by_what() -> None:
     )
     assert disturbed_notes(of_subject("a", 80, busy=1)) == ("disturbed: 1 of 7 trials, 10 s in all",)
     assert disturbed_notes(of_subject("a", 80, busy=0)) == ()
+
+
+@pytest.mark.parametrize(
+    ("of", "by_sharing"),
+    [
+        (crawl(cpus=SHARED), False),
+        (crawl(cpus=SHARED, origin_waiting_ns=4 * S), True),
+        (crawl(origin_waiting_ns=4 * S), False),
+        (crawl(cpus=SHARED, origin_waiting_ns=4 * S, io_pressure_us=2_000_000), False),
+    ],
+)
+def test_client_and_origin_were_in_each_others_way(of: Trial, *, by_sharing: bool) -> None:
+    assert crowded(of) is by_sharing, of.validity_reason
+    assert not (crowded(of) and disturbed(of))
+
+
+def test_on_one_cpu_there_is_an_order_and_it_is_said_what_that_costs() -> None:
+    trials = [
+        replace(crawl(rate=rate + block % 3, cpus=SHARED, origin_waiting_ns=waiting * S), subject=subject, block=block)
+        for subject, rate, waiting in (("a", 80, 2), ("b", 40, 3))
+        for block in range(7)
+    ]
+    assert [one.text for one in rank(trials, RATE, disturbed=True).standings] == ["~1", "~2"]
+    assert disturbed_notes(trials) == ()
+    (note,) = crowded_notes(trials)
+    assert note.startswith("one CPU for client and origin: in 14 of 14 trials one waited for the other (20 to 30 % of")

@@ -1,7 +1,7 @@
 """Begins a crawl: who is measured, on which list, and what was not said made definite."""
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeVar
@@ -14,6 +14,7 @@ from httpdyno.experiments.crawl.crawl import HEADLINE, Crawl
 from httpdyno.experiments.crawl.deadline import USUAL_DEADLINE_S, quick_deadline_s
 from httpdyno.experiments.crawl.live import check_live, live_user_agent
 from httpdyno.experiments.crawl.options import AUTO, NAME, WEB, AskedUrls, BenchOptions
+from httpdyno.experiments.crawl.saturating import FIRST_URLS, check_saturate, saturated
 from httpdyno.experiments.crawl.short_list import ShortList, find_short
 from httpdyno.experiments.crawl.tuned import with_tuned
 from httpdyno.experiments.options import WEBS, stored_options
@@ -52,6 +53,7 @@ def begin_crawl(
     engine = beginning.place.engine
     options = settle_against(options, engine, beginning.tell)
     check_live(options)
+    check_saturate(options)
     with ExitStack() as refused:
         asked = replace(options, limit=options.limit or limit)
         urls = refused.enter_context(open_urls(engine, asked, beginning.interruption, piped=piped))
@@ -62,6 +64,9 @@ def begin_crawl(
             for one in tuned:
                 beginning.tell(one.line)
             subjects = [one.subject for one in tuned]
+        if options.saturate:
+            with _first_urls(urls, options, beginning) as first:
+                subjects = saturated(subjects, crawl, first, beginning)
         short = None if options.on_live_web else find_short(urls.count, crawl.concurrency, subjects)
         if short:
             longer = _longer(short, urls, options, beginning)
@@ -88,6 +93,16 @@ def _with_quick_deadline(crawl: Crawl, urls: UrlFile, subjects: Sequence[Subject
     deadline_s = quick_deadline_s(planned, min(least, _FEW_IN_FLIGHT))
     beginning.tell(f"--quick: nobody is given more than {deadline_s:.0f} s; --duration gives another deadline")
     return replace(crawl, deadline_s=deadline_s)
+
+
+@contextmanager
+def _first_urls(urls: UrlFile, options: BenchOptions, beginning: Beginning) -> Iterator[UrlFile]:
+    """Open the list of the trials before the crawl: enough of a web for every concurrency, of a list what there is."""
+    if options.limit is not None or options.urls is not None or urls.source == STANDARD_INPUT:
+        yield urls
+        return
+    with open_urls(beginning.place.engine, replace(options, limit=FIRST_URLS), beginning.interruption) as first:
+        yield first
 
 
 def _longer(short: ShortList, urls: UrlFile, options: BenchOptions, beginning: Beginning) -> UrlFile | None:

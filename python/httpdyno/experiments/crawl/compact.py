@@ -68,5 +68,6 @@ def _held_up(rows: list[dict[str, Cell]]) -> Note | None:
         return None
     which = "every row" if many == len(rows) else f"{many} of {len(rows)} rows"
     return Note(
-        f"right/s: in {which} the requests in flight set it, not the client (limitedBy); CPU ms compares clients"
+        f"right/s: in {which} the requests in flight set it, not the client (limitedBy); CPU ms compares clients, and "
+        "--saturate measures each at its own ceiling"
     )

@@ -100,6 +100,11 @@ _NO_AGAIN = Option(
     environment="NO_AGAIN",
     group=Group.RUN,
 )
+_SATURATE = Option(
+    "--saturate",
+    "Measure each client with as many requests in flight as its CPUs can take, which two short trials find first.",
+    environment="SATURATE",
+)
 _QUICK = quick_option(
     "each subject runs once, with 500 URLs or what a rate needs, unless --repeat or --limit says otherwise."
 )
@@ -149,6 +154,7 @@ class BenchOptions(CrawlOptions):
     """The crawls of several clients as they are asked for."""
 
     every: Annotated[bool, _ALL] = False
+    saturate: Annotated[bool, _SATURATE] = False
     repeat: Annotated[int | None, REPEAT] = None
     no_again: Annotated[bool, _NO_AGAIN] = False
     quick: Annotated[bool, _QUICK] = False
@@ -165,6 +171,7 @@ VERB: Final = Verb(
     examples=(
         Example("httpdyno bench go-net-http rust-reqwest", "two clients, compared"),
         Example("httpdyno bench --quick", "a first look at the eleven"),
+        Example("httpdyno bench --saturate", "each at the concurrency that uses its CPU up"),
         Example("httpdyno bench --urls domains.txt --limit 3000", "a list of your own"),
         Example("httpdyno bench go-net-http --link 4g,loss=1%", "over a slow way that loses packets"),
         Example("httpdyno bench --preset published --scale 1/10", "what others have published, measured again"),

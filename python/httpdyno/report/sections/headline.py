@@ -8,7 +8,7 @@ from httpdyno.judge.wording import listed
 from httpdyno.model import Difference, Interval, Metric, Ranking, Standing
 from httpdyno.stats import FEWEST_BLOCKS
 
-__all__ = ["bound_text", "figure_text", "headline"]
+__all__ = ["best_text", "bound_text", "figure_text", "headline"]
 
 _WHOLE_FROM: Final = 100
 _NAMED_AT_MOST: Final = 3
@@ -45,6 +45,19 @@ def headline(
     else:
         first = _first(ranking, metric, medians, names, _LEADING)
     return "; ".join([first, *_told_of_ties(ranking, names), *([f"not ranked: {left_out}"] if unranked else [])])
+
+
+def best_text(ranking: Ranking, metric: Metric, medians: Mapping[str, float], names: Mapping[str, str]) -> str:
+    """Name in short who has the best figure of several, and how many times that of the next it is.
+
+    ``Rust reqwest, 1.32 ms of CPU time a right answer, 0.71 times Go net/http``; of those who share the lead the best
+    median.
+    """
+    best, second = (standing.subject for standing in ranking.standings[:2])
+    sure = any(standing.subject == second and standing.best > 1 for standing in ranking.standings)
+    surely = _times(best, second, ranking, medians, names)
+    times = surely if sure else f"{_multiple(best, second, medians, names)}, not for sure"
+    return f"{names[best]}, {_figure(medians[best], metric)}, {times}"
 
 
 def bound_text(value: float, metric: Metric) -> str:
