@@ -1,15 +1,18 @@
 """What the contract test needs: each client built, and a way to run it in a room."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache
 from typing import Final
 
 import pytest
 
 from conftest import TESTS
-from contract.crawling import Crawled, crawl_in_room
 from contract.downloads import is_no_download
+from httpdyno.lab.contract.check import CRAWLS
+from httpdyno.lab.contract.crawl import Crawled, Room
 from httpdyno.lab.engine import Engine
+from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.room import Pinning
 from httpdyno.model import SubjectKind
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.builder import build_subjects, log_tail
@@ -26,6 +29,8 @@ TESTED = {
 }
 """The clients and servers that every run of the tests holds against the contract, by the fixture that builds one."""
 LOG_LINES: Final = 200
+HANG_S: Final = 600.0
+"""Patience with a client, beyond what its stalls take."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -71,10 +76,16 @@ def _built(name: str) -> Build:
     return outcome.build
 
 
-Crawl = Callable[..., Crawled]
+CrawlOnce = Callable[[str], Crawled]
 
 
-@pytest.fixture
-def crawl(engine: Engine, build: Build) -> Crawl:
-    """Run the client in a room: `crawl(lines, web="plain", concurrency=10, timeout_s=60, keepalive=True, ...)`."""
-    return partial(crawl_in_room, engine, build)
+@pytest.fixture(scope="session")
+def room(engine: Engine, build: Build) -> Room:
+    """Where the client crawls."""
+    return Room(engine, build, Pinning(), Interruption(), hang_s=HANG_S)
+
+
+@pytest.fixture(scope="session")
+def crawl_once(room: Room) -> CrawlOnce:
+    """Run the client's crawl of that name, one of ``CRAWLS``, or return what came of it before."""
+    return cache(lambda name: CRAWLS[name](room))

@@ -1,13 +1,11 @@
 """What tells a client that keeps something for every URL from one that is merely late with its garbage."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from contract.crawling import urls_of
 from contract.memory import ALLOWED_BYTES_PER_URL, LONG, LONGEST, SHORT, Growth, memory_growth
-from httpdyno.lab.engine import Engine
+from httpdyno.lab.contract.crawl import Room, urls_of
 from httpdyno.model import Counters, MemoryPoint, Outcome, ThroughputPoint
 
 BIN_NS, READING_NS = 200 * 10**6, 100 * 10**6
@@ -96,13 +94,13 @@ def test_a_crawl_too_quick_to_be_read_proves_nothing() -> None:
 # How memory grows beside garbage is read from a clock's samples of it.
 @pytest.mark.measured
 @pytest.mark.parametrize("build", ["leaking-client"], indirect=True, scope="session")
-def test_a_client_that_leaks_is_caught(crawl: Callable[..., Any], engine: Engine) -> None:
+def test_a_client_that_leaks_is_caught(room: Room) -> None:
     few, many = 1_000, 6_000
-    urls = [url.replace("https://", "http://") for url in urls_of(engine, "plain", many)]
-    crawled = crawl(urls, concurrency=20)
+    urls = [url.replace("https://", "http://") for url in urls_of(room.engine, "plain", many)]
+    crawled = room.crawl(urls, concurrency=20)
     assert crawled.judged.trial.outcome is Outcome.OK, crawled.judged.trial.reason
     # Whether it was seen when it says is no matter of memory.
-    assert [fault for fault in crawled.wrong if fault[-1] != "wrong_time"] == []
+    assert [sample for sample in crawled.wrong if sample["verdict"] != "wrong_time"] == []
     growth = memory_growth(crawled.judged.trial.counters, few=few, many=many)
     print(growth)
     assert growth is not None

@@ -1,22 +1,23 @@
 """Each mistake of the published benchmarks, made on purpose: the contract test must not let one of them through."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from conftest import TESTS, MakeSubject
-from contract.escalation import TIMEOUTS_S, first_right
 from doubles.claims import require_claims
+from httpdyno.lab.contract.crawl import CONTRACT_WEB, Room
+from httpdyno.lab.contract.crawl import HONEST as TOLD
+from httpdyno.lab.contract.escalation import TIMEOUTS_S, first_done
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.prober import probe_subject
 from httpdyno.lab.room import Pinning
-from httpdyno.model import Count, Outcome
+from httpdyno.model import Count, Outcome, Workload
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.builder import BuildOutcome, build_subjects
 from httpdyno.subjects.definition import read_subject
-
-Crawl = "Crawl"  # the fixture's type
 
 CLIENT = (TESTS / "fixtures" / "mistaken_client.py").read_text(encoding="utf-8")
 HONEST = [
@@ -41,69 +42,76 @@ def build(request: pytest.FixtureRequest, make_subject: MakeSubject, tmp_path: P
     return built
 
 
-def faults(crawl: Crawl, urls: list[str], **settings: object) -> list[tuple[str, str]]:
-    return sorted((row[0], str(row[-1])) for row in crawl(urls, web="contract", **settings).wrong)
+@pytest.fixture
+def room(engine: Engine, build: Build) -> Room:
+    """Where it crawls."""
+    return Room(engine, build, Pinning(), Interruption(), hang_s=300)
+
+
+def faults(room: Room, urls: list[str], timeout_s: float = 60) -> list[tuple[str, str]]:
+    wrong = room.crawl(urls, web=CONTRACT_WEB, told=Workload((), timeout_s)).wrong
+    return sorted((sample["url"], str(sample["verdict"])) for sample in wrong)
 
 
 @pytest.mark.parametrize("build", [NONE], indirect=True)
-def test_without_a_mistake_nothing_is_wrong(crawl: Crawl) -> None:
+def test_without_a_mistake_nothing_is_wrong(room: Room) -> None:
     def tried(timeout_s: float) -> list[tuple[str, str]]:
-        return faults(crawl, [*HONEST, STALL], timeout_s=timeout_s)
+        return faults(room, [*HONEST, STALL], timeout_s=timeout_s)
 
-    assert first_right(TIMEOUTS_S, tried, lambda wrong: not wrong) == []
+    assert first_done(TIMEOUTS_S, tried, lambda wrong: not wrong) == []
 
 
 @pytest.mark.parametrize("build", ["length in characters"], indirect=True)
-def test_a_length_in_characters_is_a_wrong_length(crawl: Crawl) -> None:
-    assert faults(crawl, HONEST) == [(HONEST[0], "wrong_length")]
+def test_a_length_in_characters_is_a_wrong_length(room: Room) -> None:
+    assert faults(room, HONEST) == [(HONEST[0], "wrong_length")]
 
 
 @pytest.mark.parametrize("build", ["content read on success only"], indirect=True)
-def test_content_that_is_not_read_is_a_wrong_length(crawl: Crawl) -> None:
-    assert faults(crawl, HONEST) == [(HONEST[1], "wrong_length")]
+def test_content_that_is_not_read_is_a_wrong_length(room: Room) -> None:
+    assert faults(room, HONEST) == [(HONEST[1], "wrong_length")]
 
 
 @pytest.mark.parametrize("build", ["path is /"], indirect=True)
-def test_a_path_that_is_not_sent_is_found(crawl: Crawl) -> None:
-    assert faults(crawl, HONEST) == [(HONEST[2], "wrong_length"), (HONEST[0], "wrong_length")]
+def test_a_path_that_is_not_sent_is_found(room: Room) -> None:
+    assert faults(room, HONEST) == [(HONEST[2], "wrong_length"), (HONEST[0], "wrong_length")]
 
 
 @pytest.mark.parametrize("build", ["constant timeout"], indirect=True)
-def test_a_timeout_that_is_a_constant_is_late(crawl: Crawl) -> None:
+def test_a_timeout_that_is_a_constant_is_late(room: Room) -> None:
     # Its two seconds are beyond 0.5 s, 10 % and 100 ms on any machine.
-    assert faults(crawl, [STALL], timeout_s=0.5) == [(STALL, "late")]
+    assert faults(room, [STALL], timeout_s=0.5) == [(STALL, "late")]
 
 
 @pytest.mark.parametrize("build", ["check that cannot fail", NONE], indirect=True)
-def test_a_check_that_cannot_fail_misses_every_wrong_document(crawl: Crawl, build: Build, tmp_path: Path) -> None:
+def test_a_check_that_cannot_fail_misses_every_wrong_document(room: Room, build: Build, tmp_path: Path) -> None:
     (tmp_path / "wrong.toml").write_text(
         'name = "wrong"\nseed = 1\n[urls]\nscheme = "http"\n[json]\nwrong_share = 0.2\n', encoding="utf-8"
     )
     urls = [f"http://documents.test/json?n={number}" for number in range(50)]
-    crawled = crawl(urls, web=str(tmp_path / "wrong.toml"), check="json")
+    crawled = room.crawl(urls, web=str(tmp_path / "wrong.toml"), told=replace(TOLD, check="json"))
     found = {url for url, code in crawled.codes.items() if code == "CheckFailed"}
-    missed = {row[0] for row in crawled.wrong if row[-1] == "missed_error"}
+    missed = {sample["url"] for sample in crawled.wrong if sample["verdict"] == "missed_error"}
     mistaken = bool(build.subject.environment["MISTAKE"])
     assert (len(missed) > 0, len(found) > 0) == (mistaken, not mistaken)
 
 
 @pytest.mark.parametrize("build", ["no user agent", NONE], indirect=True)
-def test_a_user_agent_that_is_not_sent_is_missed(crawl: Crawl, build: Build) -> None:
-    crawled = crawl(["https://a.test/plain"], user_agent="asked for/1.0")
+def test_a_user_agent_that_is_not_sent_is_missed(room: Room, build: Build) -> None:
+    crawled = room.crawl(["https://a.test/plain"], told=replace(TOLD, user_agent="asked for/1.0"))
     sent = crawled.judged.trial.counters.user_agents == (Count("asked for/1.0", 1),)
     assert sent is not bool(build.subject.environment["MISTAKE"])
 
 
 @pytest.mark.parametrize("build", ["reads all of stdin first"], indirect=True)
-def test_who_reads_all_of_the_list_first_never_gets_its_second_line(crawl: Crawl) -> None:
+def test_who_reads_all_of_the_list_first_never_gets_its_second_line(room: Room) -> None:
     # It waits for ever: any deadline will do.
-    crawled = crawl(TWO_LINES, batch=1, deadline_s=2)
+    crawled = room.crawl(TWO_LINES, batch=1, deadline_s=2)
     assert (crawled.judged.trial.outcome, len(crawled.lines)) == (Outcome.HUNG, 0)
 
 
 @pytest.mark.parametrize("build", [NONE], indirect=True)
-def test_who_reads_a_line_at_a_time_gets_it(crawl: Crawl) -> None:
-    crawled = crawl(TWO_LINES, batch=1)
+def test_who_reads_a_line_at_a_time_gets_it(room: Room) -> None:
+    crawled = room.crawl(TWO_LINES, batch=1)
     assert (crawled.judged.trial.outcome, len(crawled.lines)) == (Outcome.OK, 2)
 
 

@@ -1,25 +1,28 @@
 """A client that times its own calls: what it says it did is what its peer saw, and what goes wrong has a name."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from contract.crawling import HANG_S, HONEST_S, Listener
-from contract.escalation import first_right
 from httpdyno.judge.harness_line import read_harness_line
 from httpdyno.lab.client_trial import run_client_trial
+from httpdyno.lab.contract.crawl import HONEST
+from httpdyno.lab.contract.escalation import first_done
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.kept_output import KeptOutput
 from httpdyno.lab.lab import Lab
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.model import Condition, Counters, TrialPlan, Workload
+from httpdyno.model import Condition, Counters, TrialPlan
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.builder import BuildOutcome
 
 Timed = Callable[..., tuple[str, Counters]]
 
+HANG_S = 300.0
 URL = "http://timed.test/bytes/111"
 DELAYS_MS = (100, 1_000, 5_000)
 """How long answers are held back: in the end so long that calls which are made together are in flight together."""
@@ -35,16 +38,16 @@ def timed(engine: Engine, build: Build) -> Timed:
     def run(
         url: str, *, web: str = "plain", concurrency: int = 1, harness: str = "timeit", **settings: Any
     ) -> tuple[str, Counters]:
-        listener = Listener()
+        output = KeptOutput()
         with ScratchFile() as urls:
             urls.file.write(f"\n{url}\n".encode())
             urls.file.flush()
-            workload = Workload(urls.path, harness=harness, **{"timeout_s": HONEST_S, **settings})
+            workload = replace(HONEST, urls=urls.path, harness=harness, **settings)
             condition = Condition("contract", web, workload, concurrency=concurrency, deadline_s=HANG_S)
             plan = TrialPlan(0, 0, 0, build.subject, condition)
             builds = {build.subject.id: BuildOutcome(build.subject, build)}
-            judged = Lab(engine, Pinning(), Interruption(), listener, builds, urls=urls).run(plan, run_client_trial)
-        return listener.printed.decode(), judged.trial.counters
+            judged = Lab(engine, Pinning(), Interruption(), output, builds, urls=urls).run(plan, run_client_trial)
+        return output.text, judged.trial.counters
 
     return run
 
@@ -71,7 +74,7 @@ def test_calls_of_a_loop_are_in_flight_together(timed: Timed, build: Build) -> N
     def of_loops(delay_ms: int) -> tuple[str, Counters]:
         return timed(f"http://timed.test/delay/{delay_ms}", concurrency=AT_ONCE, keepalive=keepalive)
 
-    printed, counters = first_right(DELAYS_MS, of_loops, lambda found: found[1].peak_concurrency == AT_ONCE)
+    printed, counters = first_done(DELAYS_MS, of_loops, lambda found: found[1].peak_concurrency == AT_ONCE)
     check_calls(printed, counters, length=13, at_once=AT_ONCE, keepalive=keepalive)
 
 

@@ -75,6 +75,10 @@ EXAMPLES: Final[dict[str, Sequence[Example]]] = {
         Example("httpdyno subjects probe python-httpx nginx", "do their claims hold?"),
         Example("httpdyno subjects probe mine --subjects my-clients/", "one of your own"),
     ),
+    "subjects check": (
+        Example("httpdyno subjects check ./my-client", "what has to change?"),
+        Example("httpdyno subjects check go-net-http", "one that comes with httpdyno"),
+    ),
 }
 """By the verb as it is typed, the best to begin with first; the engine's verbs have theirs."""
 

@@ -13,6 +13,7 @@ from httpdyno.cli.preset import absent_subjects
 from httpdyno.cli.tables import print_tables
 from httpdyno.cli.terminal import results, tell
 from httpdyno.errors import HttpdynoError, Interrupted, NothingMeasured, NotResumable
+from httpdyno.lab.contract.check import Checked
 from httpdyno.model import Note, Subject, Table
 from httpdyno.report.cell import without_controls
 from httpdyno.report.sections.reservation import table_reservations
@@ -25,15 +26,17 @@ from httpdyno.subjects.probe import ProbeResult
 
 __all__ = [
     "close_run",
+    "print_checked",
     "print_probe",
     "print_reserved",
     "print_run",
+    "print_unseen",
     "require_builds",
     "telling_of_rest",
 ]
 
 _WITHOUT_NOTES: Final = "csv"
-_PROBE_COLOURS: Final = {"ok": "green", "known": "yellow", "FAILED": "red"}
+_PROBE_COLOURS: Final = {"ok": "green", "known": "yellow", "unseen": "yellow", "FAILED": "red"}
 
 
 def print_reserved(tables: Sequence[Table], reservations: Sequence[Note], format_name: str) -> None:
@@ -106,3 +109,21 @@ def print_probe(subject: Subject, probed: Sequence[ProbeResult]) -> bool:
         console.out(f"{result.mark:<8}", style=_PROBE_COLOURS.get(result.mark), end="")
         console.out(without_controls(f"{subject.id}: {result}"))
     return all(result.honest for result in probed)
+
+
+def print_checked(subject: Subject, checked: Checked) -> None:
+    """Print what a check of a clause found, and what has to change."""
+    console, mark = results(), "FAILED" if checked.breaches else "ok"
+    for breach in checked.breaches or (None,):
+        seen, *change = (f": {breach.seen}", breach.change) if breach else ("",)
+        console.out(f"{mark:<8}", style=_PROBE_COLOURS[mark], end="")
+        console.out(without_controls(f"{subject.id}: {checked.clause.name}{seen}"))
+        for what in change:
+            console.out(f"{'':<8}to change: {what}")
+
+
+def print_unseen(subject: Subject, names: Sequence[str]) -> None:
+    """Print what could not be looked at, for what was broken before."""
+    console = results()
+    console.out(f"{'unseen':<8}", style=_PROBE_COLOURS["unseen"], end="")
+    console.out(f"{subject.id}: {', '.join(names)}")

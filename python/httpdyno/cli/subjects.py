@@ -1,6 +1,8 @@
-"""``httpdyno subjects``: list them, install and build them, put their claims to the test."""
+"""``httpdyno subjects``: list them, install and build them, hold them to their claims and their contract."""
 
-from typing import Annotated
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -12,9 +14,13 @@ from httpdyno.cli.verb import VerbCommand, VerbGroup
 from httpdyno.lab.interruption import Interruption
 from httpdyno.model import SubjectKind
 
+if TYPE_CHECKING:
+    from httpdyno.lab.contract.crawl import Room
+    from httpdyno.subjects.builder import BuildOutcome
+
 __all__ = ["app"]
 
-app = typer.Typer(help="List, install, build and probe the subjects.", no_args_is_help=True, cls=VerbGroup)
+app = typer.Typer(help="List, install, build, probe and check the subjects.", no_args_is_help=True, cls=VerbGroup)
 Names = Annotated[
     list[str] | None, typer.Argument(metavar="SUBJECT", help="Default: all of them.", autocompletion=complete_subjects)
 ]
@@ -26,6 +32,18 @@ Claimants = Annotated[
         autocompletion=naming([SubjectKind.CLIENT, SubjectKind.SERVER]),
     ),
 ]
+
+Checked = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="CLIENT|FOLDER",
+        help="Clients by name, or folders of your own by a path with a slash in it.",
+        show_default=False,
+        autocompletion=naming([SubjectKind.CLIENT]),
+    ),
+]
+_HANG_S: Final = 30.0
+"""Patience with a client beyond what its stalls take: the lists are short."""
 
 
 @app.command("list", cls=VerbCommand)
@@ -100,3 +118,57 @@ def probe(names: Claimants = None, cpus: Cpus = None, subjects: SubjectFolders =
     require_builds(outcomes.values(), every=bool(names))
     if not honest:
         raise typer.Exit(1)
+
+
+@app.command(cls=VerbCommand)
+def check(names: Checked, cpus: Cpus = None, subjects: SubjectFolders = None) -> None:
+    """Hold clients to the contract, and say what has to change; exit code 1 when one breaks it.
+
+    A folder outside httpdyno is given by its path: `httpdyno subjects check ./my-client`. It is built, crawls half a
+    dozen lists in a room, one of them with every fault once, and has its claims proved. A right client takes half a
+    minute, a wrong one up to three.
+    """
+    from httpdyno.cli.display import Display
+    from httpdyno.cli.output import require_builds
+    from httpdyno.cli.place import make_place
+    from httpdyno.lab.contract.crawl import Room
+    from httpdyno.subjects.builder import build_subjects
+    from httpdyno.subjects.catalogue import read_catalogue
+
+    folders = {name: Path(name) for name in names if os.sep in name or name in {os.curdir, os.pardir}}
+    catalogue = read_catalogue((*(subjects or ()), *folders.values()))
+    ids = [folders[name].resolve().name if name in folders else name for name in names]
+    chosen = catalogue.select_of_kind(ids, SubjectKind.CLIENT)
+    place = make_place(cpus, None)
+    is_kept = True
+    with Interruption() as interruption:
+        with Display(messages()) as display:
+            outcomes = build_subjects(chosen, place.cache, tell=display.build, stop=lambda: interruption.requested)
+            display.built(outcomes)
+        for outcome in outcomes.values():
+            if outcome.build:
+                room = Room(place.engine, outcome.build, place.pinning, interruption, hang_s=_HANG_S)
+                is_kept = _check(outcome, room) and is_kept
+    require_builds(outcomes.values(), every=True)
+    if not is_kept:
+        raise typer.Exit(1)
+
+
+def _check(outcome: "BuildOutcome", room: "Room") -> bool:
+    """Print what a built client keeps and breaks, its claims too; return whether it keeps all."""
+    from httpdyno.cli.output import print_checked, print_probe, print_unseen
+    from httpdyno.lab.contract.check import check_contract
+    from httpdyno.lab.proof import prove
+
+    subject, unseen, broken = outcome.subject, [], 0
+    for checked in check_contract(room):
+        if checked.breaches is None:
+            unseen.append(checked.clause.name)
+            continue
+        print_checked(subject, checked)
+        broken += bool(checked.breaches)
+    if unseen:
+        print_unseen(subject, [*unseen, "its claims"])
+    elif not print_probe(subject, prove(outcome, room.engine, room.pinning, room.interruption)):
+        broken += 1
+    return not broken

@@ -1,23 +1,22 @@
 """Puts the claims of a subject to the test: those of a client each in a room of its own."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 import polars as pl
 
 from httpdyno.errors import UnreadableReport
-from httpdyno.judge import Expectations, JudgedTrial
+from httpdyno.judge import JudgedTrial
 from httpdyno.judge.harness_line import read_harness_line
 from httpdyno.lab.client_trial import run_client_trial
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.kept_output import KeptOutput
 from httpdyno.lab.lab import Lab
-from httpdyno.lab.progress import Progress
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.server_prober import probe_server
-from httpdyno.lab.silence import Silence
 from httpdyno.model import Condition, Counters, Subject, SubjectKind, TrialPlan
 from httpdyno.model.timed_calls import TimedCalls
 from httpdyno.subjects.builder import BuildOutcome
@@ -31,27 +30,6 @@ _DEADLINE_S: Final = 30.0
 """For each case, of a few URLs that are answered at once."""
 _NAMED: Final = 3
 _NOT_TRIED: Final = Shown({}, Counters(), unanswered="not tried, for it did not answer before")
-
-
-@dataclass(slots=True)
-class _Output:
-    """Keeps what a client prints."""
-
-    wants_output: bool = True
-    printed: bytearray = field(default_factory=bytearray)
-
-    def expected(self, expectations: Expectations) -> None:
-        """Handle no interest."""
-
-    def progress(self, progress: Progress) -> None:
-        """Handle no interest."""
-
-    def output(self, piece: bytes) -> None:
-        """Keep it."""
-        self.printed += piece
-
-    def silent(self, silence: Silence) -> None:
-        """Handle no interest: a probe has a deadline of its own."""
 
 
 def probe_subject(
@@ -82,7 +60,7 @@ def probe_subject(
         with ScratchFile() as urls:
             urls.file.write("".join(f"{url}\n" for url in case.urls).encode())
             urls.file.flush()
-            output = _Output()
+            output = KeptOutput()
             lab = Lab(engine, pinning, interruption, output, {subject.id: build}, urls=urls)
             judged = lab.run(_plan(number, subject, case), run_client_trial)
         timed = _timed(output) if case.workload.harness else None
@@ -122,8 +100,8 @@ def _unanswered(judged: JudgedTrial) -> str:
     return f"no answer to {', '.join(urls[:_NAMED])}{more} within {_DEADLINE_S:.0f} s"
 
 
-def _timed(output: _Output) -> TimedCalls | None:
+def _timed(output: KeptOutput) -> TimedCalls | None:
     try:
-        return read_harness_line(output.printed.decode(errors="replace"))
+        return read_harness_line(output.text)
     except UnreadableReport:
         return None

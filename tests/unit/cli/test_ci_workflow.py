@@ -102,6 +102,9 @@ def test_the_adapter_can_be_tried_before_as_it_is_written(runner: Path) -> None:
     with (runner / "head" / "benchmark" / "subject.toml").open("a", encoding="utf-8") as definition:
         definition.write("[capabilities]\nkeepalive = [true]\n")
     typed = re.findall(r"^    \$ (.*)$", text_of("ci.md"), re.MULTILINE)
+    assert typed[-1] == "httpdyno subjects check ../trial/benchmark"
+    # The double of the engine has the web of a probe alone.
+    typed[-1] = "httpdyno subjects probe benchmark --subjects ../trial/benchmark"
     done = run_step({"run": "\n".join(typed)}, runner, "head")
     # The double of the engine has no connections that could be kept: this claim is found to be none.
     assert done.returncode == 1, done.stderr

@@ -1,5 +1,6 @@
 """Which subjects are found, and what is said about those that are not."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,12 @@ def test_further_folders_are_added(make_subject: MakeSubject, subject_folders: P
     one, two = make_subject("one"), make_subject("two")
     for extra in ([subject_folders], [one, two], [subject_folders.parent]):
         assert {"one", "two", "go-net-http"} <= set(read_catalogue(extra).subjects)
+
+
+def test_what_lies_in_the_folder_of_a_subject_is_none(make_subject: MakeSubject) -> None:
+    folder = make_subject("mine")
+    shutil.copytree(folder, folder / "library" / "mine")
+    assert read_catalogue([folder]).select(["mine"])[0].folder == folder
 
 
 def test_a_folder_without_subjects_is_a_mistake(tmp_path: Path) -> None:

@@ -1,21 +1,17 @@
 """The wrong answers of a run, a few of each subject: the URL, what was reported, and what the web had served."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
-from httpdyno.judge.served import WRONG_CONTENT, Served, wrong_words
+from httpdyno.judge.served import sample_words
 from httpdyno.model import Column, ColumnKind, Note, Table, Trial, Verdict, counted
 
 __all__ = ["wrong_answers", "wrong_notes"]
 
 _MOST: Final = 10
 _WRONG: Final = [verdict.value for verdict in Verdict if verdict.wrong]
-_OF_TIME: Final = {
-    Verdict.LATE: "past its timeout",
-    Verdict.WRONG_TIME: "the origin saw no such request at that time",
-}
 _ANSWER: Final = ("url", "code", "body_length", "verdict", "served_status", "served_body_length", "cause")
 _COLUMNS: Final = (
     Column("subject"),
@@ -52,7 +48,7 @@ def wrong_answers(trials: Sequence[Trial], names: Mapping[str, str], samples: pl
     rows = sorted(first.iter_rows(named=True), key=lambda row: (order[row["subject"]], row["nth"]))
     rest = sum(found["times"].to_list()) - sum(first["times"].to_list())
     notes = (Note(f"{counted(rest, 'more wrong answer')}, not shown"),) if rest else ()
-    cells = tuple((row["subject"], row["url"], _words(row), row["verdict"], row["times"]) for row in rows)
+    cells = tuple((row["subject"], row["url"], sample_words(row), row["verdict"], row["times"]) for row in rows)
     return Table(_COLUMNS, cells, title="Wrong answers", notes=notes)
 
 
@@ -62,16 +58,3 @@ def wrong_notes(table: Table | None) -> tuple[Note, ...]:
         return ()
     lines = (Note(f"wrong answer of {subject}: [{words}] {url}") for subject, url, words, *_ in table.rows)
     return (*lines, *table.notes)
-
-
-def _words(row: Mapping[str, Any]) -> str:
-    verdict, code = Verdict(row["verdict"]), str(row["code"])
-    if verdict in _OF_TIME:
-        return f"{code}; {_OF_TIME[verdict]}"
-    if verdict is Verdict.MISSED_ERROR:
-        served = Served("error", cause=row["cause"])
-    elif row["served_status"] is None and row["cause"] != WRONG_CONTENT:
-        return code  # in a run that is older than the column
-    else:
-        served = Served("status", row["served_status"], row["served_body_length"], row["cause"])
-    return wrong_words(code, row["body_length"], served) or code

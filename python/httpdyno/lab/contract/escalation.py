@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
-__all__ = ["DELAYS_MS", "TIMEOUTS_S", "first_right"]
+__all__ = ["DELAYS_MS", "TIMEOUTS_S", "first_done"]
 
 TIMEOUTS_S: Final = (2.0, 6.0, 20.0, 60.0)
 """Request timeouts, one attempt after the other.
@@ -18,10 +18,10 @@ Time = TypeVar("Time")
 Tried = TypeVar("Tried")
 
 
-def first_right(times: Iterable[Time], attempt: Callable[[Time], Tried], is_right: Callable[[Tried], bool]) -> Tried:
-    """Try with more and more time; return the first attempt that is right, or else the last."""
+def first_done(times: Iterable[Time], attempt: Callable[[Time], Tried], is_done: Callable[[Tried], bool]) -> Tried:
+    """Try with more and more time; return the first attempt that more would not change, or else the last."""
     for time in times:
         tried = attempt(time)
-        if is_right(tried):
+        if is_done(tried):
             break
     return tried

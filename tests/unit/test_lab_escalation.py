@@ -2,7 +2,7 @@
 
 import pytest
 
-from contract.escalation import TIMEOUTS_S, first_right
+from httpdyno.lab.contract.escalation import TIMEOUTS_S, first_done
 
 
 @pytest.mark.parametrize(
@@ -13,13 +13,13 @@ from contract.escalation import TIMEOUTS_S, first_right
         pytest.param(float("inf"), TIMEOUTS_S, id="wrong however long it gets"),
     ],
 )
-def test_the_first_right_attempt_is_taken_or_the_last(needs_s: float, tried_s: tuple[float, ...]) -> None:
+def test_the_first_attempt_that_is_done_is_taken_or_the_last(needs_s: float, tried_s: tuple[float, ...]) -> None:
     tried: list[float] = []
 
     def attempt(timeout_s: float) -> float:
         tried.append(timeout_s)
         return timeout_s
 
-    taken = first_right(TIMEOUTS_S, attempt, lambda timeout_s: timeout_s > needs_s)
+    taken = first_done(TIMEOUTS_S, attempt, lambda timeout_s: timeout_s > needs_s)
     assert tuple(tried) == tried_s
     assert taken == tried_s[-1]
