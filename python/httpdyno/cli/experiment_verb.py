@@ -33,13 +33,13 @@ def experiment_verb(verb: Verb) -> Callable[..., None]:
         from httpdyno.cli.running import RunOptions, run_and_show
 
         of_run = RunOptions(**{name: typed[name] for name, _, _ in _OF_EVERY_RUN}, yes=typed.get("yes", False))
-        names = typed["names"] or ()
-        asked = [names] if isinstance(names, str) else names
         # Read when there is something to begin: what goes on has its options already.
-        run_and_show(context, verb, of_run, asked, lambda: verb.options(**read_options(verb.options, typed)))
+        run_and_show(
+            context, verb, of_run, typed["names"] or (), lambda: verb.options(**read_options(verb.options, typed))
+        )
 
     argument = typer.Argument(metavar=verb.named, help=verb.names, autocompletion=naming(verb.kinds))
-    subjects = ("names", Annotated[(str if verb.one else list[str]) | None, argument], None)
+    subjects = ("names", Annotated[list[str] | None, argument], None)
     return verb_of(run, [subjects, *option_parameters(verb.options), *_OF_EVERY_RUN], verb.help)
 
 

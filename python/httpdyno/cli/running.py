@@ -72,7 +72,7 @@ def run_and_show(
         refuse_beside_resume(context, _BESIDE_RESUME)
     catalogue, interruption = read_catalogue(options.subjects or ()), Interruption()
     if options.resume is None:
-        if not verb.one and not names and not context.params.get("preset"):
+        if not verb.must_name and not names and not context.params.get("preset"):
             _tell_left_out(catalogue)
         asked = read()
         place = make_place(options.cpus, options.out, environment=options_of_environment(context))

@@ -13,6 +13,7 @@ from httpdyno.cli.terminal import messages
 from httpdyno.cli.verb import VerbCommand, VerbGroup
 from httpdyno.lab.interruption import Interruption
 from httpdyno.model import SubjectKind
+from httpdyno.subjects.folders import SUBJECT_FILE
 
 if TYPE_CHECKING:
     from httpdyno.lab.contract.crawl import Room
@@ -37,7 +38,7 @@ Checked = Annotated[
     list[str],
     typer.Argument(
         metavar="CLIENT|FOLDER",
-        help="Clients by name, or folders of your own by a path with a slash in it.",
+        help="Clients by name, or folders of your own by their path.",
         show_default=False,
         autocompletion=naming([SubjectKind.CLIENT]),
     ),
@@ -135,7 +136,7 @@ def check(names: Checked, cpus: Cpus = None, subjects: SubjectFolders = None) ->
     from httpdyno.subjects.builder import build_subjects
     from httpdyno.subjects.catalogue import read_catalogue
 
-    folders = {name: Path(name) for name in names if os.sep in name or name in {os.curdir, os.pardir}}
+    folders = {name: Path(name) for name in names if _is_folder(name)}
     catalogue = read_catalogue((*(subjects or ()), *folders.values()))
     ids = [folders[name].resolve().name if name in folders else name for name in names]
     chosen = catalogue.select_of_kind(ids, SubjectKind.CLIENT)
@@ -152,6 +153,10 @@ def check(names: Checked, cpus: Cpus = None, subjects: SubjectFolders = None) ->
     require_builds(outcomes.values(), every=True)
     if not is_kept:
         raise typer.Exit(1)
+
+
+def _is_folder(name: str) -> bool:
+    return os.sep in name or name in {os.curdir, os.pardir} or (Path(name) / SUBJECT_FILE).is_file()
 
 
 def _check(outcome: "BuildOutcome", room: "Room") -> bool:

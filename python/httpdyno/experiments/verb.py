@@ -32,7 +32,7 @@ class Verb:
     named: str = "SUBJECT"
     kinds: Sequence[SubjectKind] = (SubjectKind.CLIENT,)
     """Of what kind those are that can be named."""
-    one: bool = False
-    """Whether only one can be."""
+    must_name: bool = False
+    """Whether nobody is measured unless somebody is named."""
     fetcher: bool = False
     """Whether it is asked before all trials what the web can give at all."""

@@ -13,7 +13,7 @@ from doubles.command_line import Command
 from doubles.runs import NOON
 from guide_pages import first_cells, text_of
 from httpdyno.experiments.crawl.tuned import tuned_for
-from httpdyno.experiments.tune.table import tune_table
+from httpdyno.experiments.tune.table import tune_views
 from httpdyno.lab.room import Pinning
 from httpdyno.stats import Standing
 from httpdyno.store import Tuned, WebIdentity, keep_tuned, open_run
@@ -77,6 +77,29 @@ def test_the_best_concurrency_is_found_told_and_kept(httpdyno: Command, given: l
     assert "kept for this machine; use it with: httpdyno bench scales --concurrency auto" in ended.err
 
 
+def test_several_clients_are_searched_in_turns_each_up_to_its_best(
+    httpdyno: Command, given: list[str], make_subject: MakeSubject, tmp_path: Path
+) -> None:
+    make_subject("narrow", SCALES_UP_TO_SIX.replace(", 6)", ", 3)"))
+
+    ended = httpdyno("tune", "narrow", *given)
+
+    assert ended.code == 0, ended.err
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = open_run(folder)
+    assert run.manifest.trials_planned <= 24
+    trials = run.records()
+    assert {trial.subject for trial in trials if trial.block == 0} == {"narrow", "scales"}
+    chosen = [line.split()[:3] for line in ended.out.splitlines() if "  chosen " in line]
+    assert chosen == [["scales", "6", "chosen"], ["narrow", "3", "chosen"]]
+    assert "\nscales: best with 6 in flight: 500.0 right answers a second" in ended.out
+    assert "use it with: httpdyno bench narrow scales --concurrency auto" in ended.err
+    kept = [json.loads(file.read_text()) for file in (tmp_path / "cache" / "httpdyno" / "tuned").iterdir()]
+    assert {of["for"]["subject"]: of["found"]["concurrency"] for of in kept} == {"scales": 6, "narrow": 3}
+    page = (folder / "report.html").read_text()
+    assert "at the best number in flight: Python scales 500 with 6; Python narrow 250 with 3" in page
+
+
 def test_it_is_told_what_is_tried_what_was_found_and_where_contention_begins(
     httpdyno: Command, given: list[str]
 ) -> None:
@@ -90,7 +113,7 @@ def test_it_is_told_what_is_tried_what_was_found_and_where_contention_begins(
         " 0.7 s, 83.3 right a second"
     )
     assert any("(again, to see how much it varies)" in line for line in tried)
-    assert re.search(r"concurrency  verdict +rightPerSec  .*  errors  late  trials  .*  validity", ended.out)
+    assert re.search(r"^in flight  verdict +right/s +errors  late  .*  limitedBy +validity *$", ended.out, re.MULTILINE)
     assert ended.out.count("  chosen ") == 1
     assert "\nbest with 6 in flight: 500.0 right answers a second (95 %: 500.0 to 500.0)\n" in ended.out
     assert "\ncontention begins at about 6: " in ended.out
@@ -273,7 +296,7 @@ def test_a_search_that_does_not_follow_from_its_trials_is_not_resumed(
     monkeypatch.delenv("FAKE_ENGINE_ROOMS")
     (folder,) = (tmp_path / "runs").iterdir()
     manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["settings"]["start"] = 700
+    manifest["subjects"][0]["concurrency"] = 700
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
     ended = httpdyno("tune", "--resume", "latest")
@@ -369,7 +392,8 @@ def test_a_subject_that_is_not_available_can_stand_beside_tuned_ones(
 def test_the_guide_names_columns_and_verdicts_as_the_table_does() -> None:
     named = {name for row in first_cells("tune.md") for name in row}
 
-    assert named >= {"rightPerSec", "verdict", "validity"}
-    assert named <= {column.name for column in tune_table([]).columns}
+    (table,) = tune_views([], {})
+    assert named >= {"right/s", "verdict", "validity"}
+    assert named <= {column.name for column in table.columns}
     for standing in set(Standing) - {Standing.FAILED}:
         assert f"\n| {standing.value} | " in text_of("tune.md")

@@ -157,7 +157,7 @@ def test_several_subjects_search_in_rounds_until_each_has_come_to_its_end() -> N
     assert {one.subject.id for one in plan.left([])} == {"one", "two"}
 
 
-TUNE = Tune(file=Path("/urls"), start=16, web="plain", web_digest="d")
+TUNE = Tune(file=Path("/urls"), web="plain", web_digest="d")
 
 
 def test_a_search_for_a_concurrency_goes_on_as_if_it_had_not_been_stopped() -> None:
@@ -190,9 +190,18 @@ def test_a_subject_that_is_not_available_is_tried_once() -> None:
     assert plan.next([trial("one", 0, outcome=Outcome.UNAVAILABLE)]) is None
 
 
-def test_each_subject_has_a_search_of_its_own() -> None:
-    with pytest.raises(InvalidValue, match="one subject at a time, not for 2"):
-        TUNE.plan(SUBJECTS)
+def test_each_subject_has_a_search_of_its_own_and_they_take_turns() -> None:
+    plan = TUNE.plan(SUBJECTS)
+    whole = carry_out(plan, [])
+
+    assert plan.most == 24
+    first = [one for one in whole if one.block == 0]
+    assert {one.subject for one in first} == {"one", "two"}
+    for subject in SUBJECTS:
+        alone = carry_out(TUNE.plan([subject]), [])
+        assert [one.condition for one in whole if one.subject == subject.id] == [one.condition for one in alone]
+    for count in range(len(whole)):
+        assert carry_out(plan, whole[:count]) == whole
 
 
 def test_a_search_is_made_again_from_what_its_manifest_says() -> None:
@@ -202,4 +211,4 @@ def test_a_search_is_made_again_from_what_its_manifest_says() -> None:
 @pytest.mark.parametrize("deadline_s", [0, -1.0])
 def test_a_search_that_no_trial_can_belong_to_is_refused(deadline_s: float) -> None:
     with pytest.raises(InvalidValue, match="duration"):
-        Tune(file=Path("/urls"), start=16, deadline_s=deadline_s)
+        Tune(file=Path("/urls"), deadline_s=deadline_s)

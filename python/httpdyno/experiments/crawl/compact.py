@@ -6,7 +6,7 @@ from typing import Final
 
 from httpdyno.model import Cell, Column, ColumnKind, Note, Table, Validity
 
-__all__ = ["compact_table"]
+__all__ = ["compact_table", "rate_text"]
 
 _INTEGER, _DECIMAL = ColumnKind.INTEGER, ColumnKind.DECIMAL
 _COLUMNS: Final = (
@@ -28,7 +28,8 @@ _LEGEND: Final = (
     "has CPU time for; in flight: requests at once that as many take; p50, p99: ms a URL; MiB: peak memory; --columns "
     "all has everything"
 )
-_INTERVAL: Final = "rightPerSecLow, rightPerSecHigh"
+_RATE: Final = ("rightPerSec", "rightPerSecLow", "rightPerSecHigh")
+_INTERVAL: Final = ", ".join(_RATE[1:])
 _WHOLE_FROM: Final = 100
 
 
@@ -45,16 +46,17 @@ def _cells(row: dict[str, Cell]) -> tuple[Cell, ...]:
     client, memory = f"{row['language']} {row['method']}".strip(), row["peakMemory"]
     figures = [row[name] for name in ("cpuPerRight", "perCore", "inFlightPerCore", "p50", "p99")]
     mebibytes = round(memory / 2**20) if isinstance(memory, int | float) else None
-    return (row["rank"], client, _rate(row), *figures, mebibytes, row["wrong"], row["verdict"])
+    at_least = row["verdict"] == Validity.ORIGIN_LIMITED.value
+    rate = rate_text(*(row[name] for name in _RATE), at_least=at_least)
+    return (row["rank"], client, rate, *figures, mebibytes, row["wrong"], row["verdict"])
 
 
-def _rate(row: dict[str, Cell]) -> str | None:
-    """Write the median with the farther end of its interval in percent: ``234 ±1%``; what the origin held up: ``≥``."""
-    rate, low, high = (row[name] for name in ("rightPerSec", "rightPerSecLow", "rightPerSecHigh"))
+def rate_text(rate: Cell, low: Cell, high: Cell, *, at_least: bool = False) -> str | None:
+    """Write a rate with the farther end of its interval in percent: ``234 ±1%``; what the origin held up: ``≥``."""
     if not isinstance(rate, int | float):
         return None
     text = f"{rate:.0f}" if rate >= _WHOLE_FROM else f"{rate:.1f}"
-    if row["verdict"] == Validity.ORIGIN_LIMITED.value:
+    if at_least:
         text = f"≥{text}"
     if not isinstance(low, int | float) or not isinstance(high, int | float) or not rate:
         return text

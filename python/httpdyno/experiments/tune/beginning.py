@@ -1,4 +1,4 @@
-"""Begins a search: whose concurrency is to be found, on which list, and for how long a trial lasts."""
+"""Begins a search: of whose concurrency, on which list, and for how long a trial lasts."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -33,8 +33,8 @@ def begin_search(beginning: Beginning, names: Sequence[str], options: TuneOption
     """Begin the search that is asked for."""
     if not names:
         raise UsageError("tune: name the SUBJECT whose concurrency is to be found, such as go-net-http")
-    (subject,) = beginning.catalogue.select_of_kind(names, SubjectKind.CLIENT)
-    beginning.install([subject])
+    subjects = beginning.catalogue.select_of_kind(names, SubjectKind.CLIENT)
+    beginning.install(subjects)
     if options.on_live_web:
         raise UsageError("tune: a search sends far too much to the real internet; tune on a web of ours")
     engine = beginning.place.engine
@@ -45,22 +45,21 @@ def begin_search(beginning: Beginning, names: Sequence[str], options: TuneOption
     with ExitStack() as refused:
         urls = refused.enter_context(_open_urls(options, engine, beginning.interruption))
         remark_on(urls, beginning.tell)
-        highest = _highest(urls.count, subject, beginning.tell)
+        highest = _highest(urls.count, subjects, beginning.tell)
         search = Tune(
             **(stored_options(options) | {"seed": web.seed}),
             file=urls.file.path,
-            start=subject.concurrency,
             web=lasting_web(options.web or WEB),
             web_digest=web.digest,
             highest=highest,
         )
         refused.pop_all()
-    return Begun(search, [subject], urls)
+    return Begun(search, subjects, urls)
 
 
-def _highest(urls: int, subject: Subject, tell: Tell) -> int:
+def _highest(urls: int, subjects: Sequence[Subject], tell: Tell) -> int:
     """Return the highest concurrency that a list is long enough for; say so where it bounds the search."""
-    short = find_short(urls, None, [subject])
+    short = find_short(urls, None, subjects)
     if short:
         raise UsageError(f"--limit: {short}; give so many")
     most = urls // LEAST_TURNS

@@ -10,7 +10,7 @@ from httpdyno.experiments.tune.beginning import begin_search
 from httpdyno.experiments.tune.ending import end_search
 from httpdyno.experiments.tune.options import NAME
 from httpdyno.experiments.tune.report import tuning_report
-from httpdyno.experiments.tune.table import tune_table
+from httpdyno.experiments.tune.table import tune_table, tune_views
 from httpdyno.experiments.tune.tune import Tune
 from httpdyno.model import Column, ColumnKind, LinesSummary
 
@@ -26,6 +26,7 @@ DEFINITION: Final = Definition(
         Column("concurrency", ColumnKind.INTEGER, description="requests in flight at most"),
     ),
     tabulate=tune_table,
+    views=tune_views,
     begin=begin_search,
     end=end_search,
     restore=partial(restored, Tune),

@@ -12,24 +12,32 @@ __all__ = ["end_search"]
 
 
 def end_search(ended: Ended) -> bool:
-    """Keep what was found; return whether something was."""
-    (subject,), search, place, tell = ended.subjects, ended.experiment, ended.place, ended.tell
+    """Keep what was found for each client; return whether something was."""
+    search, place = ended.experiment, ended.place
     assert isinstance(search, Tune), "only a search finds a concurrency"
-    if disturbed := disturbed_words(ended.trials):
-        tell(disturbed)
+    kept = []
+    for subject in ended.subjects:
+        trials = [trial for trial in ended.trials if trial.subject == subject.id]
+
+        def tell(words: str, whose: str = subject.id) -> None:
+            ended.tell(words if len(ended.subjects) == 1 else f"{whose}: {words}")
+
+        if disturbed := disturbed_words(trials):
+            tell(disturbed)
+        conclusion = concluded(trials)
+        best = conclusion.best
+        if not ended.whole or best is None:
+            continue
+        if uncertain := uncertain_words(conclusion):
+            tell(uncertain)
+            continue
+        found = Tuned(best.load, best.value, datetime.now(UTC), ended.run.folder.name)
+        keep_tuned(place.cache, found_for(subject, place, search), found)
+        ended.tell(chosen_words(subject.id, subject.concurrency, conclusion))
+        kept.append(subject.id)
     if not ended.whole:
-        tell("the search was stopped before its end: what it has found so far is not kept for --concurrency auto")
-        return False
-    conclusion = concluded(ended.trials)
-    if uncertain := uncertain_words(conclusion):
-        tell(uncertain)
-        return False
-    best = conclusion.best
-    if best is None:
-        return False
-    found = Tuned(best.load, best.value, datetime.now(UTC), ended.run.folder.name)
-    keep_tuned(place.cache, found_for(subject, place, search), found)
-    tell(chosen_words(subject.id, subject.concurrency, conclusion))
-    options = options_found_for(search)
-    tell(f"kept for this machine; use it with: httpdyno bench {subject.id}{options} --concurrency auto")
-    return True
+        ended.tell("the search was stopped before its end: what it has found so far is not kept for --concurrency auto")
+    if kept:
+        use = f"httpdyno bench {' '.join(kept)}{options_found_for(search)} --concurrency auto"
+        ended.tell(f"kept for this machine; use it with: {use}")
+    return bool(kept)

@@ -38,16 +38,17 @@ class TuneOptions(AskedUrls):
 VERB: Final = Verb(
     NAME,
     TuneOptions,
-    help="""Find the concurrency with the most right answers a second, in at most 12 short trials, and keep it.
+    help="""Find the concurrency with the most right answers a second, in at most 12 short trials a client, and keep it.
 
     More errors or late answers than at low concurrency rule one out; of those that are equally good the smallest is
     chosen. `bench --concurrency auto` uses it, on this machine and with the same web.
     """,
-    names="A client, such as go-net-http.",
-    one=True,
+    names="Clients, such as go-net-http; several are searched in turns, and drawn in one chart.",
+    must_name=True,
     fetcher=True,
     examples=(
         Example("httpdyno tune node-fetch", "find how many requests at once are best"),
+        Example("httpdyno tune go-net-http rust-reqwest", "two clients, each up to its best, in one chart"),
         Example("httpdyno bench node-fetch --concurrency auto", "use what was found"),
     ),
 )

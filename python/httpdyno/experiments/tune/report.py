@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-import numpy as np
-
 from httpdyno.experiments.definition import Definition
-from httpdyno.experiments.tune.tuning import concluded, contention_begins, law_of, lawful
-from httpdyno.model import Axis, Chart, ChartKind, Mark, Report, Scale, Series, Trial, Verdict
+from httpdyno.experiments.tune.curve import law_curve, points_unused, points_used, rate_chart, with_intervals
+from httpdyno.experiments.tune.together import searches_report
+from httpdyno.experiments.tune.tuning import concluded, contention_begins, law_of
+from httpdyno.model import Chart, Mark, Report, Series, Trial, Verdict
 from httpdyno.report.sections.condition import ConditionTrials
 from httpdyno.report.sections.facts import run_facts
 from httpdyno.report.sections.headline import figure_text
@@ -20,19 +20,19 @@ from httpdyno.report.sections.reservation import reservations
 from httpdyno.report.sections.response_charts import percentile_chart, response_times
 from httpdyno.report.sections.tables import comparison_table
 from httpdyno.report.sections.trust_tables import rule_table, trial_overview
-from httpdyno.stats import Conclusion, NotEnoughPoints, Point, ScalabilityLaw, Standing
+from httpdyno.stats import Conclusion, NotEnoughPoints, Point, ScalabilityLaw
 from httpdyno.store import Manifest, Run
 
 __all__ = ["tuning_report"]
 
-_CURVE_POINTS: Final = 120
 _TRIED, _LAW, _RAISES = "as measured", "the law that fits", "more errors or late answers"
 _COLOURS: Final = (_TRIED, _LAW, _RAISES)
-_UNUSED: Final = frozenset({Standing.RAISES_FAULTS, Standing.FAILED})
 
 
 def tuning_report(run: Run, definition: Definition) -> Report:
     """Return what a search found, whole, partial or empty, and what that rests on."""
+    if len(run.manifest.subjects) > 1:
+        return searches_report(run, definition)
     trials = run.records()
     conclusion = concluded(trials)
     law = law_of(trials, conclusion)
@@ -68,28 +68,17 @@ def tuning_chart(
     ``own`` is the subject's own concurrency.
     """
     rates = [(trial.concurrency, trial.summary.right_per_s) for trial in trials if trial.summary]
-    points = {_TRIED: _points(conclusion, used=True), _RAISES: _points(conclusion, used=False)}
+    points = {_TRIED: points_used(conclusion), _RAISES: points_unused(conclusion)}
     series: list[Series] = []
     for name, kept in points.items():
         loads = {point.load for point in kept}
         single = [(float(load), rate) for load, rate in rates if load in loads and rate is not None]
         if kept:
             series.append(Series(name, tuple(x for x, _ in single), tuple(y for _, y in single), faint=True))
-            series.append(_with_intervals(name, kept))
+            series.append(with_intervals(name, kept))
     if isinstance(law, ScalabilityLaw):
-        series.append(_curve(law, conclusion))
-    return Chart(
-        name="tune",
-        title="Right answers a second by concurrency",
-        kind=ChartKind.FITTED,
-        x=Axis("requests in flight", scale=Scale.LOGARITHMIC),
-        y=Axis("right answers a second"),
-        series=tuple(series),
-        caption=_caption(law),
-        section="Concurrency",
-        colours=_COLOURS,
-        marks=tuple(_marks(conclusion, law, own)),
-    )
+        series.append(law_curve(_LAW, law, conclusion))
+    return rate_chart(series, caption=_caption(law), colours=_COLOURS, marks=tuple(_marks(conclusion, law, own)))
 
 
 def _charts(
@@ -102,7 +91,7 @@ def _charts(
 ) -> Iterator[Chart]:
     if not trials:
         return
-    yield tuning_chart(trials, conclusion, law, _own(run.manifest.settings))
+    yield tuning_chart(trials, conclusion, law, _own(run.manifest))
     times = response_times(of, run.samples())
     drawn = (
         percentile_chart(of, times),
@@ -119,7 +108,7 @@ def _headline(conclusion: Conclusion, law: ScalabilityLaw | NotEnoughPoints, man
         return "Nothing was measured: the run has no finished trial"
     if best is None:
         return "No concurrency was found at which it works"
-    own = _own(manifest.settings)
+    own = _own(manifest)
     parts = [f"{best.load} in flight is best: {figure_text(best.value)} right answers a second{_spread(best)}"]
     there = next((point for point in conclusion.points if point.load == own), None)
     if there is not None and there.load != best.load:
@@ -160,32 +149,6 @@ def _reached(verdicts: Mapping[int, Mapping[str, int]]) -> dict[int, dict[str, i
     return {trial: {name: count for name, count in of.items() if name != left} for trial, of in verdicts.items()}
 
 
-def _points(conclusion: Conclusion, *, used: bool) -> list[Point]:
-    return [point for point in conclusion.points if (point.standing not in _UNUSED) is used and point.value > 0]
-
-
-def _with_intervals(name: str, points: Sequence[Point]) -> Series:
-    intervals = [point.interval for point in points]
-    return Series(
-        name,
-        tuple(float(point.load) for point in points),
-        tuple(point.value for point in points),
-        tuple(interval.low if interval else None for interval in intervals),
-        tuple(interval.high if interval else None for interval in intervals),
-    )
-
-
-def _curve(law: ScalabilityLaw, conclusion: Conclusion) -> Series:
-    loads = [point.load for point in conclusion.points if lawful(point)]
-    across = [float(load) for load in np.geomspace(min(loads), max(loads), _CURVE_POINTS)]
-    return Series(_LAW, tuple(map(_short, across)), tuple(_short(law.throughput(load)) for load in across))
-
-
-def _short(value: float) -> float:
-    """Keep as many digits as a drawing can show."""
-    return float(f"{value:.5g}")
-
-
 def _caption(law: ScalabilityLaw | NotEnoughPoints) -> str:
     read = "Large dots are means of the trials, with intervals of 95 %; small dots are the trials."
     if isinstance(law, NotEnoughPoints):
@@ -200,9 +163,9 @@ def _caption(law: ScalabilityLaw | NotEnoughPoints) -> str:
     )
 
 
-def _own(settings: Mapping[str, object]) -> int | None:
-    own = settings.get("start")
-    return own if isinstance(own, int) else None
+def _own(manifest: Manifest) -> int | None:
+    """Return the concurrency that ``subject.toml`` had."""
+    return manifest.subjects[0].concurrency if manifest.subjects else None
 
 
 def _named(load: int) -> str:

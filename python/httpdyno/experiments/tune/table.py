@@ -1,16 +1,20 @@
 """The table of a search for the best concurrency: a row for each that was tried, the chosen one marked."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
+from httpdyno.experiments.crawl.compact import rate_text
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
-from httpdyno.experiments.tune.tuning import concluded, law_of, law_words
+from httpdyno.experiments.tune.tuning import concluded, law_of, law_words, searches_of
 from httpdyno.judge import ceiling_notes, find_metric, trial_notes
 from httpdyno.judge.http_versions import asked_version_notes
+from httpdyno.judge.limit import limited_by
 from httpdyno.model import Cell, Column, ColumnKind, Metric, Note, Outcome, Table, Trial, Validity
 from httpdyno.stats import Point, Standing, median
 
-__all__ = ["chosen_text", "tune_table"]
+__all__ = ["chosen_text", "tune_table", "tune_views"]
 
 _INTEGER: Final = ColumnKind.INTEGER
 _RATE: Final = find_metric(CRAWL_METRICS, "rightPerSec").column
@@ -27,22 +31,67 @@ _COLUMNS: Final = (
     Column("late", _INTEGER, description="answers that came after the timeout, of all its trials"),
     Column("trials", _INTEGER),
     *(metric.column for metric in _MEDIANS),
+    Column("limitedBy", description="what held it up: concurrency, CPU, origin, link or web; of most of its trials"),
     Column("wrong", _INTEGER, description="wrong answers that no known failure explains, in the worst trial"),
     Column("validity", description="whether its figures say something about the subject: that of its worst trial"),
     Column("chosen", ColumnKind.BOOLEAN, description="whether it is the one that was found", shown=False),
 )
+_VIEW: Final = (
+    Column("subject"),
+    Column("in flight", _INTEGER),
+    Column("verdict"),
+    Column("right/s", _RATE.kind),
+    Column("errors", _INTEGER),
+    Column("late", _INTEGER),
+    Column("p50", ColumnKind.DURATION, dispensable=True),
+    Column("p99", ColumnKind.DURATION, dispensable=True),
+    Column("MiB", _INTEGER, dispensable=True),
+    Column("limitedBy"),
+    Column("validity", toned=True),
+)
 
 
 def tune_table(trials: Sequence[Trial]) -> Table:
-    """Put the trials of one subject into a row for each concurrency, in their order."""
-    conclusion = concluded(trials)
-    groups = [[trial for trial in trials if trial.concurrency == point.load] for point in conclusion.points]
-    rows = tuple(_row(point, group) for point, group in zip(conclusion.points, groups, strict=True))
-    notes = [Note(f"{point.load} in flight: {text}") for point, text in _reasons(conclusion.points, groups)]
-    if trials:
-        notes += [Note(chosen_text(conclusion.best)), Note(law_words(law_of(trials, conclusion), conclusion))]
+    """Put the trials into a row for each subject and concurrency; whose best brings most comes first."""
+    searches = searches_of(trials)
+    rows: list[tuple[Cell, ...]] = []
+    notes: list[Note] = []
+    for subject, own in searches.items():
+        of = f"{subject}: " if len(searches) > 1 else ""
+        conclusion = concluded(own)
+        groups = [[trial for trial in own if trial.concurrency == point.load] for point in conclusion.points]
+        rows += map(_row, conclusion.points, groups)
+        found = (chosen_text(conclusion.best), law_words(law_of(own, conclusion), conclusion))
+        notes += [Note(f"{of}{text}") for text in (*_reasons(conclusion.points, groups), *found)]
     notes += map(Note, (*asked_version_notes(trials), *ceiling_notes(trials)))
-    return Table(_COLUMNS, rows, notes=tuple(notes))
+    columns = (replace(_COLUMNS[0], shown=len(searches) > 1), *_COLUMNS[1:])
+    return Table(columns, tuple(rows), notes=tuple(notes))
+
+
+def tune_views(trials: Sequence[Trial], _: Mapping[str, object]) -> tuple[Table, ...]:
+    """Make the table that fits a terminal: what each concurrency brings, what it costs, and what held it up."""
+    table = tune_table(trials)
+    names = [column.name for column in table.columns]
+    rows = [dict(zip(names, row, strict=True)) for row in table.rows]
+    columns = (replace(_VIEW[0], shown=table.columns[0].shown), *_VIEW[1:])
+    return (replace(table, columns=columns, rows=tuple(map(_cells, rows))),)
+
+
+def _cells(row: Mapping[str, Cell]) -> tuple[Cell, ...]:
+    memory = row["peakMemory"]
+    return (
+        row["subject"],
+        row["concurrency"],
+        row["verdict"],
+        rate_text(row["rightPerSec"], row["rightPerSecLow"], row["rightPerSecHigh"]),
+        row["errors"],
+        row["late"],
+        row["p50"],
+        row["p99"],
+        round(memory / 2**20) if isinstance(memory, int | float) else None,
+        row["limitedBy"],
+        row["validity"],
+    )
 
 
 def chosen_text(best: Point | None) -> str:
@@ -71,10 +120,16 @@ def _row(point: Point, trials: Sequence[Trial]) -> tuple[Cell, ...]:
         late,
         point.trials,
         *(_median(trials, metric) for metric in _MEDIANS),
+        _limit(trials),
         max(verified, default=None),
         _validity(trials),
         point.standing is Standing.CHOSEN,
     )
+
+
+def _limit(trials: Sequence[Trial]) -> str | None:
+    (limit, _), *_ = Counter(map(limited_by, trials)).most_common(1)
+    return None if limit is None else limit.value
 
 
 def _median(trials: Sequence[Trial], metric: Metric) -> Cell:
@@ -94,5 +149,16 @@ def _validity(trials: Sequence[Trial]) -> str | None:
     return found[0].value if found else None
 
 
-def _reasons(points: Sequence[Point], groups: Sequence[Sequence[Trial]]) -> list[tuple[Point, str]]:
-    return [(point, text) for point, group in zip(points, groups, strict=True) for text in trial_notes(group)]
+def _reasons(points: Sequence[Point], groups: Sequence[Sequence[Trial]]) -> list[str]:
+    """Say why figures are not what they should be: of each kind the first, and where else it is so."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for point, group in zip(points, groups, strict=True):
+        for text in trial_notes(group):
+            found.setdefault(text.partition(":")[0], []).append((point.load, text))
+    return [_first_of(many) for many in found.values()]
+
+
+def _first_of(many: Sequence[tuple[int, str]]) -> str:
+    (load, text), *others = many
+    more = f" (and with {', '.join(str(other) for other, _ in others)})" if others else ""
+    return f"{load} in flight{more}: {text}"

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from httpdyno.errors import InvalidValue
 from httpdyno.experiments.crawl.options import WEB
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import NextTrial, SearchPlan
@@ -19,12 +18,10 @@ __all__ = ["Tune"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tune(TuneOptions):
-    """A search for the best concurrency of one client: the same web and list in all trials, one condition each."""
+    """A search for the best concurrency of each client: the same web and list in all trials."""
 
     file: Path
     """The list of URLs that every trial is given."""
-    start: int
-    """The subject's own concurrency, about which is searched."""
     web: str = WEB
     seed: int = 1
     web_digest: str | None = None
@@ -33,6 +30,7 @@ class Tune(TuneOptions):
     """When a trial is ended, whatever is left of the list."""
     highest: int = HIGHEST
     most_trials: int = MOST_TRIALS
+    """Of each client."""
 
     def __post_init__(self) -> None:
         """Refuse what no trial can be before anything is built."""
@@ -43,8 +41,8 @@ class Tune(TuneOptions):
         """The verb."""
         return NAME
 
-    def condition(self, concurrency: int) -> Condition:
-        """Return the condition of one concurrency."""
+    def condition(self, concurrency: int | None) -> Condition:
+        """Return the condition of one concurrency; None: each subject's own."""
         return Condition(
             experiment=NAME,
             web=self.web,
@@ -56,21 +54,17 @@ class Tune(TuneOptions):
             link=Link.parse(self.link),
             link_seed=self.link_seed,
             against=self.against,
-            name=f"{concurrency} in flight",
+            name="" if concurrency is None else f"{concurrency} in flight",
         )
 
     def conditions(self) -> tuple[Condition]:
-        """Return the condition that the search is about: that of the subject's own concurrency."""
-        return (self.condition(self.start),)
+        """Return the condition that the search is about: that of a subject's own concurrency."""
+        return (self.condition(None),)
 
     def plan(self, subjects: Sequence[Subject]) -> SearchPlan:
-        """Plan a search of at most so many trials; of a subject that is not available, one that says why.
-
-        There must be exactly one subject: each has its own search.
-        """
-        if len(subjects) != 1:
-            raise InvalidValue(f"a search is made for one subject at a time, not for {len(subjects)}")
-        return SearchPlan((subjects[0],), self.condition(self.start), self.most_trials, self._choose, self.seed)
+        """Plan a search for each subject, in turns; of one that is not available, a trial that says why."""
+        most = self.most_trials * len(subjects)
+        return SearchPlan(tuple(subjects), self.condition(None), most, self._choose, self.seed)
 
     def webs(self) -> tuple[WebIdentity]:
         """Return the web of all trials."""
@@ -80,9 +74,9 @@ class Tune(TuneOptions):
         """Return the options that it was made with."""
         return settings_of(self)
 
-    def _choose(self, _subject: Subject, seen: Sequence[Trial]) -> NextTrial | None:
+    def _choose(self, subject: Subject, seen: Sequence[Trial]) -> NextTrial | None:
         if any(trial.outcome is Outcome.UNAVAILABLE for trial in seen):
             return None
-        search = search_from(self.start, self.highest, self.most_trials)
+        search = search_from(subject.concurrency, self.highest, self.most_trials)
         step = search.next([observed(trial) for trial in seen])
         return None if step is None else NextTrial(self.condition(step.load), step.reason.value)

@@ -20,6 +20,7 @@ __all__ = [
     "lawful",
     "observed",
     "search_from",
+    "searches_of",
     "uncertain_words",
 ]
 
@@ -66,6 +67,15 @@ def concluded(trials: Sequence[Trial]) -> Conclusion:
     """Return what the trials say, however many of them there are."""
     # What is concluded depends on the trials only: where the search began decides which of them were made.
     return search_from(1).conclude([observed(trial) for trial in trials])
+
+
+def searches_of(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
+    """Return the trials of each subject, whose best brings most first."""
+    found = {
+        name: [trial for trial in trials if trial.subject == name] for name in dict.fromkeys(t.subject for t in trials)
+    }
+    best = {name: concluded(own).best for name, own in found.items()}
+    return dict(sorted(found.items(), key=lambda of: (-(one.value if (one := best[of[0]]) else 0.0), of[0])))
 
 
 def lawful(point: Point) -> bool:

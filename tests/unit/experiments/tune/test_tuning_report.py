@@ -13,7 +13,7 @@ from httpdyno.experiments.registry import definition_of
 from httpdyno.model import Chart, LinesSummary, Outcome, Report, Sample, Tally, Trial
 from httpdyno.report.html.page import page
 from httpdyno.runs.report import build_report
-from httpdyno.store import open_run, polars_schema
+from httpdyno.store import SubjectVersion, open_run, polars_schema
 
 RATES = {1: 9.8, 4: 38.0, 16: 123.0, 32: 200.0, 64: 283.0}
 
@@ -54,7 +54,11 @@ def trials_of(rates: dict[int, float]) -> list[Trial]:
 
 
 def report_of(root: Path, trials: list[Trial], **manifest: Any) -> Report:
-    fields: dict[str, Any] = {"experiment": "tune", "settings": {"start": 16}, "command": ("httpdyno", "tune", "x")}
+    fields: dict[str, Any] = {
+        "experiment": "tune",
+        "subjects": (SubjectVersion("go-net-http", "C", "go-net-http", concurrency=16),),
+        "command": ("httpdyno", "tune", "x"),
+    }
     folder = make_run(root, trials, samples, **(fields | manifest))
     return build_report(open_run(folder), definition_of("tune"))
 
@@ -112,7 +116,7 @@ def test_other_charts_and_tables_are_told_of_concurrencies(tmp_path: Path) -> No
 
 
 def test_the_own_concurrency_is_marked_once_when_it_is_chosen(tmp_path: Path) -> None:
-    report = report_of(tmp_path, trials_of(RATES), settings={"start": 64})
+    report = report_of(tmp_path, trials_of(RATES), subjects=(SubjectVersion("go-net-http", "C", "x", concurrency=64),))
 
     assert chart_of(report, "tune").marks[0].name == "chosen: 64, as in subject.toml"
     assert "its own" not in report.headline
@@ -148,3 +152,25 @@ def test_a_name_from_a_subject_does_nothing_to_the_page(tmp_path: Path) -> None:
     hostile = [replace(one, method="<script>alert(1)</script>") for one in trials_of(RATES)]
 
     assert "<script>alert" not in page(report_of(tmp_path, hostile))
+
+
+def test_several_clients_share_a_chart_and_the_best_is_told_first(tmp_path: Path) -> None:
+    slower = [
+        replace(made(load, rate / 4, number), subject="slow", method="slow")
+        for number, (load, rate) in enumerate(RATES.items())
+    ]
+    both = (SubjectVersion("slow", "C", "slow"), SubjectVersion("go-net-http", "C", "go-net-http"))
+
+    report = report_of(tmp_path, [*slower, *trials_of(RATES)], subjects=both)
+
+    assert report.title == "tune: 2 subjects, 12 trials"
+    told = "Right answers a second at the best number in flight: C go-net-http 279 with 64; C slow 70.8 with 64"
+    assert report.headline == told
+    (chart,) = report.charts
+    assert chart.colours == ("C go-net-http", "C slow")
+    assert [(series.name, series.faint, bool(series.low)) for series in chart.series] == [
+        (name, faint, low) for name in chart.colours for faint, low in ((True, False), (False, True), (False, False))
+    ]
+    assert [mark.name for mark in chart.marks] == ["C go-net-http: 64", "C slow: 64"]
+    assert "C slow, 64" in report.validity.values("subject")
+    assert chart.name in page(report)
