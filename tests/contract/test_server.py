@@ -108,10 +108,10 @@ def eventually(condition: Callable[[], bool]) -> bool:
 def requests_read(server: ServerProcess) -> int:
     """Count the connections that the server has accepted and read all from that came by them."""
     rows = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
-    port = f"{int(server.port):04X}"
+    # Another program may have the same port at another address of this machine.
+    place = f"0100007F:{int(server.port):04X}"
     return sum(
-        (local.endswith(f":{port}"), state, queues.partition(":")[2], inode != "0")
-        == (True, ESTABLISHED, "00000000", True)
+        (local, state, queues.partition(":")[2], inode != "0") == (place, ESTABLISHED, "00000000", True)
         for _, local, _, state, queues, _, _, _, _, inode, *_ in rows
     )
 
@@ -119,13 +119,22 @@ def requests_read(server: ServerProcess) -> int:
 @contextmanager
 def in_flight(server: ServerProcess, ask: Ask) -> Iterator[None]:
     """Have some requests in flight that have reached the server; it must have ended when the block is left."""
-    askers = [threading.Thread(target=server.ask, args=(ask,), kwargs={"timeout_s": HANG_S}) for _ in range(AT_ONCE)]
+    left = threading.Event()
+
+    def keep_asking() -> None:
+        # A machine whose ports are all taken refuses a connection: there will be one.
+        while not left.is_set():
+            server.ask(ask, timeout_s=HANG_S)
+            left.wait(0.01)
+
+    askers = [threading.Thread(target=keep_asking) for _ in range(AT_ONCE)]
     try:
         for asker in askers:
             asker.start()
-        assert eventually(lambda: requests_read(server) == AT_ONCE)
+        assert eventually(lambda: requests_read(server) == AT_ONCE), f"{requests_read(server)} are in flight"
         yield
     finally:
+        left.set()
         server.end()
         for asker in askers:
             asker.join()
