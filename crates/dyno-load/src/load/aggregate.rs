@@ -168,6 +168,7 @@ mod tests {
                 end_ns: 0,
                 cpu_ns: 0,
                 spun_ns: 0,
+                waited_ns: None,
                 unsent: 0,
             }),
         }

@@ -106,7 +106,7 @@ impl Worker {
     }
 
     /// Counts what is open at the end, and how old it is.
-    pub(super) fn last(&self, cpu_ns: u64) -> Last {
+    pub(super) fn last(&self, cpu_ns: u64, waited_ns: Option<u64>) -> Last {
         let ended = self.running.get() == 0 && self.common.schedule.is_used_up();
         let end_ns = if ended {
             self.last_end_ns.get().min(self.end_ns.get())
@@ -137,6 +137,7 @@ impl Worker {
             end_ns,
             cpu_ns,
             spun_ns: self.queue.spun_ns(),
+            waited_ns,
             unsent,
         }
     }

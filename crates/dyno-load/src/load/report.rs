@@ -73,6 +73,8 @@ pub(super) struct ThreadRecord {
     pub(super) cpu_s: f64,
     /// Share of the time that it was at work: on its CPU, and not spinning until a moment came.
     pub(super) busy_share: f64,
+    /// Share of the time in which it was ready to run, and others had its CPU.
+    pub(super) waiting_share: Option<f64>,
 }
 
 /// Requests that were open when the run ended.

@@ -90,14 +90,18 @@ pub(super) fn report(
 
 #[expect(clippy::cast_precision_loss, reason = "shown as seconds and a share")]
 fn threads(plan: &Plan, aggregate: &Aggregate, end_ns: u64) -> Vec<ThreadRecord> {
+    let share = |time_ns: u64| {
+        if end_ns == 0 {
+            0.0
+        } else {
+            (time_ns as f64 / end_ns as f64).min(1.0)
+        }
+    };
     let record = |(index, last): (usize, Last)| ThreadRecord {
         cpu: plan.cpus.get(index).copied(),
         cpu_s: last.cpu_ns as f64 / 1e9,
-        busy_share: if end_ns == 0 {
-            0.0
-        } else {
-            (last.cpu_ns.saturating_sub(last.spun_ns) as f64 / end_ns as f64).min(1.0)
-        },
+        busy_share: share(last.cpu_ns.saturating_sub(last.spun_ns)),
+        waiting_share: last.waited_ns.map(share),
     };
     aggregate.lasts().enumerate().map(record).collect()
 }

@@ -16,7 +16,7 @@ use super::pace::Alarm;
 use super::samples::Sample;
 use super::shared::SharedConnections;
 use super::tally::Tally;
-use super::usage::thread_cpu_ns;
+use super::usage::{thread_cpu_ns, thread_waited_ns};
 use super::worker::{Common, Worker};
 
 /// How often a thread looks for what is late: timeouts and rests are kept to this.
@@ -45,6 +45,8 @@ pub(super) struct Last {
     pub(super) end_ns: u64,
     pub(super) cpu_ns: u64,
     pub(super) spun_ns: u64,
+    /// For its CPU, while others had it.
+    pub(super) waited_ns: Option<u64>,
     /// Requests that were claimed, and not sent when the run ended.
     pub(super) unsent: u64,
 }
@@ -108,7 +110,7 @@ async fn serve(parts: Parts) -> io::Result<()> {
     let Ok(start) = parts.start.recv() else {
         return Ok(());
     };
-    let cpu_before_ns = thread_cpu_ns();
+    let (cpu_before_ns, waited_before_ns) = (thread_cpu_ns(), thread_waited_ns());
     worker.begin(start);
     let mut teller = Teller {
         thread: parts.index,
@@ -134,7 +136,11 @@ async fn serve(parts: Parts) -> io::Result<()> {
             expired = sweeps.expired() => expired?,
         }
     }
-    let last = worker.last(thread_cpu_ns() - cpu_before_ns);
+    let waited_ns = thread_waited_ns().zip(waited_before_ns);
+    let last = worker.last(
+        thread_cpu_ns() - cpu_before_ns,
+        waited_ns.map(|(now, before)| now - before),
+    );
     let open = worker.open();
     teller.tell(worker.tally.take(), open, Some(last));
     Ok(())

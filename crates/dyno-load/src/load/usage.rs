@@ -55,6 +55,16 @@ pub(super) fn thread_cpu_ns() -> u64 {
     nanos(clock_gettime(ClockId::ThreadCPUTime))
 }
 
+/// Time in which the calling thread was ready to run and had no CPU; `None` where the kernel does not count it.
+pub(super) fn thread_waited_ns() -> Option<u64> {
+    waited(&std::fs::read_to_string("/proc/thread-self/schedstat").ok()?)
+}
+
+/// The second of `running waiting slices`.
+fn waited(schedstat: &str) -> Option<u64> {
+    schedstat.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 /// Time that all threads of the process have had on a CPU.
 fn process_cpu_ns() -> u64 {
     nanos(clock_gettime(ClockId::ProcessCPUTime))
@@ -79,5 +89,13 @@ mod tests {
         assert!(total > 0.0);
         assert!((user + system - total).abs() < 1e-9);
         assert!(peak_memory_bytes().unwrap() >= 32 << 20);
+    }
+
+    #[test]
+    fn the_time_waited_is_the_second_number() {
+        assert_eq!(waited("9022415 66112 7\n"), Some(66_112));
+        assert_eq!(waited("1\n"), None);
+        let kernel_tells = std::path::Path::new("/proc/thread-self/schedstat").exists();
+        assert_eq!(thread_waited_ns().is_some(), kernel_tells);
     }
 }

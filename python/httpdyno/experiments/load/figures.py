@@ -80,6 +80,10 @@ class LoadSummary(FigureRecord):
     cpu_user_ns: Annotated[int | None, Recorded("CPU time of the generator in user mode", unit="ns")]
     cpu_system_ns: Annotated[int | None, Recorded("CPU time of the generator in the kernel", unit="ns")]
     busy_share: Annotated[float | None, Recorded("share of time in which its busiest thread was busy, 0 to 1")]
+    waiting_share: Annotated[
+        float | None,
+        Recorded("share of time in which others had the CPU of the thread that waited longest for it, 0 to 1"),
+    ]
     peak_memory_bytes: Annotated[int | None, Recorded("most memory that the generator used", unit="bytes")]
     sent_bytes: Annotated[int | None, Recorded("bytes on the wire to the server", unit="bytes")]
     received_bytes: Annotated[int | None, Recorded("bytes on the wire from the server", unit="bytes")]

@@ -43,7 +43,6 @@ def load_from_report(report: Mapping[str, Any]) -> LoadSummary:
 def _counts(report: Mapping[str, Any]) -> dict[str, Any]:
     plan, wire, connections = report["plan"], report.get("wire") or {}, report.get("connections") or {}
     censored = report["censored"]
-    busy = [thread["busy_share"] for thread in report.get("threads") or () if thread.get("busy_share") is not None]
     rate = plan["rate_per_s"]
     return {
         "elapsed_ns": round(report["elapsed_s"] * 1e9),
@@ -59,7 +58,8 @@ def _counts(report: Mapping[str, Any]) -> dict[str, Any]:
         "censored_oldest_ns": censored.get("oldest_ns"),
         "cpu_user_ns": _nanoseconds(report.get("cpu_user_s")),
         "cpu_system_ns": _nanoseconds(report.get("cpu_system_s")),
-        "busy_share": max(busy, default=None),
+        "busy_share": _largest(report, "busy_share"),
+        "waiting_share": _largest(report, "waiting_share"),
         "peak_memory_bytes": report.get("peak_memory_bytes"),
         "sent_bytes": wire.get("sent_bytes"),
         "received_bytes": wire.get("received_bytes"),
@@ -69,6 +69,12 @@ def _counts(report: Mapping[str, Any]) -> dict[str, Any]:
         "tls_full": connections.get("tls_full"),
         "tls_resumed": connections.get("tls_resumed"),
     }
+
+
+def _largest(report: Mapping[str, Any], share: str) -> float | None:
+    """Return that share of the thread that has most of it; None where no thread tells."""
+    shares = [thread.get(share) for thread in report.get("threads") or ()]
+    return max((value for value in shares if value is not None), default=None)
 
 
 def _lists(report: Mapping[str, Any]) -> dict[str, Any]:

@@ -152,6 +152,15 @@ LOAD_METRICS: Final = (
         _load("busy_share"),
         digits=4,
     ),
+    Metric(
+        Column(
+            "waiting_share",
+            _NUMBER,
+            description="time in which others had the CPU that its thread was ready for, 0 to 1",
+        ),
+        _load("waiting_share"),
+        digits=4,
+    ),
     Metric(Column("peak_memory_bytes", _SIZE, "bytes", "memory of the generator"), _load("peak_memory_bytes")),
 )
 """In the order of the columns of ``--format json``."""

@@ -54,6 +54,16 @@ def _busy(trial: Trial) -> Reading:
     return Reading(100 * load.busy_share)
 
 
+def _waiting(trial: Trial) -> Reading:
+    """Return how long others had the CPU that a thread of the generator was ready to run on."""
+    load = trial.get(LoadSummary)
+    if load is None or load.waiting_share is None:
+        return Reading(None, "the kernel did not count how long the generator waited for its CPU")
+    if load.elapsed_ns < SHORTEST_NS:
+        return Reading(None, TOO_SHORT)
+    return Reading(100 * load.waiting_share)
+
+
 def _checked(trial: Trial) -> Reading:
     """Return the answers that did not meet what ``--check`` asks for."""
     load = trial.get(LoadSummary)
@@ -82,6 +92,17 @@ def _drift(trial: Trial) -> Reading:
 
 _READ: Final = {"unverified": _unverified, "wrong_answers": _checked, "drift": _drift}
 _GENERATOR: Final = (
+    Rule(
+        "generator_waiting",
+        Validity.GENERATOR_LIMITED,
+        10,
+        "% of the load",
+        "time in which a thread of the generator was ready to run and others had its CPU",
+        "a thread of the generator waited for its CPU for {number} of the load (at most {threshold}), which is in "
+        "every time that it tells: give it a CPU of its own (--cpus), or end what else runs",
+        _waiting,
+        Evidence.GENERATOR,
+    ),
     Rule(
         "generator_lag",
         Validity.GENERATOR_LIMITED,

@@ -125,6 +125,21 @@ def test_a_busy_thread_limits_a_schedule_sooner_than_a_closed_loop(name: str, bu
     assert trial.validity is (Validity.GENERATOR_LIMITED if rule else Validity.VALID)
 
 
+@pytest.mark.parametrize("name", ["open", "closed"])
+@pytest.mark.parametrize(("waiting", "rules"), [(None, []), (0.09, []), (0.11, ["generator_waiting"])])
+def test_a_thread_whose_cpu_others_have_is_the_limit(name: str, waiting: float | None, rules: list[str]) -> None:
+    def change(values: dict[str, Any]) -> None:
+        thread = {"cpu": 0, "cpu_s": 1.0, "busy_share": 0.1}
+        values["threads"] = [thread | {"waiting_share": 0.01}, thread | {"waiting_share": waiting}]
+        values["checks"] = None
+        if values["send_lag"]:
+            quiet(values)
+
+    trial = judged(name, change)
+    assert [finding.rule.name for finding in findings(trial, LOAD_RULES) if finding.passed is False] == rules
+    assert trial.validity is (Validity.GENERATOR_LIMITED if rules else Validity.VALID)
+
+
 def test_answers_that_meet_no_check_make_it_incorrect() -> None:
     trial = judged("closed")
     assert trial.validity is Validity.INCORRECT
