@@ -12,13 +12,11 @@ from httpdyno.report import format_names
 from httpdyno.subjects.folders import builtin_folder, subject_folders
 
 __all__ = [
-    "complete_arrivals",
     "complete_cases",
     "complete_fact_formats",
     "complete_formats",
     "complete_generators",
     "complete_links",
-    "complete_methods",
     "complete_metrics",
     "complete_own_webs",
     "complete_published",
@@ -108,16 +106,6 @@ def complete_metrics(incomplete: str) -> list[str]:
 
     metrics = [metric for name in experiment_names() for metric in definition_of(name).metrics]
     return _beginning({metric.name for metric in metrics if metric.better is not Direction.NEITHER}, incomplete)
-
-
-def complete_arrivals(incomplete: str) -> list[str]:
-    """Offer the laws by which requests arrive in an open loop."""
-    return _beginning(("constant", "poisson"), incomplete)
-
-
-def complete_methods(incomplete: str) -> list[str]:
-    """Offer methods of HTTP."""
-    return _beginning(("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"), incomplete)
 
 
 def complete_published(incomplete: str) -> list[str]:

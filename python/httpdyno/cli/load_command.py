@@ -10,8 +10,8 @@ import os
 import sys
 from contextlib import contextmanager
 
-from httpdyno.experiments.load.arguments import load_arguments
 from httpdyno.experiments.load.started import start_load
+from httpdyno.experiments.load.words import FORMATS, load_arguments
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.location import find_engine, usable_engine
 
@@ -24,14 +24,11 @@ if TYPE_CHECKING:
     from httpdyno.experiments.load.run import LoadRun
     from httpdyno.experiments.load.started import StartedLoad
 
-__all__ = ["FORMATS", "send_load"]
-
-FORMATS = ("csv", "json", "markdown", "plain", "table")
-"""Those that are known without a look at the reports, which takes long to import."""
+__all__ = ["send_load"]
 
 
 def send_load(values: Mapping[str, Any]) -> None:
-    """Send a load, and show how it fared; the values are those of the options in ``load_words``."""
+    """Send a load, and show how it fared; the values are those of ``LOAD_OPTIONS``, by name."""
     _check_format(values["format"])
     _check_requests(values)
     limits = _limits(values["fail_if"] or (), open_loop=values["rate"] is not None)

@@ -8,8 +8,8 @@ __all__ = ["run"]
 def run() -> int:
     """Run the command that ``sys.argv`` holds, ``load`` first; return its exit code."""
     from httpdyno.cli.ending import exit_code_of
-    from httpdyno.cli.load_words import LOAD_OPTIONS
-    from httpdyno.cli.quick import read_quickly
+    from httpdyno.experiments.load.quick import read_quickly
+    from httpdyno.experiments.load.words import LOAD_OPTIONS
 
     values = read_quickly(LOAD_OPTIONS, sys.argv[2:])
     if values is None:

@@ -15,10 +15,10 @@ from doubles.command_line import Command
 from doubles.runs import NOON, make_run
 from doubles.trials import trial
 from guide_pages import blocks, command_lines, first_cells, options_of_engine, text_of, typed_commands
-from httpdyno.cli.load_words import LOAD_OPTIONS
-from httpdyno.cli.quick import read_quickly
 from httpdyno.experiments.capacity.quantity import QUANTITIES
 from httpdyno.experiments.load.limit import limit_names, parse_load_limit
+from httpdyno.experiments.load.quick import read_quickly
+from httpdyno.experiments.load.words import LOAD_OPTIONS
 from httpdyno.experiments.registry import definition_of
 from httpdyno.model import LinesSummary, Link, Outcome, Sample, Trial
 from httpdyno.store import open_run, polars_schema

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Self
 
-from httpdyno.experiments.load.arguments import load_arguments
+from httpdyno.experiments.load.words import LOAD_OPTIONS, load_arguments
 from httpdyno.experiments.verb import Example, Verb
 
 __all__ = ["NAME", "VERB", "LoadOptions"]
@@ -70,8 +70,8 @@ VERB: Final = Verb(
     Response time counts from when a request was due, service time from when it was sent: a stall of the server shows in
     the former of every request that it held up.
     """,
-    names="Asked in turn; or give --urls or --requests-file.",
-    named="URL",
+    names=LOAD_OPTIONS[0].help,
+    named=str(LOAD_OPTIONS[0].metavar),
     examples=(
         Example("httpdyno load http://localhost:8080/ -c 64 -d 10s", "as fast as it can"),
         Example("httpdyno load http://localhost:8080/ --rate 2000", "2,000 a second, whatever comes: open loop"),

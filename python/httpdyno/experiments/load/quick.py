@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Option", "read_quickly"]
 
 _DIGITS = 18
-"""What has more of them is left to Typer."""
+"""A number that has more of them is left to Typer."""
 
 
 class Option:
@@ -26,9 +26,14 @@ class Option:
 
     ``texts`` may be given several times; ``negation`` is the word that takes a flag back; ``least`` and ``most`` are
     themselves allowed. ``variable`` is the variable of the environment that is the value when it is not given.
+    ``metavar``, ``help``, ``group`` and ``offers``, what a shell completes it with, are for people. The engine is told
+    what is ``told``, by its first spelling.
     """
 
-    __slots__ = ("default", "kind", "least", "most", "name", "negation", "spellings", "variable")
+    __slots__ = (
+        *("default", "group", "help", "kind", "least", "metavar", "most", "name", "negation", "offers", "spellings"),
+        *("told", "variable"),
+    )
 
     def __init__(
         self,
@@ -40,6 +45,11 @@ class Option:
         least: int | None = None,
         most: int | None = None,
         variable: str | None = None,
+        metavar: str | None = None,
+        help: str = "",  # noqa: A002  # as Typer calls it
+        group: str | None = None,
+        offers: tuple[str, ...] = (),
+        told: bool = True,
     ) -> None:
         self.name = name
         self.spellings = spellings
@@ -49,6 +59,11 @@ class Option:
         self.least = least
         self.most = most
         self.variable = variable
+        self.metavar = metavar
+        self.help = help
+        self.group = group
+        self.offers = offers
+        self.told = told
 
     def value(self, text: str) -> object | None:
         """Read a value; None when it takes more than this to say what it is."""
