@@ -6,7 +6,8 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TaskID
+from rich.table import Column
 from rich.text import Text
 
 from httpdyno.cli.link_line import link_line
@@ -37,6 +38,18 @@ _WORDS = {
     BuildState.WAITING: "waiting for another run that builds it",
     BuildState.BUILT: "built",
 }
+
+
+_WIDE = 100
+"""Columns of a terminal that has room for long bars."""
+
+
+class _Name(ProgressColumn):
+    """What is under way. It is cut short where the terminal has no room: a task is one line."""
+
+    def render(self, task: Task) -> Text:
+        """Write the name of a task."""
+        return Text(task.description, overflow="ellipsis", no_wrap=True)
 
 
 class _Figures(ProgressColumn):
@@ -78,9 +91,9 @@ class Display:
         self._quiet = quiet
         self._progress = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=30),
-            _Figures(),
+            _Name(),
+            BarColumn(bar_width=30 if console.width >= _WIDE else 10, table_column=Column(no_wrap=True)),
+            _Figures(table_column=Column(no_wrap=True)),
             console=console,
             transient=True,
             disable=not self._bars,

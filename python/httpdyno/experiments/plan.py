@@ -107,7 +107,7 @@ class RepeatingPlan:
         lacking = [plan.subject for plan in first.values() if self._lacks(plan.subject, before)]
         for subject in shuffled(lacking, block, self.seed):
             if subject.id not in there:
-                why = "again, since a trial of it was disturbed"
+                why = "again: one was disturbed"
                 return TrialPlan(number, block, len(there), subject, first[subject.id].condition, why)
         return None
 

@@ -164,6 +164,20 @@ def test_a_terminal_shows_the_run_and_what_is_waited_for() -> None:
         assert any(line.endswith(end) for line in lines)
 
 
+def test_a_narrow_terminal_cuts_the_name_and_keeps_the_figures() -> None:
+    drawn = StringIO()
+    with Display(Console(file=drawn, force_terminal=True, width=80)) as display:
+        display.planned(20, finished=2, left_s=431)
+        display.trial_begins(replace(PLAN, why="again: one was disturbed"))
+        display.progress(Progress("running", 2 * 10**9, 500, 2000, 0))
+        display._progress.refresh()
+    run, trial = [line for line in _ESCAPES.sub("", drawn.getvalue()).splitlines() if line.strip()][-2:]
+    assert run.rstrip().endswith("2 of 20 trials, about 7 min left")
+    assert "trial 3 of 20" in trial
+    assert "…" in trial
+    assert trial.rstrip().endswith("500 of 2,000 requests, 250/s, 6 s left")
+
+
 def test_an_experiment_with_figures_of_its_own_tells_them_after_each_trial(lines: Lines) -> None:
     documents = Condition("cost", "plain", Workload(()), name="gzip")
     with plain() as display:
