@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from httpdyno.judge.disturbance import crowded, disturbed
 from httpdyno.judge.validity.origin import waiting
-from httpdyno.model import Interval, Metric, Ranking, Trial, counted, format_span
+from httpdyno.model import DISTURBED_MARK, Interval, Metric, Ranking, Trial, counted, format_span
 from httpdyno.stats import FEWEST_BLOCKS
 
 __all__ = ["crowded_notes", "disturbance_notes", "disturbed_notes", "level_notes", "rank_notes"]
@@ -26,8 +26,8 @@ def disturbance_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
     if not many:
         return ()
     return (
-        f"~: {many} of {len(standings)} are ranked by trials that were disturbed: an order to go by, not to rely on; "
-        "repeat on a quiet machine, with a CPU for each side",
+        f"{DISTURBED_MARK}: {many} of {len(standings)} are ranked by trials that were disturbed: an order to go by, "
+        "not to rely on; repeat on a quiet machine, with a CPU for each side",
     )
 
 

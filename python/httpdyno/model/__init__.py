@@ -2,7 +2,7 @@
 
 from httpdyno.model.ceiling import CEILING_TRIAL, CeilingLimit, Purpose
 from httpdyno.model.chart import Axis, Chart, ChartKind, Mark, Scale, Series, Tile, Tone
-from httpdyno.model.comparison import Comparison, Difference, Ranking, Standing
+from httpdyno.model.comparison import DISTURBED_MARK, Comparison, Difference, Ranking, Standing
 from httpdyno.model.condition import LIVE, Condition, TrialPlan, UrlSeries, Workload
 from httpdyno.model.counters import (
     Count,
@@ -44,6 +44,7 @@ from httpdyno.model.verdict import Outcome, Validity, Verdict
 
 __all__ = [
     "CEILING_TRIAL",
+    "DISTURBED_MARK",
     "LINK_PRESETS",
     "LIVE",
     "RECORD_VERSION",

@@ -2,10 +2,14 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from httpdyno.model.interval import Interval
 
-__all__ = ["Comparison", "Difference", "Ranking", "Standing"]
+__all__ = ["DISTURBED_MARK", "Comparison", "Difference", "Ranking", "Standing"]
+
+DISTURBED_MARK: Final = "~"
+"""Stands before a rank that rests on trials which other programs disturbed."""
 
 
 class Difference(StrEnum):
@@ -54,9 +58,9 @@ class Standing:
 
     @property
     def text(self) -> str:
-        """Write the ranks as the table does: ``1``, or ``1-2`` for those that cannot be told apart; ``~`` disturbed."""
+        """Write the ranks as the table does: ``1``, ``1-2`` for those that cannot be told apart, ``~1`` disturbed."""
         ranks = str(self.best) if self.best == self.worst else f"{self.best}-{self.worst}"
-        return f"~{ranks}" if self.disturbed else ranks
+        return f"{DISTURBED_MARK}{ranks}" if self.disturbed else ranks
 
 
 @dataclass(frozen=True, slots=True)

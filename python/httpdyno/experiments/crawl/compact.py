@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import ceil
 from typing import Final
 
-from httpdyno.model import Cell, Column, ColumnKind, Note, Table, Validity
+from httpdyno.model import DISTURBED_MARK, Cell, Column, ColumnKind, Note, Table, Validity
 
 __all__ = ["compact_table", "rate_text"]
 
@@ -28,6 +28,7 @@ _LEGEND: Final = (
     "has CPU time for; in flight: requests at once that as many take; p50, p99: ms a URL; MiB: peak memory; --columns "
     "all has everything"
 )
+_BROKEN: Final = f"{DISTURBED_MARK}: which rule each of them broke, and by how much, say --columns all and the report"
 _RATE: Final = ("rightPerSec", "rightPerSecLow", "rightPerSecHigh")
 _INTERVAL: Final = ", ".join(_RATE[1:])
 _WHOLE_FROM: Final = 100
@@ -37,9 +38,17 @@ def compact_table(table: Table) -> Table:
     """Make it of the table of a crawl, a row for each of its rows; what notes say of an interval, they say of its ±."""
     names = [column.name for column in table.columns]
     rows = [dict(zip(names, row, strict=True)) for row in table.rows]
-    notes = (replace(note, text=note.text.replace(_INTERVAL, "±")) for note in table.notes)
-    held_up = [note for note in (_held_up(rows), Note(_LEGEND)) if note] if rows else []
-    return Table(_COLUMNS, tuple(map(_cells, rows)), table.title, notes=(*notes, *held_up))
+    notes = (replace(note, text=note.text.replace(_INTERVAL, "±")) for note in table.notes if not _known(note, rows))
+    broken = Note(_BROKEN) if any(_known(note, rows) for note in table.notes) else None
+    below = [note for note in (broken, _held_up(rows), Note(_LEGEND)) if note] if rows else []
+    return Table(_COLUMNS, tuple(map(_cells, rows)), table.title, notes=(*notes, *below))
+
+
+def _known(note: Note, rows: list[dict[str, Cell]]) -> bool:
+    """Return whether a note says which rules a row broke that is marked as disturbed: a line below names by whom."""
+    if note.row is None or not str(rows[note.row]["rank"]).startswith(DISTURBED_MARK):
+        return False
+    return note.text.startswith((Validity.ORIGIN_LIMITED.value, Validity.UNSTEADY.value))
 
 
 def _cells(row: dict[str, Cell]) -> tuple[Cell, ...]:

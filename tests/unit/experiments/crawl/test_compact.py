@@ -7,7 +7,8 @@ import pytest
 from doubles.trials import trial
 from httpdyno.errors import UnknownName
 from httpdyno.experiments.registry import definition_of, experiment_names
-from httpdyno.model import Counters, LinesSummary, Tally, Trial, Validity
+from httpdyno.judge.validity import with_validity
+from httpdyno.model import Counters, CpuTime, LinesSummary, Tally, Trial, Validity
 from httpdyno.report import Surface, render
 from httpdyno.runs.showing import check_columns, tables_of
 
@@ -67,6 +68,18 @@ def test_it_says_who_is_first_what_an_answer_costs_and_what_a_core_makes_of_it()
 
 def test_a_rate_that_the_origin_held_up_is_a_lower_bound() -> None:
     assert " ≥60.4 " in shown(crawls(*GO, validity=Validity.ORIGIN_LIMITED, validity_reason="the origin was busy"))
+
+
+def test_what_disturbed_a_row_is_told_in_one_line_and_of_each_where_all_is_shown() -> None:
+    busy = Counters(
+        wall_ns=10 * S, cpu_user_ns=4 * S, cpu_system_ns=0, cpus=(CpuTime(1, "subject", 9 * S, 0, 10 * S, 0),)
+    )
+    trials = [with_validity(replace(one, counters=busy)) for one in [*crawls(*RUST), *crawls(*GO)]]
+    text = shown(trials)
+    assert "~1" in text
+    assert "UNSTEADY:" not in text
+    assert "~: which rule each of them broke, and by how much, say --columns all and the report" in text
+    assert "Go net/http: UNSTEADY: other programs used 50 % of the subject's CPU time" in shown(trials, "all")
 
 
 def test_it_is_said_where_the_requests_in_flight_set_the_rate() -> None:
