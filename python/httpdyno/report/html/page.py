@@ -29,6 +29,9 @@ _BOUND: Final = re.compile(
 """Blanks at which no line is broken: ``95 %``, ``1.08 to 1.16``, ``300 KiB``."""
 
 
+_PARTS: Final = re.compile(r"[;.] ")
+
+
 @dataclass(frozen=True, slots=True)
 class _Figure:
     """A chart that is drawn, for a page and for a phone."""
@@ -57,9 +60,11 @@ def page(report: Report) -> str:
         autoescape=True, undefined=StrictUndefined, finalize=_finalize, trim_blocks=True, lstrip_blocks=True
     )
     places = {word: place for place, pair in enumerate(report.subjects) for word in pair}
+    answer, more = _answer(report)
     return environment.from_string(_text("page.html.jinja")).render(
         report=report,
-        headline=_BOUND.sub("\u00a0", report.headline),
+        answer=_BOUND.sub("\u00a0", answer),
+        more=_BOUND.sub("\u00a0", more),
         # The style and the script are ours, and end no element early; a digest admits this script and no other.
         style=Markup(_style(len(report.subjects))),
         script=Markup(script),
@@ -75,6 +80,13 @@ def page(report: Report) -> str:
             "published": grid("published", report.published, places) if report.published else None,
         },
     )
+
+
+def _answer(report: Report) -> tuple[str, str]:
+    """Divide the headline into what stands in large letters, who is first and by how much, and all else."""
+    answer, _, more = _PARTS.sub("\n", report.headline, count=1).partition("\n")
+    named = any(more.startswith(name) for _, name in report.subjects)
+    return answer, more if named else more[:1].upper() + more[1:]
 
 
 def _text(name: str) -> str:
