@@ -15,6 +15,11 @@ use crate::cpu_time::NANOSECONDS_PER_SECOND;
 const BREAK: Duration = Duration::from_micros(60);
 const BETWEEN_BREAKS: Nanos = Nanos::from_millis(1);
 
+/// Where others need the CPU nobody spins for longer than this: of a steady stream a next packet is always due soon.
+const SHARED_SPIN: Nanos = Nanos::from_micros(60);
+/// For so long a stream then leaves the CPU to them, again and again, unless a packet comes: what falls due is handed over together.
+const GATHER: Nanos = Nanos::from_micros(150);
+
 /// How the time between packets passes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
@@ -22,6 +27,8 @@ pub(crate) struct Pace {
     lead: Nanos,
     /// For so long after a packet the next one is looked for without sleep.
     linger: Nanos,
+    shared: bool,
+    gathering: bool,
     last_busy: Nanos,
     last_sleep: Nanos,
 }
@@ -31,13 +38,15 @@ impl Pace {
     /// that others need it gives way.
     pub(crate) fn new(shared: bool) -> Self {
         let (lead, linger) = if shared {
-            (Nanos::from_micros(60), Nanos::ZERO)
+            (SHARED_SPIN, Nanos::ZERO)
         } else {
             (Nanos::from_millis(1), Nanos::from_millis(1))
         };
         Self {
             lead,
             linger,
+            shared,
+            gathering: false,
             last_busy: Nanos::ZERO,
             last_sleep: Nanos::ZERO,
         }
@@ -52,12 +61,19 @@ impl Pace {
     /// Sleeps until one of these has something to read or the next packet is nearly due; not at all when that is now.
     pub(crate) fn rest(&mut self, next_due: Option<Nanos>, awaited: [BorrowedFd; 3]) {
         let now = now();
-        let left = next_due.map(|due| due.saturating_sub(now + self.lead));
+        let mut left = next_due.map(|due| due.saturating_sub(now + self.lead));
         if now.saturating_sub(self.last_busy) < self.linger || left == Some(Nanos::ZERO) {
-            // Another with the same precedence, such as another room's link, would wait for a tenth of a second.
-            yield_now();
-            self.take_break();
-            return;
+            let may_spin = !self.gathering && now.saturating_sub(self.last_sleep) < SHARED_SPIN;
+            if may_spin || !self.shared {
+                // Another with the same precedence, such as another room's link, would wait for a tenth of a second.
+                yield_now();
+                self.take_break();
+                return;
+            }
+            left = Some(GATHER);
+            self.gathering = true;
+        } else {
+            self.gathering = false;
         }
         let timeout = left.map(|left| Timespec {
             tv_sec: i64::try_from(left.0 / NANOSECONDS_PER_SECOND).unwrap_or(i64::MAX),
