@@ -9,7 +9,7 @@ import pytest
 from doubles.command_line import Command
 from doubles.in_process import in_process
 from httpdyno.experiments.latency.figures import LatencyPoint
-from httpdyno.model import Trial
+from httpdyno.model import Outcome, Trial, Validity
 from httpdyno.store import open_run
 
 CACHE = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")}
@@ -124,6 +124,24 @@ def test_a_server_that_does_not_come_up_is_named(here: Command, tmp_path: Path, 
     )
     assert ended.code == 3
     assert said in ended.out + ended.err
+
+
+def test_a_server_that_dies_meanwhile_is_not_the_clients_fault(here: Command, tmp_path: Path) -> None:
+    dies = SERVER.replace(
+        "        content =", "        Handler.asked += 1\n        Handler.asked < 20 or os._exit(9)\n        content ="
+    )
+    servers = server(
+        tmp_path, "fixture-server", dies.replace("    protocol_version", "    asked = 0\n    protocol_version")
+    )
+    ended = here(
+        *("latency", "native", "--workload", "plain", "--parallel", "1", "--keepalive", "on", "--mode", "lines"),
+        *("--peer", "fixture-server", "--subjects", str(servers), "--duration", "1s", "--repeat", "1"),
+    )
+    assert ended.code == 3
+    (trial,) = trials_in(tmp_path)
+    assert (trial.outcome, trial.validity) == (Outcome.REFUSED, Validity.ORIGIN_LIMITED)
+    assert trial.reason is not None
+    assert trial.reason.startswith("the peer program ended during the trial (exit code 9)")
 
 
 @pytest.mark.measured

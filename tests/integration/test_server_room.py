@@ -33,6 +33,7 @@ while True:
     if not connection.recv(1000):
         continue
     if kind == "dies":
+        print("now it ends", flush=True)
         os._exit(3)
     if kind == "leaks":
         kept += [os.dup(0) for _ in range(50)]
@@ -171,6 +172,32 @@ def test_a_server_plays_the_peer_and_lines_come_in_batches(
     assert report["fed"] == {"batch": 2, "lines": 6, "batches": 3}
     assert report["peer"]["ready_ns"] > 0
     assert report["receive_steering"] == {"asked": False, "done": False, "reason": None}
+    nothing_left()
+
+
+def test_a_peer_that_dies_meanwhile_fails_the_trial_and_not_the_command(
+    httpdyno: Command, tmp_path: Path, nothing_left: Callable[[], None]
+) -> None:
+    ask = """
+import os, sys, time, urllib.request
+def arguments(process): return open(f"/proc/{process}/cmdline", "rb").read()
+(peer,) = (one for one in os.listdir("/proc") if one.isdigit() and arguments(one).endswith(b"\\0dies\\0"))
+try:
+    urllib.request.urlopen("http://peer.example:8080/")
+except OSError:
+    while os.path.exists(f"/proc/{peer}"):
+        time.sleep(0.01)
+    sys.exit(7)
+"""
+    done = httpdyno(
+        "room", "--peer", shlex.join([sys.executable, "-c", SERVER, "dies"]), "--peer-port", "8080",
+        "--peer-output", "peer.txt", "--report", "report.json", "--", sys.executable, "-c", ask,
+    )  # fmt: skip
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert (done.code, report["outcome"]) == (125, "peer_failed")
+    assert report["reason"] == "the peer program ended during the trial (exit code 3); it printed last: now it ends"
+    assert report["reason"] in done.err
+    assert report["subject"]["exit_code"] == 7
     nothing_left()
 
 

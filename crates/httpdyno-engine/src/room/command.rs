@@ -7,7 +7,7 @@ use super::arguments::Arguments;
 use super::conclude::conclude;
 use super::files::Files;
 use super::link;
-use super::peer::Peer;
+use super::peer::{self, Peer};
 use super::web::RoomWeb;
 use crate::progress::Progress;
 
@@ -69,6 +69,7 @@ fn measure(
         None => progress.watch(answered.watcher()),
     };
     let mut ending = running.wait()?;
+    peer::own_up(&mut ending, arguments);
     let fed = supplying.and_then(|supplying| supplying.end(&mut ending));
     watch.end();
     let origin = web.map(RoomWeb::stop).transpose()?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use dyno_room::{Environment, PeerOptions, PeerState, Room};
+use dyno_room::{Ending, Environment, Outcome, PeerOptions, PeerState, Room};
 
 use super::arguments::Arguments;
 use super::last_line::with_last_line;
@@ -61,6 +61,33 @@ impl Peer {
             }
         })
     }
+}
+
+/// Makes a failure of the peer's of a trial in which a server that had accepted connections ended unasked: what the command did after
+/// that says nothing about the command.
+pub fn own_up(ending: &mut Ending, arguments: &Arguments) {
+    let Some(code) = lost_with(ending) else {
+        return;
+    };
+    let reason = format!("the peer program ended during the trial (exit code {code})");
+    ending.outcome = Outcome::PeerFailed;
+    ending.reason = Some(with_last_line(
+        reason,
+        arguments.peer.peer_output.as_deref(),
+    ));
+}
+
+/// The exit code of a peer that was lost; absent while there is none, or when the trial was stopped anyway.
+fn lost_with(ending: &Ending) -> Option<i32> {
+    let peer = ending
+        .peer
+        .as_ref()
+        .filter(|peer| peer.ready_ns.is_some())?;
+    let ran = matches!(
+        ending.outcome,
+        Outcome::Exited | Outcome::Signaled | Outcome::Deadline
+    );
+    peer.exit_code.filter(|_| ran)
 }
 
 fn environment(arguments: &Arguments) -> Environment {
