@@ -33,7 +33,7 @@ method = "{name}"
 argv = ["python3", "main.py"]
 environment = {{ BAD = "{bad}", AFTER = "20" }}
 [capabilities]
-endpoints = ["plain", "json", "workloads"]
+endpoints = ["plain", "json", "workloads", "timeout"]
 """
 ENDINGS = {
     "good": ("ok", ""),
@@ -92,7 +92,6 @@ def test_bad_servers_are_named_with_evidence_and_the_good_one_is_measured(
     # The whole machine, but the generator's CPU.
     available = sorted(os.sched_getaffinity(0))
     of_server = [cpu.cpu for cpu in trials["good"].counters.cpus or () if cpu.role in {"subject", "both"}]
-    print("CPUS", trials["good"].counters.cpus, good["cpus"])
     assert of_server == (available[1:] or available)
     assert good["cpus"] == len(of_server)
     assert (folder / "report.html").exists()
@@ -111,6 +110,16 @@ def test_an_open_loop_has_the_schedule_of_an_ideal_server(here: Command, servers
     assert (trial[ServicePoint].loop.value, trial[ServicePoint].rate_per_s) == ("open", 4 * 1000 / WAIT_MS)
     assert trial.get(ServiceSummary) is not None
     assert (trial[ServiceSummary].per_s or 0) > 0
+
+
+def test_what_requests_failed_with_is_named(here: Command, servers: Path) -> None:
+    asked = ("--workloads-ms", f"20,{WAIT_MS}", "--timeout-ms", "60", "--connections", "4", "--duration", "1s")
+    ended = here("service", "good", "--subjects", str(servers), *asked, "--repeat", "1", "--format", "json")
+    assert ended.code == 0, ended.err
+    (row,) = ended.rows
+    assert row["errors"] > 0
+    assert row["failures"] == f"{row['errors']:,} x 503"
+    assert (row["held"], row["whyNot"]) == (False, f"100.0 % of the requests failed: {row['failures']}")
 
 
 @pytest.mark.measured

@@ -16,8 +16,18 @@ def of_servers(trials: Sequence[Trial]) -> list[Note]:
         Note(f"{subject}: {text}")
         for subject in subjects
         for own in [[trial for trial in trials if trial.subject == subject]]
-        for text in (*trial_notes(own), *_too_early(own))
+        for text in (*trial_notes(own), *_failed(own), *_too_early(own))
     ]
+
+
+def _failed(trials: Sequence[Trial]) -> list[str]:
+    """Describe what requests of one server failed with, of the trial in which most did."""
+    failing = [trial for trial in trials if trial.get(ServiceSummary) and trial[ServiceSummary].failures]
+    if not failing:
+        return []
+    worst = max(failing, key=lambda trial: trial[ServiceSummary].errors)
+    rest = f", the most of {len(failing)} trials with failures" if len(failing) > 1 else ""
+    return [f"requests failed with {worst.condition}: {worst[ServiceSummary].failures}{rest}"]
 
 
 def _too_early(trials: Sequence[Trial]) -> list[str]:

@@ -12,11 +12,10 @@ from httpdyno.experiments.service.reach import Reach, reaches
 from httpdyno.experiments.service.search_plan import Bounds
 from httpdyno.judge import rank, rankable_trials
 from httpdyno.judge.wording import listed
-from httpdyno.model import Loop, Metric, Outcome, Ranking, Report, Trial, Validity, counted
+from httpdyno.model import Loop, Metric, Outcome, Ranking, Report, Table, Trial, Validity, counted
 from httpdyno.report.sections.facts import run_facts
 from httpdyno.report.sections.headline import headline
 from httpdyno.report.sections.link_table import link_tables
-from httpdyno.report.sections.outcome_charts import error_table
 from httpdyno.report.sections.reservation import reservations
 from httpdyno.report.sections.subjects import subject_names
 from httpdyno.report.sections.tables import comparison_table
@@ -62,7 +61,7 @@ def service_report(run: Run, definition: Definition) -> Report:
         ),
         rules=rule_table(trials, definition.rules),
         validity=trial_overview(trials, names, run.ceiling(), rules=definition.rules),
-        errors=error_table(trials, names, run.samples()),
+        errors=Table((), ()),
         charts=tuple(service_charts(trials, names)),
         published=published_beside(run, definition),
         findings=(*first[1:], *rest, *_failures(trials, names)),

@@ -35,6 +35,7 @@ _REACHED: Final = (
     Column("holdsUpTo", ColumnKind.INTEGER, description="most connections that it held; null: none", shown=False),
     Column("atLeast", ColumnKind.BOOLEAN, description="p99 is a lower bound: requests were open", shown=False),
     Column("whyNot", description="why it is not held, with its figure", shown=False),
+    Column("failures", description="what requests failed with, and how often, in a trial of it", shown=False),
     Column("trials", ColumnKind.INTEGER, description="how often it was measured", shown=False),
 )
 
@@ -75,19 +76,14 @@ def _where(trial: Trial) -> tuple[Cell, ...]:
 def _reached(trials: Sequence[Trial], found: Sequence[Reach]) -> tuple[Cell, ...]:
     """Return the cells of ``_REACHED``, of the trials of one server at one point."""
     reach = reach_of(trials[0], found)
+    known = [trial[ServiceSummary] for trial in trials if trial.get(ServiceSummary)]
     return (
-        _held(trials),
+        _held(known),
         reach.failed if reach else None,
         reach.held if reach else None,
-        _at_least(trials),
-        next(
-            (
-                trial[ServiceSummary].why_not
-                for trial in trials
-                if trial.get(ServiceSummary) and trial[ServiceSummary].why_not
-            ),
-            None,
-        ),
+        _at_least(known),
+        next((one.why_not for one in known if one.why_not), None),
+        next((one.failures for one in known if one.failures), None),
         len(trials),
     )
 
@@ -100,18 +96,14 @@ def _several(trials: Sequence[Trial]) -> set[str]:
     return {"connections", *several}
 
 
-def _held(trials: Sequence[Trial]) -> bool | None:
-    held = {trial[ServiceSummary].held for trial in trials if trial.get(ServiceSummary)}
+def _held(known: Sequence[ServiceSummary]) -> bool | None:
+    held = {one.held for one in known}
     return held.pop() if len(held) == 1 else None
 
 
-def _at_least(trials: Sequence[Trial]) -> bool | None:
-    known = [
-        trial[ServiceSummary].at_least
-        for trial in trials
-        if trial.get(ServiceSummary) and trial[ServiceSummary].at_least is not None
-    ]
-    return any(known) if known else None
+def _at_least(known: Sequence[ServiceSummary]) -> bool | None:
+    told = [one.at_least for one in known if one.at_least is not None]
+    return any(told) if told else None
 
 
 def _placed(rows: Sequence[tuple[Cell, ...]], names: Sequence[str]) -> list[tuple[Cell, ...]]:

@@ -55,6 +55,19 @@ GRID = [
 ]
 
 
+def test_what_requests_failed_with_is_told_once_of_the_worst_trial() -> None:
+    def failing(connections: int, errors: int, failures: str) -> Trial:
+        made = trial("broken", connections, 4)
+        return made.having(replace(made[ServiceSummary], errors=errors, failures=failures))
+
+    table = service_table([failing(20, 2, "2 x 503"), failing(100, 9, "8 x 503, 1 x ConnectionReset")])
+    assert table.values("failures") == ("2 x 503", "8 x 503, 1 x ConnectionReset")
+    told = [note.text for note in table.notes if "failed with" in note.text]
+    assert told == [
+        "broken: requests failed with 100 connections: 8 x 503, 1 x ConnectionReset, the most of 2 trials with failures"
+    ]
+
+
 def test_at_each_point_the_least_overhead_comes_first() -> None:
     table = service_table(GRID)
     assert list(zip(table.values("connections"), table.values("subject"), strict=True)) == [

@@ -28,7 +28,8 @@ class Steady:
     waited, of one that failed infinity."""
     longest_exact_ns: float
     """No request that was open at the end had waited less: percentiles below are exact."""
-    errors: int
+    failures: tuple[tuple[str, int], ...]
+    """What the requests ended with that failed, and how many each, the most frequent first."""
     still_open: int
     answered_ns: _Times
     """Response times of the right answers that ended in it."""
@@ -59,7 +60,7 @@ class Steady:
         return cls(
             times_ns=np.sort(times[counts]),
             longest_exact_ns=float(waiting.min()) if waiting.size else float("inf"),
-            errors=int((counts & ~right & ~still).sum()),
+            failures=tuple(endings.filter(counts & ~right & ~still).value_counts(sort=True).iter_rows()),
             still_open=int(waiting.size),
             answered_ns=times[in_time],
             open_mean=_in_flight(begins, ends, stretch),
@@ -73,13 +74,18 @@ class Steady:
         return len(self.answered_ns)
 
     @property
+    def errors(self) -> int:
+        """How many requests of it failed, or were answered wrongly."""
+        return sum(count for _, count in self.failures)
+
+    @property
     def count(self) -> int:
         """How many requests count."""
         return len(self.times_ns)
 
     def percentile_ns(self, rank: float) -> float | None:
         """Return a percentile; None of nothing, or where that request failed."""
-        if rank > 99 and self.count < FEWEST_OF_P999:
+        if 99 < rank < 100 and self.count < FEWEST_OF_P999:
             return None
         return _finite(nearest_rank(self.times_ns, rank))
 

@@ -1,6 +1,6 @@
 """The figures of a server: from the samples of our own generator, or from what another one claims."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -42,6 +42,7 @@ def measured_summary(
     summary = ServiceSummary(
         answers=steady.answers,
         errors=steady.errors,
+        failures=_named(steady.failures),
         still_open=steady.still_open,
         measured_ns=stretch.length_ns,
         per_s=steady.answers * 1e9 / stretch.length_ns if stretch.length_ns else None,
@@ -50,7 +51,7 @@ def measured_summary(
         p95_ns=p95,
         p99_ns=p99,
         p999_ns=p999,
-        max_ns=steady.percentile_ns(100.0) if steady.count else None,
+        max_ns=steady.percentile_ns(100.0),
         slowest_5_ns=steady.slowest_5_ns,
         at_least=steady.at_least(p99),
         overhead_p50_ns=steady.overhead_ns(50.0, ideal),
@@ -177,10 +178,15 @@ def _why_not(steady: Steady, summary: ServiceSummary, point: ServicePoint) -> st
     limit_ns = HELD_WITHIN * point.ideal_ns
     late = int((steady.times_ns >= limit_ns).sum())
     if steady.errors / steady.count > _SHARE_ALLOWED:
-        return f"{100 * steady.errors / steady.count:.1f} % of the requests failed"
+        return f"{100 * steady.errors / steady.count:.1f} % of the requests failed: {summary.failures}"
     if summary.p99_ns is not None and summary.p99_ns >= limit_ns:
         return _late_words(summary.p99_ns, point, at_least=bool(summary.at_least))
     return f"{late:,} of {steady.count:,} requests failed or were late" if summary.p99_ns is None else None
+
+
+def _named(failures: Sequence[tuple[str, int]]) -> str | None:
+    """Return what requests failed with, and how often, in one line."""
+    return ", ".join(f"{count:,} x {ended_with}" for ended_with, count in failures) or None
 
 
 def _late_words(p99_ns: float, point: ServicePoint, *, at_least: bool) -> str:

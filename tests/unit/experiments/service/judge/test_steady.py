@@ -66,12 +66,18 @@ def test_a_slow_server_is_not_taken_for_a_fast_one_because_its_answers_came_too_
 
 
 def test_what_failed_takes_for_ever() -> None:
-    good = [(5 * S + number, 7 * S + number, "200") for number in range(98)]
-    steady = Steady.of(frame(*good, (5 * S, 6 * S, "503"), (5 * S, 6 * S, "ConnectionReset")), STRETCH)
-    assert steady.errors == 2
+    good = [(5 * S + number, 7 * S + number, "200") for number in range(97)]
+    bad = [(5 * S, 6 * S, "503"), (5 * S, 6 * S, "ConnectionReset"), (6 * S, 7 * S, "503")]
+    steady = Steady.of(frame(*good, *bad, (1 * S, 2 * S, "502")), STRETCH)
+    assert (steady.errors, steady.failures) == (3, (("503", 2), ("ConnectionReset", 1)))
     assert steady.percentile_ns(95.0) == 2 * S
     assert steady.percentile_ns(99.0) is None
     assert steady.mean_ns is None
+
+
+def test_few_requests_have_a_longest_and_no_99_9th_percentile() -> None:
+    steady = Steady.of(frame(*((5 * S, (7 + number) * S, "200") for number in range(3))), STRETCH)
+    assert (steady.percentile_ns(99.9), steady.percentile_ns(100.0)) == (None, 4 * S)
 
 
 def test_only_what_began_in_the_stretch_counts_and_only_what_ended_in_it_is_a_rate() -> None:
