@@ -44,7 +44,7 @@ def stacked(measured: Table, published: PublishedTable, here: Circumstances) -> 
     """Print published figures under measured ones, in lines under the published columns: the form for people.
 
     A subject has the lines ``measured``, ``published`` and ``ratio`` (measured over published); one that was not
-    measured, or not published, has the line that there is.
+    measured, or not published, has the line that there is, and where no figure can be compared there is no ratio.
     """
     joined = join(_rows(measured), published)
     rows: list[Row] = []
@@ -54,9 +54,10 @@ def stacked(measured: Table, published: PublishedTable, here: Circumstances) -> 
             rows.append({**pair.measured, **named, "figures": "measured"})
         if pair.published:
             rows.append({**pair.published, **named, "figures": "published"})
-        if pair.measured and pair.published:
+        ratios = _ratios(pair, published) if pair.measured and pair.published else {}
+        if ratios:
             # So that a ratio is not taken for a figure of its column.
-            texts = {name: f"{r:.2f}x" if r >= 0.1 else f"{r:.2g}x" for name, r in _ratios(pair, published).items()}
+            texts = {name: f"{r:.2f}x" if r >= 0.1 else f"{r:.2g}x" for name, r in ratios.items()}
             rows.append({**texts, **named, "figures": "ratio"})
     columns = (
         *(SUBJECT, *(column for column in published.columns if column.role in NAMES), Column("figures")),

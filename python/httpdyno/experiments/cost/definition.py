@@ -1,5 +1,6 @@
 """How the results of the cost question are judged and shown."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -14,10 +15,13 @@ from httpdyno.experiments.cost.rules import COST_RULES
 from httpdyno.experiments.cost.table import IDENTITY, RANKED_BY, cost_table, cost_views
 from httpdyno.experiments.cost.tool_trial import run_cost_tool
 from httpdyno.experiments.definition import Definition, has_lines
+from httpdyno.experiments.preset_run import PresetRun
+from httpdyno.experiments.published import run_beside
 from httpdyno.experiments.restoring import restored
 from httpdyno.experiments.usual_report import usual_report
 from httpdyno.lab.client_trial import run_client_trial
-from httpdyno.model import LinesSummary, SubjectKind, Trial, format_time
+from httpdyno.model import LinesSummary, Note, SubjectKind, Table, Trial, format_time
+from httpdyno.published import published_table
 
 __all__ = ["DEFINITION"]
 
@@ -34,6 +38,13 @@ def _start_ns(trial: Trial) -> int | None:
     return cost.start_ns if cost else None
 
 
+def _throughput(of: PresetRun) -> Table:
+    """Put beside the run what the publication's text says of throughput; its source stands below the other table."""
+    published = published_table("cost-throughput")
+    table = run_beside(of.run, DEFINITION, published)
+    return replace(table, notes=tuple(map(Note, published.remarks)))
+
+
 DEFINITION: Final = Definition(
     name=NAME,
     question="How much CPU time, memory and time does a client spend on JSON documents that it verifies one by one?",
@@ -48,7 +59,7 @@ DEFINITION: Final = Definition(
     begin=begin_cost,
     restore=partial(restored, Cost),
     report=lambda run, definition: usual_report(run, definition, cost_charts),
-    preset_views=lambda run: (run.views[0], run.in_form, run.beside),
+    preset_views=lambda of: (*of.views, _throughput(of), of.beside),
     rules=COST_RULES,
     amount="documents",
     start_ns=_start_ns,
