@@ -140,7 +140,7 @@ def test_a_run_that_was_stopped_goes_on(
         (("go-net-http", "--loop", "half"), "known are: closed, open"),
         (("go-net-http", "--duration", "10ms"), "--duration: 0.01 s are too short"),
         (("go-net-http", "--scale", "1/10"), "--scale: only a published grid has it"),
-        (("wrk",), "wrk cannot send in an open loop"),
+        (("wrk", "--loop", "open"), "wrk cannot send in an open loop"),
         (
             ("go-net-http", "--size", "1..1000", "--rtt", "1ms..1000ms"),
             "1,000,000 trials would take about",

@@ -108,6 +108,8 @@ class Subject:
     """How a tool is started to send content with its requests, in a closed loop; empty when it cannot."""
     open_argv: tuple[str, ...] = ()
     """How a tool is started to send at a rate, where that differs from ``run_argv``; else empty."""
+    open_counts_from_due: bool = False
+    """Whether a tool then reports response times, from when a request was due; most report service times."""
     sequence_argv: tuple[str, ...] = ()
     """How a tool is started to send a number of requests one after another on one connection; empty: it cannot."""
     sequence_close_argv: tuple[str, ...] = ()

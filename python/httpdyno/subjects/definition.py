@@ -32,6 +32,10 @@ class _Run(_Command):
     environment: dict[str, str] = {}
 
 
+class _Open(_Command):
+    counts_from_due: bool = False
+
+
 class _Report(_Section):
     parser: _Text
 
@@ -68,7 +72,7 @@ class _Definition(_Section):
     needs: dict[str, str] = {}
     build: _Command | None = None
     run: _Run | None = None
-    open: _Command | None = None
+    open: _Open | None = None
     content: _Command | None = None
     sequence: _Sequence | None = None
     report: _Report | None = None
@@ -128,6 +132,7 @@ def _subject(folder: Path, definition: _Definition) -> Subject:
         unavailable=definition.unavailable,
         report_parser=definition.report.parser if definition.report else "",
         open_argv=tuple(definition.open.argv) if definition.open else (),
+        open_counts_from_due=definition.open is not None and definition.open.counts_from_due,
         content_argv=tuple(definition.content.argv) if definition.content else (),
         sequence_argv=tuple(definition.sequence.argv) if definition.sequence else (),
         sequence_close_argv=tuple((definition.sequence.close_argv or ()) if definition.sequence else ()),
@@ -155,7 +160,7 @@ def _known_keys(section: list[str]) -> list[str]:
         (): _Definition,
         ("build",): _Command,
         ("run",): _Run,
-        ("open",): _Command,
+        ("open",): _Open,
         ("content",): _Command,
         ("sequence",): _Sequence,
         ("report",): _Report,

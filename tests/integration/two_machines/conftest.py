@@ -13,7 +13,6 @@ from doubles.many_commands import ManyCommands
 from doubles.two_machines import Machines, RunningOrigin, two_machines
 from httpdyno.lab.engine import Engine
 
-CPUS = sorted(os.sched_getaffinity(0))
 START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())"]
 
 StartHere = Callable[..., "subprocess.Popen[str]"]
@@ -31,7 +30,16 @@ def origin(machines: Machines, engine: Engine, tmp_path: Path) -> Iterator[Calla
     started: list[RunningOrigin] = []
 
     def start(*options: str) -> RunningOrigin:
-        given = options or ("--web", "plain", "--listen", "0.0.0.0", "--listen", "::", "--cpus", str(CPUS[0]))
+        given = options or (
+            "--web",
+            "plain",
+            "--listen",
+            "0.0.0.0",
+            "--listen",
+            "::",
+            "--cpus",
+            str(min(os.sched_getaffinity(0))),
+        )
         started.append(RunningOrigin(machines, engine.path, tmp_path / f"origin-{len(started)}", *given))
         return started[-1]
 

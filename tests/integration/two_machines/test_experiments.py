@@ -47,9 +47,25 @@ def test_capacity_asks_there_too_and_takes_no_link_of_ours(
         assert trial.link == f"against {AGAINST}"
         assert trial.get(CapacitySummary) is not None
         assert (trial.tally.wrong if trial.tally else None, trial[CapacitySummary].errors) == (0, 0)
-    refused = here(*asked, "--rtt", "10ms")
+    for option, value in (("--rtt", "10ms"), ("--link", "mtu=9000")):
+        refused = here(*asked, option, value)
+        assert refused.code == 2
+        assert "leave out --link, --rtt, --link-rate, --queue and --loss" in refused.err
+
+
+def test_the_way_there_takes_the_place_of_a_presets_link(
+    origin: Callable[..., RunningOrigin], here: Command, tmp_path: Path
+) -> None:
+    origin()
+    asked = ("--size", "0", "--delay", "100ms", "--concurrency", "5", "--against", AGAINST)
+    ended = here("capacity", "native", "--preset", "published-batch-1-public-network", *asked, "--scale", "1/10")
+    assert ended.code == 0, ended.err
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert [trial.link for trial in open_run(folder).records()] == [f"against {AGAINST}"]
+    # There the link is what is asked about.
+    refused = here("capacity", "native", "--preset", "published-batch-4", "--against", AGAINST)
     assert refused.code == 2
-    assert "leave out --rtt, --link-rate, --queue and --loss" in refused.err
+    assert "or the preset that has them" in refused.err
 
 
 def test_documents_come_from_there_and_their_start_is_told_by_its_stamps(

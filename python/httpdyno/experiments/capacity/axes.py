@@ -1,7 +1,7 @@
 """The grid of the capacity question: its axes, the points that they span, and a name for each point."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from httpdyno.errors import InvalidValue
@@ -17,7 +17,8 @@ from httpdyno.experiments.capacity.quantity import (
     shown_size,
     shown_time,
 )
-from httpdyno.model import Loop, format_rate
+from httpdyno.model import Link, LinkPath, Loop, format_rate
+from httpdyno.model.link import DEFAULT_QUEUE_NS
 
 __all__ = ["Axes", "name_of"]
 
@@ -39,6 +40,8 @@ class Axes:
     rps: float | None = 2000.0
     """Right answers a second that are to be held; None: as many as come (closed loop only)."""
     loop: Loop = Loop.OPEN
+    link: Link = field(default_factory=Link)
+    """What no axis says of the link: its packets, and where its ways differ."""
 
     def __post_init__(self) -> None:
         """Refuse a grid without points, or of points that cannot be."""
@@ -78,6 +81,28 @@ class Axes:
             target_per_s=self.rps,
         )
 
+    def over(self, link: Link) -> Self:
+        """Return the grid over a link, whose distance and rate hold where the grid has none of its own."""
+        return replace(
+            self,
+            link=link,
+            round_trips_ns=self.round_trips_ns if any(self.round_trips_ns) else (link.round_trip_ns,),
+            rates_bits_per_s=self.rates_bits_per_s if any(self.rates_bits_per_s) else (link.down.rate_bits_per_s,),
+        )
+
+    def link_at(self, point: CapacityPoint) -> Link:
+        """Return the link of a point: what an axis says holds both ways, and all else is that of ``link``."""
+        up, down, half_ns = self.link.up, self.link.down, point.round_trip_ns // 2
+        if point.round_trip_ns != self.link.round_trip_ns:
+            up, down = replace(up, delay_ns=half_ns), replace(down, delay_ns=point.round_trip_ns - half_ns)
+        if point.rate_bits_per_s != down.rate_bits_per_s:
+            up, down = (_at_rate(path, point.rate_bits_per_s) for path in (up, down))
+        if point.queue_ns is not None:
+            up, down = replace(up, queue_ns=point.queue_ns), replace(down, queue_ns=point.queue_ns)
+        if self.loss:
+            up, down = replace(up, loss=self.loss), replace(down, loss=self.loss)
+        return Link(up, down, self.link.mtu_bytes)
+
     def settings(self) -> Mapping[str, str | float | None]:
         """Write the axes as the options are written; ``restored`` reads them."""
         return {
@@ -90,6 +115,7 @@ class Axes:
             "loss": self.loss,
             "rps": self.rps,
             "loop": self.loop.value,
+            "link": str(self.link),
         }
 
     @classmethod
@@ -109,7 +135,14 @@ class Axes:
             loss=float(str(settings["loss"])),
             rps=None if rps is None else float(str(rps)),
             loop=Loop(str(settings["loop"])),
+            # Older runs have none.
+            link=Link.parse(str(settings.get("link", "direct"))),
         )
+
+
+def _at_rate(path: LinkPath, rate_bits_per_s: int | None) -> LinkPath:
+    queue_ns = None if rate_bits_per_s is None else path.queue_ns or DEFAULT_QUEUE_NS
+    return replace(path, rate_bits_per_s=rate_bits_per_s, queue_ns=queue_ns)
 
 
 def name_of(point: CapacityPoint) -> str:

@@ -22,7 +22,7 @@ from httpdyno.published import parse_scale
 from httpdyno.subjects.catalogue import Catalogue
 from httpdyno.subjects.template import loops_of
 
-__all__ = ["begin_capacity", "choose_subjects", "make_capacity"]
+__all__ = ["begin_capacity", "choose_subjects", "make_capacity", "usual_loop"]
 
 _QUICK_DURATION_S = 1.0
 _TIMEOUT_S = 10.0
@@ -60,10 +60,12 @@ def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: s
 def make_capacity(options: CapacityOptions, subjects: Sequence[Subject], engine: Engine, tell: Tell) -> Capacity:
     """Make the experiment that is asked for; the engine says which seed its web has of its own."""
     preset = _preset(options)
-    axes = _axes(options, preset)
-    for tool in subjects:
-        if tool.kind is SubjectKind.TOOL and axes.loop not in loops_of(tool):
+    axes = _axes(options, preset, usual_loop(subjects))
+    for tool in (subject for subject in subjects if subject.kind is SubjectKind.TOOL):
+        if axes.loop not in loops_of(tool):
             raise UsageError(f"{tool.id} cannot send in {_LOOPS[axes.loop]}; give the other --loop, or leave it out")
+        if axes.loop is Loop.OPEN and not tool.open_counts_from_due:
+            tell(f"{tool.id} counts from when it sent, not from when that was due: no time of its has what waited")
     there = None if options.against is None else settled(options.against, engine, tell, web=_WEB, seed=options.seed)
     web = engine.web(_WEB, seed=there.seed if there else options.seed)
     usual_s = _QUICK_DURATION_S if options.quick else DEFAULT_DURATION_S
@@ -87,13 +89,25 @@ def _preset(options: CapacityOptions) -> CapacityPreset | None:
     return None
 
 
-def _axes(options: CapacityOptions, preset: CapacityPreset | None) -> Axes:
-    """Return the grid of the preset, or the usual one, with the axes that were given instead of its own."""
+def usual_loop(subjects: Sequence[Subject]) -> Loop:
+    """Return the loop where none is named: closed for tools that would tell of no wait in an open one."""
+    blind = (subject.kind is SubjectKind.TOOL and not subject.open_counts_from_due for subject in subjects)
+    return Loop.CLOSED if all(blind) else Loop.OPEN
+
+
+def _axes(options: CapacityOptions, preset: CapacityPreset | None, usual: Loop) -> Axes:
+    """Return the grid of the preset, or the usual one, with the axes that were given instead of its own.
+
+    The way to another machine takes the place of a link that all points of a preset share.
+    """
     if preset is None:
-        axes = Axes()
+        axes = Axes(loop=usual)
     else:
         share = Fraction(1) if options.scale is None else parse_scale(options.scale)
         axes = preset.axes(share, as_labelled=options.as_labelled)
+        if options.against is not None and not preset.varies_link:
+            axes = replace(axes, round_trips_ns=(0,), rates_bits_per_s=(None,), queues_ns=(None,))
+    axes = axes if options.link is None else axes.over(Link.parse(options.link))
     given: dict[str, object] = {
         field: quantity.values(text)
         for field, quantity, text in (

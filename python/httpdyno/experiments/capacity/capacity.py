@@ -16,7 +16,7 @@ from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import ListedPlan, Plan
 from httpdyno.experiments.restoring import reading_settings, restored, settings_of
 from httpdyno.experiments.schedule import schedule
-from httpdyno.model import Condition, Link, Loop, Subject, UrlSeries, Workload
+from httpdyno.model import Condition, Loop, Subject, UrlSeries, Workload
 from httpdyno.store import WebIdentity
 
 __all__ = ["Capacity", "restore_capacity"]
@@ -55,11 +55,11 @@ class Capacity(CapacityOptions):
     def _check_way(self) -> None:
         """Refuse a link to another machine: the way there is a real one."""
         axes = self.axes
-        emulated = any(axes.round_trips_ns) or any(axes.rates_bits_per_s) or any(axes.queues_ns) or axes.loss
-        if self.against is not None and emulated:
+        varied = any(axes.round_trips_ns) or any(axes.rates_bits_per_s) or any(axes.queues_ns) or axes.loss
+        if self.against is not None and (varied or not axes.link.direct):
             raise InvalidValue(
-                f"--against {self.against}: the way there is a real one, which nothing is added to; leave out --rtt,"
-                " --link-rate, --queue and --loss, or the preset that has them"
+                f"--against {self.against}: the way there is a real one, which nothing is added to; leave out --link,"
+                " --rtt, --link-rate, --queue and --loss, or the preset that has them"
             )
 
     @property
@@ -72,19 +72,13 @@ class Capacity(CapacityOptions):
         timing = timing_of(point, self.duration_s)
         delay = f"delay_ms={point.delay_ns // _MS}&" if point.delay_ns else ""
         urls = UrlSeries(f"{self.against or _HOST}/bytes/{point.size_bytes}?{delay}n=", timing.urls)
-        link = Link.symmetric(
-            round_trip_ns=point.round_trip_ns,
-            rate_bits_per_s=point.rate_bits_per_s,
-            queue_ns=point.queue_ns,
-            loss=self.axes.loss,
-        )
         return Condition(
             experiment=NAME,
             web=self.web,
             workload=Workload(urls, timeout_s=self.timeout_s),
             seed=self.seed,
             concurrency=point.concurrency,
-            link=link,
+            link=self.axes.link_at(point),
             link_seed=self.link_seed,
             against=self.against,
             deadline_s=timing.deadline_s,

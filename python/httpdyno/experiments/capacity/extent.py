@@ -34,12 +34,12 @@ class Extent:
     def check(self, *, agreed: bool) -> None:
         """Refuse what nobody would want to wait for, unless it was agreed to."""
         much = f"capacity: {self.trials:,} trials would take about {_span(self.time_s)}"
-        if not agreed and (self.trials > _UNASKED_TRIALS or self.time_s > _UNASKED_S):
-            raise UsageError(f"{much}; give --yes to start them, or make the grid smaller, or search (--frontier)")
         if self.trials > MOST_TRIALS:
             raise UsageError(
                 f"{much}; a run has at most {MOST_TRIALS:,}: make the grid smaller, or search (--frontier)"
             )
+        if not agreed and (self.trials > _UNASKED_TRIALS or self.time_s > _UNASKED_S):
+            raise UsageError(f"{much}; give --yes to start them, or make the grid smaller, or search (--frontier)")
 
 
 def extent_of(axes: Axes, *, subjects: int, repeat: int, duration_s: float) -> Extent:

@@ -6,7 +6,7 @@ from typing import Final
 
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.conclusion import KEPT_SHARE, counts
-from httpdyno.experiments.capacity.margin import beyond_law
+from httpdyno.experiments.capacity.margin import failed_by_law
 from httpdyno.model import Outcome, Tone, Trial, Validity
 from httpdyno.stats import median
 
@@ -90,7 +90,7 @@ def target_words(points: Sequence[Found]) -> str:
 
 def _found(subject: str, point: CapacityPoint, trials: Sequence[Trial]) -> Found:
     counted = [
-        trial for trial in trials if trial.get(CapacitySummary) is not None and (counts(trial) or _lawful(trial, point))
+        trial for trial in trials if trial.get(CapacitySummary) is not None and (counts(trial) or _by_law(trial))
     ]
     # What cannot be believed is still shown, as such.
     shown = [trial[CapacitySummary] for trial in counted or trials if trial.get(CapacitySummary) is not None]
@@ -112,12 +112,9 @@ def _found(subject: str, point: CapacityPoint, trials: Sequence[Trial]) -> Found
     )
 
 
-def _lawful(trial: Trial, point: CapacityPoint) -> bool:
-    """Return whether a trial that was disturbed failed where nobody could have held, whatever the machine was like."""
-    failed = (
-        trial.outcome is Outcome.OK and trial.get(CapacitySummary) is not None and trial[CapacitySummary].held is False
-    )
-    return failed and trial.validity not in _AGAINST_ALL and beyond_law(point)
+def _by_law(trial: Trial) -> bool:
+    """Return whether a trial that was disturbed failed all the same as anybody would have."""
+    return trial.outcome is Outcome.OK and trial.validity not in _AGAINST_ALL and failed_by_law(trial)
 
 
 def _tone(point: CapacityPoint, trials: Sequence[Trial], counted: Sequence[Trial], per_s: float | None) -> Tone:

@@ -31,7 +31,7 @@ _FIELDS: Final[Mapping[FrontierAxis, str]] = {
     FrontierAxis.DELAY: "delay_ns",
     FrontierAxis.CONCURRENCY: "concurrency",
 }
-"""In the order in which an axis with several values is taken for the frontier's."""
+"""Of two axes of as many values the first is taken for the frontier's."""
 
 
 def refined(axes: Axes) -> Axes:
@@ -59,6 +59,8 @@ class Slice:
     """One of its points: what all others share."""
     rest: str
     """What tells it from the other slices of the grid; empty when there is one."""
+    axes: Axes
+    """The grid that it is of."""
     repeat: int = 1
 
     @property
@@ -79,9 +81,13 @@ class Slice:
     def _impossible(self, loads: Sequence[float]) -> Iterator[ColumnCheck]:
         """Return of each column the smallest size that nobody can hold there, by the laws of links and queues."""
         for column in range(len(self.values)):
-            fails = next((load for load in loads if beyond_law(self.point(column, load))), None)
+            fails = next((load for load in loads if self._is_beyond_law(column, load)), None)
             if fails is not None:
                 yield ColumnCheck(column, Check(fails, held=False))
+
+    def _is_beyond_law(self, column: int, load: float) -> bool:
+        point = self.point(column, load)
+        return beyond_law(point, self.axes.link_at(point))
 
     def point(self, column: int, load: float) -> CapacityPoint:
         """Return the point of a step of the search."""
@@ -107,7 +113,7 @@ class Slice:
 
 
 def slices(axes: Axes, *, repeat: int = 1) -> tuple[Slice, ...]:
-    """Divide a grid into slices, along the first axis that has several values: rtt, link rate, delay or concurrency."""
+    """Divide a grid into slices, along the axis with the most values: rtt, link rate, delay; else concurrency."""
     axis = _axis(axes)
     others = [name for name in _FIELDS.values() if name != _FIELDS[axis]] + ["queue_ns"]
     first = next(axes.points())
@@ -116,7 +122,7 @@ def slices(axes: Axes, *, repeat: int = 1) -> tuple[Slice, ...]:
     grids = product(*(varied[name] for name in others))
     several = [name for name in others if len(varied[name]) > 1]
     return tuple(
-        Slice(axis, values, tuple(sorted(set(axes.sizes_bytes))), corner, _rest(corner, several), repeat)
+        Slice(axis, values, tuple(sorted(set(axes.sizes_bytes))), corner, _rest(corner, several), axes, repeat)
         for grid in grids
         for corner in [_with(first, others, grid)]
     )
@@ -174,8 +180,11 @@ def _with(point: CapacityPoint, names: Sequence[str], values: Sequence[int | Non
 
 
 def _axis(axes: Axes) -> FrontierAxis:
-    varied = _values(axes)
-    return next((axis for axis, name in _FIELDS.items() if len(varied[name]) > 1), FrontierAxis.ROUND_TRIP)
+    """Return the axis of which a walk along the boundary saves most; more in flight need not be harder or easier."""
+    counts = {axis: len(values) for axis, name in _FIELDS.items() for values in [_values(axes)[name]]}
+    several = [axis for axis, count in counts.items() if count > 1 and axis.ordered]
+    rest = FrontierAxis.CONCURRENCY if counts[FrontierAxis.CONCURRENCY] > 1 else FrontierAxis.ROUND_TRIP
+    return max(several, key=counts.__getitem__, default=rest)
 
 
 def _values(axes: Axes) -> Mapping[str, tuple[int | None, ...]]:

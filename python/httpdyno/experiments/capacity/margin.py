@@ -6,12 +6,12 @@ from typing import Final
 
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.conclusion import KEPT_SHARE
-from httpdyno.experiments.capacity.judge.foreseen import LimitKind, Situation
+from httpdyno.experiments.capacity.judge.foreseen import LimitKind, Situation, link_of
 from httpdyno.experiments.capacity.judge.limits import link_was_as_asked
 from httpdyno.experiments.capacity.judge.objective import Objective
 from httpdyno.model import Link, Outcome, Trial, Validity
 
-__all__ = ["beyond_law", "error_chance_of"]
+__all__ = ["beyond_law", "error_chance_of", "failed_by_law"]
 
 _NOTHING_KNOWN: Final = 0.5
 _DISTURBED: Final = 0.3
@@ -30,6 +30,8 @@ _OBSTACLES: Final = {
     Validity.UNSTEADY: _DISTURBED,
 }
 """What can make a subject fail that would have held."""
+_CAME_TO_LAW: Final = 0.97
+"""Who was given this share of what laws allow was held up by them, and by nothing else."""
 _SURELY_LESS: Final = 0.95
 """A point at which no more than this share of the rate can come, by the laws of links and queues, holds for nobody."""
 
@@ -47,30 +49,42 @@ def error_chance_of(trial: Trial, objective: Objective) -> float:
         return _DISTURBED
     if summary is None or point is None or summary.held is None:
         return _NOTHING_KNOWN
-    wider = _DISTURBED_SPREAD if trial.validity in _OBSTACLES else 1.0
+    by_law = failed_by_law(trial)
+    wider = _DISTURBED_SPREAD if trial.validity in _OBSTACLES and not by_law else 1.0
     distances = [distance / wider for distance in _distances(summary, point, objective)]
     if summary.held:
         # Who holds although he was disturbed, holds.
         least = _LITTLE if trial.validity in _OBSTACLES else 0.0
         return max([least, *(_beyond(distance) for distance in distances if distance >= 0)])
-    least = _obstacle(trial, point)
-    return max(least, min((_beyond(-distance) for distance in distances if distance <= 0), default=0.0))
-
-
-def _obstacle(trial: Trial, point: CapacityPoint) -> float:
-    """Return the doubt in a failure that something else than the subject may have caused."""
     least = _OBSTACLES.get(trial.validity, 0.0) if trial.validity else 0.0
-    return min(least, _LITTLE) if beyond_law(point) else least
+    return max(
+        min(least, _LITTLE) if by_law else least,
+        min((_beyond(-distance) for distance in distances if distance <= 0), default=0.0),
+    )
 
 
-def beyond_law(point: CapacityPoint) -> bool:
+def beyond_law(point: CapacityPoint, link: Link) -> bool:
     """Return whether nobody can hold a rate at a point: its link and its requests in flight do not allow it."""
-    if point.target_per_s is None:
+    return point.target_per_s is not None and _lawful_per_s(point, link) < _SURELY_LESS * point.target_per_s
+
+
+def failed_by_law(trial: Trial) -> bool:
+    """Return whether a trial failed where nobody could have held, whatever the machine was like.
+
+    That is where laws allow far less than the rate; or less, and what they allow is what came.
+    """
+    summary, point = trial.get(CapacitySummary), trial.get(CapacityPoint)
+    if summary is None or point is None or summary.held is not False or point.target_per_s is None:
         return False
-    link = Link.symmetric(round_trip_ns=point.round_trip_ns, rate_bits_per_s=point.rate_bits_per_s)
+    lawful_per_s = _lawful_per_s(point, link_of(trial, point))
+    came = (summary.per_s or 0.0) >= _CAME_TO_LAW * lawful_per_s
+    return lawful_per_s < (KEPT_SHARE if came else _SURELY_LESS) * point.target_per_s
+
+
+def _lawful_per_s(point: CapacityPoint, link: Link) -> float:
     # How windows grow depends on the kernel: what rests on them is tried.
     lawful = (limit.per_s for limit in Situation(point, link).limits if limit.kind is not LimitKind.WINDOW)
-    return min(lawful, default=math.inf) < _SURELY_LESS * point.target_per_s
+    return min(lawful, default=math.inf)
 
 
 def _distances(summary: CapacitySummary, point: CapacityPoint, objective: Objective) -> Iterator[float]:

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 from httpdyno.experiments.options import (
     AGAINST,
+    LINK,
     LINK_SEED,
     MEMORY,
     REPEAT,
@@ -33,7 +34,8 @@ _SLO = Option(
 _LOSS = Option("--loss", "Packets that the link loses, such as 0.1%.", metavar="SHARE", stored=False, group=Group.WAY)
 _LOOP = Option(
     "--loop",
-    "open: sent on a schedule; closed: sent when an answer came. Default: open, of a preset its own.",
+    "open: sent on a schedule; closed: sent when an answer came. Default: open; of tools "
+    "that count from when they sent closed, of a preset its own.",
     metavar="open|closed",
     stored=False,
     offers=("closed", "open"),
@@ -63,6 +65,7 @@ def _axis(flag: str, meaning: str, group: Group = Group.MEASURED) -> Option:
 
 _RTT = _axis("--rtt", "Round-trip time of the link: 0,20ms,...,100ms. Default: 0.", Group.WAY)
 _LINK_RATE = _axis("--link-rate", "Rate of the link: 1gbit..10gbit. Default: not limited.", Group.WAY)
+_LINK = replace(LINK, help=LINK.help + " What --rtt, --link-rate, --queue and --loss say goes before it.", stored=False)
 _QUEUE = _axis("--queue", "Longest time that a packet waits for that rate. Default: 100ms.", Group.WAY)
 
 
@@ -80,6 +83,7 @@ class CapacityOptions:
     link_rate: Annotated[str | None, _LINK_RATE] = None
     queue: Annotated[str | None, _QUEUE] = None
     loss: Annotated[str | None, _LOSS] = None
+    link: Annotated[str | None, _LINK] = None
     link_seed: Annotated[int, LINK_SEED] = 1
     concurrency: Annotated[
         str | None, _axis("--concurrency", "Requests in flight at most: 200..1000. Default: 200.")
@@ -107,8 +111,9 @@ VERB: Final = Verb(
     kinds=(SubjectKind.CLIENT, SubjectKind.TOOL),
     examples=(
         Example("httpdyno capacity go-net-http --rps 200 --size 50KiB", "is it held?"),
-        Example("httpdyno capacity wrk hey --loop closed --delay 100ms", "tools, in a closed loop"),
+        Example("httpdyno capacity wrk hey --delay 100ms", "tools, in a closed loop"),
         Example("httpdyno capacity node-fetch --frontier --size 0,20KiB,...,200KiB", "up to which size? a search"),
+        Example("httpdyno capacity go-net-http --link 4g --rps 50 --size 0,20KiB,...,200KiB", "over a given link"),
         Example("httpdyno capacity --preset published-batch-4 --scale 1/10", "a published grid, at a tenth"),
     ),
 )

@@ -28,6 +28,7 @@ Place = tuple[float, ...]
 
 UNITS: Final = {"": 1, "ms": 10**6, "s": 10**9, "KiB": 1024, "Gbit/s": 10**9, "1/s": 1}
 """What of ours is one of theirs."""
+_OF_LINKS: Final = frozenset({"round_trip_ns", "rate_bits_per_s", "queue_ns"})
 _USUAL: Final = {
     **{"delay": "0", "rtt": "0", "link_rate": None, "queue": None, "loss": 0.0, "rps": 2000.0},
     "loop": Loop.CLOSED.value,
@@ -61,6 +62,12 @@ class CapacityPreset:
             concurrencies=tuple(dict.fromkeys(_fewer(count, scale) for count in axes.concurrencies)),
             rps=None if axes.rps is None else float(axes.rps * scale),
         )
+
+    @property
+    def varies_link(self) -> bool:
+        """Whether the link is what the grid asks about."""
+        asked = (name for column in self.table.of_role(Role.CONDITION) for name in column.ours)
+        return not _OF_LINKS.isdisjoint(asked)
 
     def place(self, point: CapacityPoint) -> Place:
         """Return where a point lies in the published grid, as it was measured."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.axes import Axes, name_of
 from httpdyno.experiments.capacity.quantity import CONCURRENCY, DELAY, LINK_RATE, QUANTITIES, ROUND_TRIP, SIZE, Quantity
-from httpdyno.model import Loop
+from httpdyno.model import Link, Loop
 
 KIB = 1024
 MS = 10**6
@@ -90,6 +90,9 @@ def test_a_list_that_goes_on_is_the_same_as_one_that_is_written_out(first: int, 
 
 
 _LISTS = st.lists(st.integers(1, 10**9), min_size=1, max_size=4, unique=True).map(lambda values: tuple(sorted(values)))
+_RATES = st.lists(st.integers(10**3, 10**12), min_size=1, max_size=4, unique=True).map(
+    lambda values: tuple(sorted(values))
+)
 _COUNTS = st.lists(st.integers(1, 10**5), min_size=1, max_size=4, unique=True).map(lambda values: tuple(sorted(values)))
 _DELAYS = st.lists(st.integers(0, 10**5), min_size=1, max_size=4, unique=True).map(
     lambda values: tuple(MS * value for value in sorted(values))
@@ -99,21 +102,72 @@ GRIDS = st.builds(
     sizes_bytes=_LISTS,
     delays_ns=_DELAYS,
     round_trips_ns=_LISTS,
-    rates_bits_per_s=st.just((None,)) | _LISTS,
+    rates_bits_per_s=st.just((None,)) | _RATES,
     queues_ns=st.just((None,)),
     concurrencies=_COUNTS,
     loss=st.floats(0, 0.5),
     rps=st.floats(0.01, 1e6),
     loop=st.sampled_from(Loop),
+    link=st.sampled_from(("direct", "mtu=9000", "4g", "up.rate=1mbit,loss=0.5%")).map(Link.parse),
 )
 
 
-@given(GRIDS, _LISTS, _LISTS)
+@given(GRIDS, _RATES, _LISTS)
 def test_a_grid_with_queues_reads_back(axes: Axes, rates: tuple[int, ...], queues: tuple[int, ...]) -> None:
     limited = replace(axes, rates_bits_per_s=rates, queues_ns=queues)
     names = [name_of(point) for point in limited.points()]
     assert len(names) == limited.count == len(set(names))
     assert Axes.restored(limited.settings()) == limited
+
+
+@given(GRIDS, _RATES, _LISTS)
+def test_over_a_direct_link_both_ways_are_as_the_axes_say(
+    axes: Axes, rates: tuple[int, ...], queues: tuple[int, ...]
+) -> None:
+    for grid in (axes, replace(axes, rates_bits_per_s=rates, queues_ns=queues)):
+        point = grid.point(grid.count - 1)
+        assert replace(grid, link=Link()).link_at(point) == Link.symmetric(
+            round_trip_ns=point.round_trip_ns,
+            rate_bits_per_s=point.rate_bits_per_s,
+            queue_ns=point.queue_ns,
+            loss=grid.loss,
+        )
+
+
+@pytest.mark.parametrize(
+    ("changes", "link"),
+    [
+        ({}, "rtt=20ms,up.rate=10mbit,down.rate=50mbit,up.queue=30ms,down.queue=60ms,loss=0.1%,mtu=1400"),
+        (
+            {"round_trips_ns": (80 * MS,)},
+            "rtt=80ms,up.rate=10mbit,down.rate=50mbit,up.queue=30ms,down.queue=60ms,loss=0.1%,mtu=1400",
+        ),
+        (
+            {"rates_bits_per_s": (10**9,)},
+            "rtt=20ms,rate=1gbit,up.queue=30ms,down.queue=60ms,loss=0.1%,mtu=1400",
+        ),
+        (
+            {"queues_ns": (5 * MS,), "loss": 0.02},
+            "rtt=20ms,up.rate=10mbit,down.rate=50mbit,queue=5ms,loss=2%,mtu=1400",
+        ),
+    ],
+)
+def test_an_axis_goes_before_what_the_link_says(changes: dict[str, object], link: str) -> None:
+    base = "rtt=20ms,up.rate=10mbit,down.rate=50mbit,up.queue=30ms,down.queue=60ms,loss=0.1%,mtu=1400"
+    axes = replace(Axes().over(Link.parse(base)), **changes)  # type: ignore[arg-type]
+    assert axes.link_at(axes.point(0)) == Link.parse(link)
+    assert (axes.point(0).round_trip_ns, axes.point(0).rate_bits_per_s) == (
+        axes.link_at(axes.point(0)).round_trip_ns,
+        axes.link_at(axes.point(0)).down.rate_bits_per_s,
+    )
+
+
+def test_a_grid_with_a_distance_of_its_own_keeps_it() -> None:
+    axes = Axes(round_trips_ns=(0, 40 * MS)).over(Link.parse("satellite"))
+    assert (axes.round_trips_ns, axes.rates_bits_per_s) == (
+        (0, 40 * MS),
+        (Link.parse("satellite").down.rate_bits_per_s,),
+    )
 
 
 @given(GRIDS)

@@ -1,6 +1,7 @@
 """The frontier of the capacity question: from axes to a plan, from trials to how far a subject reaches."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -165,14 +166,15 @@ def test_each_value_of_a_second_axis_has_a_frontier_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("axes", "axis", "easiest"),
     [
-        (Axes(round_trips_ns=(0, 40 * MS), rates_bits_per_s=RATES), FrontierAxis.ROUND_TRIP, 0),
+        (Axes(round_trips_ns=(0, 40 * MS), rates_bits_per_s=RATES[:2]), FrontierAxis.ROUND_TRIP, 0),
+        (Axes(round_trips_ns=(0, 40 * MS), rates_bits_per_s=RATES), FrontierAxis.LINK_RATE, 10 * GBIT),
         (Axes(rates_bits_per_s=RATES, delays_ns=(0, MS)), FrontierAxis.LINK_RATE, 10 * GBIT),
-        (Axes(delays_ns=(MS, 100 * MS), concurrencies=(1, 2)), FrontierAxis.DELAY, MS),
+        (Axes(delays_ns=(MS, 100 * MS), concurrencies=(1, 2, 3)), FrontierAxis.DELAY, MS),
         (Axes(concurrencies=(1, 2, 400)), FrontierAxis.CONCURRENCY, 400),
         (Axes(), FrontierAxis.ROUND_TRIP, 0),
     ],
 )
-def test_the_first_axis_with_several_values_is_that_of_the_frontier(
+def test_the_ordered_axis_with_the_most_values_is_that_of_the_frontier(
     axes: Axes, axis: FrontierAxis, easiest: int
 ) -> None:
     one = slices(axes)[0]
@@ -276,9 +278,18 @@ def test_what_instruments_or_the_machine_decided_is_in_doubt(changes: dict[str, 
 def test_what_no_subject_can_do_is_in_no_doubt_whatever_disturbed_it() -> None:
     narrow = CapacityPoint(200 * KIB, 0, 0, GBIT, None, 200, Loop.OPEN, 2000.0)
     slow = CapacityPoint(0, 500 * MS, 0, None, None, 200, Loop.OPEN, 2000.0)
-    for point in (narrow, slow):
-        one = trial("x", 0, capacity_point=point, capacity=FAILED, validity=Validity.ORIGIN_LIMITED)
+    for point, link in ((narrow, "rate=1gbit"), (slow, "direct")):
+        one = trial("x", 0, capacity_point=point, capacity=FAILED, validity=Validity.ORIGIN_LIMITED, link=link)
         assert error_chance_of(one, parse_objective("")) == 0.05
+
+
+@pytest.mark.parametrize(("per_s", "doubt"), [(194.0, 0.2), (150.0, 0.5)])
+def test_a_little_more_than_a_link_carries_fails_by_the_link_when_it_was_full(per_s: float, doubt: float) -> None:
+    # 200 answers of 120 KiB a second are 204 Mbit/s: 196 can come.
+    point = CapacityPoint(120 * KIB, 0, 0, 200 * 10**6, None, 50, Loop.OPEN, 200.0)
+    failed = replace(FAILED, per_s=per_s, response_p99_ns=450 * MS)
+    one = trial("x", 0, capacity_point=point, capacity=failed, validity=Validity.ORIGIN_LIMITED, link="rate=200mbit")
+    assert 0.75 * doubt <= error_chance_of(one, parse_objective("")) <= doubt
 
 
 def test_a_trial_that_an_instrument_spoiled_is_made_again() -> None:

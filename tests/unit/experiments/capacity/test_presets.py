@@ -28,6 +28,10 @@ def place_of(row: Row) -> tuple[Cell, ...]:
     return tuple(row.values())[1:4]
 
 
+def test_only_batch_4_asks_about_the_link() -> None:
+    assert [name for name in NAMES if find_capacity_preset(name).varies_link] == [BATCH_4]
+
+
 def places_in(table: PublishedTable) -> set[tuple[Cell, ...]]:
     return {place_of(row) for row in table.rows}
 

@@ -17,7 +17,7 @@ from httpdyno.experiments.capacity.judge.transport import (
 )
 from httpdyno.model import Link, Trial
 
-__all__ = ["Foreseen", "LimitKind", "Situation"]
+__all__ = ["Foreseen", "LimitKind", "Situation", "link_of"]
 
 _LEAST_TIMEOUT_S: Final = 0.2
 """Linux waits a round trip and this long at least before it calls a packet lost (TCP_RTO_MIN)."""
@@ -81,7 +81,7 @@ class Situation:
         requests = counters.requests
         return cls(
             point,
-            _link(trial, point),
+            link_of(trial, point),
             head_bytes=_head_bytes(trial, point),
             send_buffer_bytes=counters.tcp_wmem_max_bytes or _SEND_BUFFER_BYTES,
             receive_buffer_bytes=counters.tcp_rmem_max_bytes or _RECEIVE_BUFFER_BYTES,
@@ -205,7 +205,7 @@ def _busy(trial: Trial) -> tuple[int, float | None, float | None]:
     return len(cpus), own_ns / window_ns, busy_ns / window_ns
 
 
-def _link(trial: Trial, point: CapacityPoint) -> Link:
+def link_of(trial: Trial, point: CapacityPoint) -> Link:
     """Read the link that was recorded; of a real network only what the point says: what nobody knows adds nothing."""
     try:
         return Link.parse(trial.link)

@@ -1,0 +1,25 @@
+"""What a capacity question is begun with where it does not say it."""
+
+from typing import Final
+
+import pytest
+
+from httpdyno.experiments.capacity.beginning import choose_subjects, usual_loop
+from httpdyno.model import Loop
+from httpdyno.subjects.catalogue import read_catalogue
+
+CATALOGUE: Final = read_catalogue(())
+
+
+@pytest.mark.parametrize(
+    ("names", "loop"),
+    [
+        (["go-net-http"], Loop.OPEN),
+        (["hey"], Loop.CLOSED),
+        (["wrk", "hey"], Loop.CLOSED),
+        (["httpdyno-load", "oha"], Loop.OPEN),
+        (["go-net-http", "hey"], Loop.OPEN),
+    ],
+)
+def test_tools_that_would_tell_of_no_wait_are_asked_in_a_closed_loop(names: list[str], loop: Loop) -> None:
+    assert usual_loop(choose_subjects(CATALOGUE, names, None)) is loop
