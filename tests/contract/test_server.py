@@ -110,10 +110,13 @@ def requests_read(server: ServerProcess) -> int:
     rows = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
     # Another program may have the same port at another address of this machine.
     place = f"0100007F:{int(server.port):04X}"
-    return sum(
-        (local, state, queues.partition(":")[2], inode != "0") == (place, ESTABLISHED, "00000000", True)
-        for _, local, _, state, queues, _, _, _, _, inode, *_ in rows
-    )
+    # The kernel lists a connection twice where one page of the table ends and the next begins.
+    read = {
+        remote
+        for _, local, remote, state, queues, _, _, _, _, inode, *_ in rows
+        if (local, state, queues.partition(":")[2]) == (place, ESTABLISHED, "00000000") and inode != "0"
+    }
+    return len(read)
 
 
 @contextmanager
