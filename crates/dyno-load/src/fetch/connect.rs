@@ -1,6 +1,6 @@
 //! A new connection: the name looked up, addresses raced, hands shaken.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -12,6 +12,7 @@ use super::listed::Origin;
 use super::options::Versions;
 use super::pool::Pooled;
 use super::shared::{Connection, Shared};
+use super::tally::Tally;
 use crate::resolve::{Family, Race, Step};
 use crate::transport::{Failure, Stream, Wire, connect, http1, http2};
 
@@ -38,8 +39,39 @@ impl Stage {
     }
 }
 
+/// A connection that is being made: counted when it is there, when it fails, and when its time is over.
+struct Attempt<'a> {
+    tally: &'a RefCell<Tally>,
+    succeeded: bool,
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        let mut tally = self.tally.borrow_mut();
+        if self.succeeded {
+            tally.connections_opened += 1;
+        } else {
+            tally.connections_failed += 1;
+        }
+    }
+}
+
 /// Makes a connection to an origin.
 pub(super) async fn open(
+    shared: &Shared,
+    origin: &Rc<Origin>,
+    stage: &Cell<Stage>,
+) -> Result<Connection, Failure> {
+    let mut attempt = Attempt {
+        tally: &shared.tally,
+        succeeded: false,
+    };
+    let opened = stages(shared, origin, stage).await;
+    attempt.succeeded = opened.is_ok();
+    opened
+}
+
+async fn stages(
     shared: &Shared,
     origin: &Rc<Origin>,
     stage: &Cell<Stage>,
@@ -47,9 +79,7 @@ pub(super) async fn open(
     shared.make_room();
     let begun = Instant::now();
     let (host, port) = destination(&shared.options.overrides, &origin.host, origin.port);
-    let raced = race(shared, host, port, stage).await;
-    let (wire, resolved) =
-        raced.inspect_err(|_| shared.tally.borrow_mut().connections_failed += 1)?;
+    let (wire, resolved) = race(shared, host, port, stage).await?;
     let connected = Instant::now();
     shared
         .tally
@@ -60,8 +90,7 @@ pub(super) async fn open(
         return speak(Stream::Plain(wire), version == Versions::Http2).await;
     }
     stage.set(Stage::ShakingHands);
-    let shaken = shared.tls.shake(wire, origin.certified_name()).await;
-    let shaken = shaken.inspect_err(|_| shared.tally.borrow_mut().connections_failed += 1)?;
+    let shaken = shared.tls.shake(wire, origin.certified_name()).await?;
     shared
         .tally
         .borrow_mut()

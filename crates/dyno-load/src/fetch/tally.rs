@@ -66,7 +66,6 @@ impl Tally {
 
     /// A TCP connection was made: begun, first address known, connected.
     pub(super) fn connected(&mut self, begun: Instant, resolved: Instant, connected: Instant) {
-        self.connections_opened += 1;
         if let Some(phases) = &mut self.phases {
             record(&mut phases.dns, resolved - begun);
             record(&mut phases.connect, connected - resolved);

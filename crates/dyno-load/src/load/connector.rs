@@ -53,12 +53,12 @@ impl Connector {
         slot: &Slot,
         server: usize,
     ) -> Result<Stream, Failure> {
+        let mut attempt = Attempt {
+            tally,
+            succeeded: false,
+        };
         let opened = self.stages(tally, slot, server).await;
-        let mut tally = tally.borrow_mut();
-        match &opened {
-            Ok(_) => tally.counts.opened += 1,
-            Err(_) => tally.counts.failed += 1,
-        }
+        attempt.succeeded = opened.is_ok();
         opened
     }
 
@@ -113,6 +113,23 @@ impl Connector {
             }
         }
         Err(failure)
+    }
+}
+
+/// A connection that is being made: counted when it is there, when it fails, and when whoever waits for it gives it up.
+struct Attempt<'a> {
+    tally: &'a RefCell<Tally>,
+    succeeded: bool,
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        let counts = &mut self.tally.borrow_mut().counts;
+        if self.succeeded {
+            counts.opened += 1;
+        } else {
+            counts.failed += 1;
+        }
     }
 }
 

@@ -1,13 +1,15 @@
 //! Crawls over TLS: whom the fetcher trusts, which sessions it resumes, what it says of a server without HTTP/2.
 
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
 use dyno_load::fetch::{Options, Override, Versions};
 use dyno_origin::{Authority, Cache, Options as OriginOptions, Origin, Running};
 use dyno_web::{Model, Web};
 use serde_json::json;
+use socket2::{Domain, Socket, Type};
 
-use super::crawl::{PATIENCE, reported};
+use super::crawl::{PATIENCE, at_a_timeout, reported};
 
 /// Two hosts, four URLs each, in turns.
 const URLS: [&str; 8] = [
@@ -89,4 +91,37 @@ fn a_server_of_http_1_alone_is_named_where_http_2_is_demanded() {
     };
     let (_, report) = reported(options, &URLS);
     assert_eq!(report["errors"], json!({"Http2NotOffered": 8}));
+}
+
+#[test]
+fn who_does_not_accept_or_shake_hands_is_given_up_by_name() {
+    // One listens and its queue is full; the other accepts, and says nothing.
+    let listener = || {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        socket.bind(&any.into()).unwrap();
+        socket.listen(0).unwrap();
+        let address = socket.local_addr().unwrap().as_socket().unwrap();
+        (socket, address)
+    };
+    let (full, silent) = (listener(), listener());
+    let _queued = TcpStream::connect(full.1).unwrap();
+    let due = json!([{"ConnectTimeout": 1, "TlsTimeout": 1}, 2, 0]);
+    at_a_timeout(&due, |timeout| {
+        let to = |host: &str, address: SocketAddr| {
+            Override::connect_to(&format!("{host}:443:{address}")).unwrap()
+        };
+        let options = Options {
+            overrides: vec![to("full.test", full.1), to("silent.test", silent.1)],
+            timeout,
+            ..Options::default()
+        };
+        let (_, report) = reported(options, &["https://full.test/", "https://silent.test/"]);
+        let connections = &report["connections"];
+        json!([
+            report["errors"],
+            connections["failed"],
+            connections["opened"]
+        ])
+    });
 }
