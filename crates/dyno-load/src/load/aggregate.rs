@@ -169,7 +169,6 @@ mod tests {
                 cpu_ns: 0,
                 spun_ns: 0,
                 waited_ns: None,
-                unsent: 0,
             }),
         }
     }

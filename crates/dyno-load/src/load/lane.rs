@@ -253,9 +253,13 @@ impl Lane {
         sent
     }
 
-    /// After the second failure in a row: a server that refuses everything is not to be asked as fast as it can refuse.
+    /// After the second failure in a row: a server that refuses everything is not to be asked as fast as it can refuse. In an
+    /// open loop the schedule says how fast it is asked, and a rest would be a delay of the generator's own.
     #[cold]
     async fn rest(&mut self, slot: &Slot, ended: Moment) -> Moment {
+        if self.worker.is_open_loop {
+            return ended;
+        }
         self.failures_in_a_row += 1;
         let Some(doublings) = self.failures_in_a_row.checked_sub(2) else {
             return ended;

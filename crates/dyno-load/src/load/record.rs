@@ -105,7 +105,7 @@ impl Worker {
         self.slots.iter().filter(open).count() as u64
     }
 
-    /// Counts what is open at the end, and how old it is.
+    /// Records what is open at the end, and what is due and not begun: how old it is.
     pub(super) fn last(&self, cpu_ns: u64, waited_ns: Option<u64>) -> Last {
         let ended = self.running.get() == 0 && self.common.schedule.is_used_up();
         let end_ns = if ended {
@@ -114,18 +114,16 @@ impl Worker {
             self.end_ns.get()
         };
         let mut tally = self.tally.borrow_mut();
-        let mut unsent = 0;
         for slot in &self.slots {
-            let intended_ns = slot.intended_ns.get();
+            // What connects before it has a request, or waits for a moment to come, is not late for anything.
+            let Some(age_ns) = end_ns.checked_sub(slot.intended_ns.get()) else {
+                continue;
+            };
             match slot.stage.get() {
-                Stage::Head | Stage::Content => {
-                    tally.censored.record(end_ns.saturating_sub(intended_ns));
+                Stage::Connecting | Stage::Handshaking | Stage::Head | Stage::Content => {
+                    tally.censored.record(age_ns);
                 }
-                Stage::Waiting | Stage::Connecting | Stage::Handshaking
-                    if self.is_open_loop && intended_ns < end_ns =>
-                {
-                    unsent += 1;
-                }
+                Stage::Waiting if self.is_open_loop && age_ns > 0 => tally.unsent.record(age_ns),
                 _ => {}
             }
         }
@@ -138,7 +136,6 @@ impl Worker {
             cpu_ns,
             spun_ns: self.queue.spun_ns(),
             waited_ns,
-            unsent,
         }
     }
 }

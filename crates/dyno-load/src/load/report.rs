@@ -41,6 +41,7 @@ pub struct Report {
     pub(super) connections: ConnectionsRecord,
     pub(super) versions: BTreeMap<&'static str, u64>,
     pub(super) response_time: Summary,
+    pub(super) response_time_at_least: Option<Summary>,
     pub(super) service_time: Summary,
     pub(super) send_lag: Option<Summary>,
     pub(super) phases: Phases,
@@ -77,7 +78,7 @@ pub(super) struct ThreadRecord {
     pub(super) waiting_share: Option<f64>,
 }
 
-/// Requests that were open when the run ended.
+/// Requests that were under way when the run ended: connecting, or sent.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Censored {
     pub(super) count: u64,

@@ -75,18 +75,10 @@ impl Schedule {
         })
     }
 
-    /// Requests intended before `end_ns` that nobody has claimed; counts them by claiming them, so it is asked once, at the end.
-    pub(super) fn unclaimed_before(&self, end_ns: u64) -> u64 {
-        let mut count = 0;
-        if self.is_open_loop() {
-            while self
-                .claim()
-                .is_some_and(|claim| claim.intended_ns.is_some_and(|at| at < end_ns))
-            {
-                count += 1;
-            }
-        }
-        count
+    /// When each request was intended that nobody has claimed, before `end_ns`. It claims them: it is asked once, at the end.
+    pub(super) fn unclaimed_before(&self, end_ns: u64) -> impl Iterator<Item = u64> {
+        std::iter::from_fn(move || self.is_open_loop().then(|| self.claim()).flatten())
+            .map_while(move |claim| claim.intended_ns.filter(|at| *at < end_ns))
     }
 }
 
@@ -140,9 +132,10 @@ mod tests {
             schedule.claim();
         }
         // Interrupted after 2 s.
-        assert_eq!(schedule.unclaimed_before(2_000_000_000), 50);
+        let unclaimed: Vec<_> = schedule.unclaimed_before(2_000_000_000).collect();
+        assert_eq!((unclaimed.len(), unclaimed[0]), (50, 1_500_000_000));
         let closed = Schedule::new(None, termination);
-        assert_eq!(closed.unclaimed_before(2_000_000_000), 0);
+        assert_eq!(closed.unclaimed_before(2_000_000_000).count(), 0);
     }
 
     proptest! {

@@ -30,7 +30,7 @@ pub(super) enum Stage {
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) stage: Cell<Stage>,
-    /// Of the request it has.
+    /// Of the request it has; `u64::MAX` before it has its first.
     pub(super) intended_ns: Cell<u64>,
     /// When it must have come to an end with what it is at.
     deadline_ns: Cell<u64>,
@@ -42,7 +42,7 @@ impl Default for Slot {
     fn default() -> Self {
         Self {
             stage: Cell::new(Stage::Free),
-            intended_ns: Cell::new(0),
+            intended_ns: Cell::new(u64::MAX),
             deadline_ns: Cell::new(u64::MAX),
             woken: Cell::new(false),
             waker: RefCell::default(),

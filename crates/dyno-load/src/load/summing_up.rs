@@ -32,7 +32,10 @@ pub(super) fn report(
     let total = &aggregate.total;
     let end_ns = aggregate.lasts().map(|last| last.end_ns).max().unwrap_or(0);
     let elapsed_s = end_ns as f64 / 1e9;
-    let claimed: u64 = aggregate.lasts().map(|last| last.unsent).sum();
+    let mut unsent = total.unsent.clone();
+    for intended_ns in common.schedule.unclaimed_before(end_ns) {
+        unsent.record(end_ns - intended_ns);
+    }
     let counts = total.counts;
     Report {
         version: VERSION,
@@ -59,7 +62,7 @@ pub(super) fn report(
         errors_total: total.errors_total(),
         checks: (!plan.checks.is_empty()).then_some(total.checked),
         censored: censored(&total.censored),
-        unsent: claimed + common.schedule.unclaimed_before(end_ns),
+        unsent: unsent.histogram().len(),
         wire: WireRecord {
             sent_bytes: traffic.iter().map(|traffic| traffic.sent_bytes()).sum(),
             received_bytes: traffic.iter().map(|traffic| traffic.received_bytes()).sum(),
@@ -75,6 +78,7 @@ pub(super) fn report(
         },
         versions: total.versions(),
         response_time: Summary::new(&total.response),
+        response_time_at_least: at_least(&total.response, [&total.censored, &unsent]),
         service_time: Summary::new(&total.service),
         send_lag: plan.pace.map(|_| Summary::new(&total.send_lag)),
         phases: Phases {
@@ -113,6 +117,15 @@ fn censored(ages: &Times) -> Censored {
         oldest_ns: summary.is_some().then(|| ages.histogram().max()),
         ages: summary,
     }
+}
+
+/// Response times with those of requests that have not ended: as long as they have waited. `None` where all have.
+fn at_least(ended: &Times, ages: [&Times; 2]) -> Option<Summary> {
+    let mut all = ended.clone();
+    for ages in ages {
+        all.merge(ages);
+    }
+    (all.histogram().len() > ended.histogram().len()).then(|| Summary::new(&all))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown as seconds")]

@@ -109,6 +109,8 @@ pub(super) struct Tally {
     pub(super) content: Times,
     /// Ages of the requests that were open when the run ended.
     pub(super) censored: Times,
+    /// Ages of those that were due then, and had no connection.
+    pub(super) unsent: Times,
 }
 
 #[derive(Debug, Clone)]
@@ -174,7 +176,7 @@ impl Tally {
         }
     }
 
-    fn times(&self) -> [&Times; 9] {
+    fn times(&self) -> [&Times; 10] {
         [
             &self.response,
             &self.service,
@@ -185,10 +187,11 @@ impl Tally {
             &self.first_byte,
             &self.content,
             &self.censored,
+            &self.unsent,
         ]
     }
 
-    fn times_mut(&mut self) -> [&mut Times; 9] {
+    fn times_mut(&mut self) -> [&mut Times; 10] {
         [
             &mut self.response,
             &mut self.service,
@@ -199,6 +202,7 @@ impl Tally {
             &mut self.first_byte,
             &mut self.content,
             &mut self.censored,
+            &mut self.unsent,
         ]
     }
 

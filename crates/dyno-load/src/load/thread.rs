@@ -40,6 +40,7 @@ pub(super) struct Stretch {
 
 /// What a thread leaves behind.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_field_names, reason = "the unit stands in the names")]
 pub(super) struct Last {
     /// When it ended.
     pub(super) end_ns: u64,
@@ -47,8 +48,6 @@ pub(super) struct Last {
     pub(super) spun_ns: u64,
     /// For its CPU, while others had it.
     pub(super) waited_ns: Option<u64>,
-    /// Requests that were claimed, and not sent when the run ended.
-    pub(super) unsent: u64,
 }
 
 /// What a thread is made from.

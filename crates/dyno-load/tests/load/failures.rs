@@ -36,7 +36,37 @@ fn floods(start: &'static [u8], again: &'static [u8]) -> impl Fn(TcpStream) + Se
     }
 }
 
-fn check(name: &str, url: &str, http2: bool) {
+/// A socket that listens and whose queue is full: who connects to it waits.
+struct Full {
+    socket: socket2::Socket,
+    _queued: socket2::Socket,
+}
+
+impl Full {
+    fn listening() -> Self {
+        let stream = || {
+            let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
+            socket.unwrap()
+        };
+        let socket = stream();
+        let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
+        socket.bind(&any.into()).unwrap();
+        socket.listen(0).unwrap();
+        let queued = stream();
+        queued.connect(&socket.local_addr().unwrap()).unwrap();
+        Self {
+            socket,
+            _queued: queued,
+        }
+    }
+
+    fn url(&self) -> String {
+        let address = self.socket.local_addr().unwrap().as_socket().unwrap();
+        format!("http://{address}/")
+    }
+}
+
+fn check(name: &str, url: &str, http2: bool) -> Value {
     let shape = dyno_load::load::Shape { http2, ..shape() };
     let due = json!({ name: REQUESTS });
     let mut report = Value::Null;
@@ -52,6 +82,17 @@ fn check(name: &str, url: &str, http2: bool) {
     assert_eq!(report["errors"], due, "{name}: {report}");
     assert_eq!(number(&report, "/errors_total"), REQUESTS, "{name}");
     assert_eq!(accounted(&report), REQUESTS, "{name}");
+    report
+}
+
+/// As `check`, for what comes before a request can be sent: each is a connection that could not be had.
+fn check_connecting(name: &str, url: &str, http2: bool) {
+    let report = check(name, url, http2);
+    assert_eq!(number(&report, "/connections/opened"), 0, "{name}");
+    assert!(
+        number(&report, "/connections/failed") >= REQUESTS,
+        "{report}"
+    );
 }
 
 #[test]
@@ -140,7 +181,33 @@ fn nobody_listens() {
     taken.bind(&any.into()).unwrap();
     let address = taken.local_addr().unwrap().as_socket().unwrap();
     for http2 in [false, true] {
-        check("ConnectionRefused", &format!("http://{address}/"), http2);
+        check_connecting("ConnectionRefused", &format!("http://{address}/"), http2);
+    }
+}
+
+#[test]
+fn nobody_accepts() {
+    check_connecting("ConnectTimeout", &Full::listening().url(), false);
+}
+
+#[test]
+fn who_connects_when_the_run_ends_is_open() {
+    let full = Full::listening();
+    for rate in [None, Some(100)] {
+        // Not opened ahead, so that each connects for a request.
+        let mut stage = get(&[full.url()]).connections(3).millis(1_000);
+        stage.plan.keepalive = false;
+        let meant = rate.map_or(3, |_| 100);
+        if let Some(rate) = rate {
+            stage = stage.rate(rate);
+        }
+        let report = stage.run();
+        assert_eq!(number(&report, "/sent"), 0, "{report}");
+        assert_eq!(number(&report, "/censored/count"), 3, "{report}");
+        assert_eq!(accounted(&report), meant, "{report}");
+        // Nothing has ended: what is known of response times is how long all have waited.
+        assert_eq!(number(&report, "/response_time/count"), 0);
+        assert_eq!(number(&report, "/response_time_at_least/count"), meant);
     }
 }
 
@@ -148,7 +215,7 @@ fn nobody_listens() {
 fn tls_fails_by_its_names() {
     let secure = |server: &Server| format!("https://{}/", server.address);
     let silent = Server::start(wait_for_the_end);
-    check("TlsTimeout", &secure(&silent), false);
+    check_connecting("TlsTimeout", &secure(&silent), false);
     let talks_first = Server::start(|mut stream| {
         stream
             .write_all(b"220 mail.test ESMTP\r\n")

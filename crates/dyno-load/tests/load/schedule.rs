@@ -114,6 +114,14 @@ fn what_no_connection_was_free_for_is_unsent() {
     let meant = elapsed_ns(&report).div_ceil(1_000_000);
     assert!(meant >= 50, "{report}");
     assert_eq!(number(&report, "/unsent"), meant - 1, "{report}");
+    // They count for as long as they have waited: half of them for more than half of the run.
+    assert_eq!(number(&report, "/response_time_at_least/count"), meant);
+    let half_ns = elapsed_ns(&report) / 2;
+    let median_ns = number(&report, "/response_time_at_least/p50_ns");
+    assert!(
+        median_ns.abs_diff(half_ns) <= half_ns / 500 + 2_000_000,
+        "{report}"
+    );
 }
 
 #[test]

@@ -75,7 +75,7 @@ class LoadSummary(FigureRecord):
     rate_per_s: Annotated[float | None, Recorded("rate of the schedule, at its start where it is a ramp", unit="1/s")]
     rate_end_per_s: Annotated[float | None, Recorded("rate at the end of a ramp", unit="1/s")]
     unsent: Annotated[int | None, Recorded("requests that were due and never sent, for want of a free connection")]
-    censored: Annotated[int, Recorded("requests that were open when the load ended; in no other count")]
+    censored: Annotated[int, Recorded("requests that were connecting or sent when the load ended; in no other count")]
     censored_oldest_ns: Annotated[int | None, Recorded("age of the oldest of them", unit="ns")]
     cpu_user_ns: Annotated[int | None, Recorded("CPU time of the generator in user mode", unit="ns")]
     cpu_system_ns: Annotated[int | None, Recorded("CPU time of the generator in the kernel", unit="ns")]

@@ -137,6 +137,8 @@ def _no_answer(report: LoadReport, options: LoadOptions) -> str:
     still_open = int((report.get("censored") or {}).get("count") or 0)
     told = [f"{count:,} x {name}" for name, count in errors]
     told += [f"{still_open:,} still open at the end"] if still_open else []
+    unsent = int(report.get("unsent") or 0)
+    told += [f"{unsent:,} due and never sent"] if unsent else []
     asked = f"{options.urls[0]}: " if len(options.urls) == 1 else ""
     # The servers of whoever measures their own often have a certificate of their own, too.
     refused = any(name.startswith("Certificate") for name, _ in errors)

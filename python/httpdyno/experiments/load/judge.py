@@ -1,7 +1,7 @@
 """One load from the generator's report to the record of its trial: the figures, the outcome, the validity."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Final
 
 from httpdyno.errors import EngineFailed
@@ -16,6 +16,8 @@ __all__ = ["SERVER", "judge_load", "load_from_report"]
 SERVER: Final = "server"
 """The subject of every load, so that two runs are compared whatever address their servers have."""
 _KINDS: Final = ("response", "service", "send_lag")
+_GROW: Final = tuple(field.name for field in fields(LoadTimes) if field.name not in {"count", "min_ns", "stdev_ns"})
+"""Figures of a distribution that are longer where requests had not ended."""
 _PHASES: Final = ("dns", "connect", "tls", "first_byte", "content")
 
 
@@ -91,8 +93,10 @@ def _lists(report: Mapping[str, Any]) -> dict[str, Any]:
 def _times(report: Mapping[str, Any]) -> dict[str, Any]:
     of_report = {"response": "response_time", "service": "service_time", "send_lag": "send_lag"}
     phases = report["phases"]
+    times = {kind: _distribution(report[of_report[kind]]) for kind in _KINDS}
+    times["response"] = _at_least(times["response"], _distribution(report.get("response_time_at_least")))
     return {
-        **{kind: _distribution(report[of_report[kind]]) for kind in _KINDS},
+        **times,
         **{phase: _distribution(phases.get(phase)) for phase in _PHASES},
     }
 
@@ -101,6 +105,18 @@ def _distribution(histogram: Mapping[str, Any] | None) -> LoadTimes | None:
     if histogram is None or not histogram["count"]:
         return None
     return LoadTimes(**{field.name: histogram[field.name] for field in fields(LoadTimes)})
+
+
+def _at_least(ended: LoadTimes | None, all_of_them: LoadTimes | None) -> LoadTimes | None:
+    """Return the response times of what has ended, but nothing less than is known of all requests.
+
+    A request that had not ended takes longer than it has waited. Counted so, many of them make a percentile longer; few
+    young ones, as a closed loop has at its end, would make it shorter, and do not count.
+    """
+    if ended is None or all_of_them is None:
+        return ended
+    longer = {name: max(getattr(ended, name), getattr(all_of_them, name)) for name in _GROW}
+    return replace(ended, **longer)
 
 
 def _counted(counts: Mapping[str, int]) -> tuple[Count, ...]:

@@ -106,7 +106,7 @@ LOAD_METRICS: Final = (
     *(metric for kind in TIMES for metric in _times(kind)),
     Metric(Column("sent", _INTEGER, description="requests that were sent"), _load("sent")),
     Metric(
-        Column("censored", _INTEGER, description="requests that were open when the load ended, in no other count"),
+        Column("censored", _INTEGER, description="requests that were connecting or sent when the load ended"),
         _load("censored"),
     ),
     Metric(

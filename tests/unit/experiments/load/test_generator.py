@@ -115,6 +115,13 @@ def test_a_load_without_an_answer_names_what_went_wrong(program: Program, status
         run_load(program(leaves("refused", status)), LoadOptions(urls=("http://a/",)), Interruption())
 
 
+def test_a_load_without_an_answer_says_what_had_not_ended(program: Program) -> None:
+    left = '{"version": 1, "requests": 0, "errors": {}, "censored": {"count": 2}, "unsent": 1000}'
+    words = "no answer came: 2 still open at the end, 1,000 due and never sent$"
+    with pytest.raises(NothingMeasured, match=words):
+        run_load(program(f"open(report, 'w').write({left!r})\n"), LoadOptions(urls=("http://a/",)), Interruption())
+
+
 @pytest.mark.parametrize(("name", "ending"), [("CertificateUntrusted", "--insecure any"), ("TlsAlert", "2 x TlsAlert")])
 def test_whoever_trusts_too_little_is_told_how_to_trust_more(program: Program, name: str, ending: str) -> None:
     body = f'open(report, \'w\').write(\'{{"version": 1, "requests": 0, "errors": {{"{name}": 2}}}}\')\nsys.exit(3)\n'

@@ -61,6 +61,21 @@ def test_the_figures_are_those_of_the_report() -> None:
     assert (trial.concurrency, trial.method, trial.outcome) == (8, "http://a.example/", Outcome.OK)
 
 
+def test_requests_that_had_not_ended_count_as_long_as_they_had_waited() -> None:
+    ended = report("open")["response_time"]
+    waited = {**ended, "count": ended["count"] + 7, "p50_ns": ended["p50_ns"] - 1, "p99_ns": 9 * 10**9}
+
+    def hung(values: dict[str, Any]) -> None:
+        values["response_time_at_least"] = waited
+
+    load = judged("open", hung).get(LoadSummary)
+    assert load is not None
+    assert load.response is not None
+    # Ages of a few young ones make nothing shorter.
+    assert (load.response.p50_ns, load.response.p99_ns) == (ended["p50_ns"], 9 * 10**9)
+    assert load.response.count == ended["count"]
+
+
 @pytest.mark.parametrize("name", ["closed", "open"])
 def test_a_record_survives_being_stored(name: str) -> None:
     trial = judged(name)
