@@ -18,7 +18,7 @@ _OURS: Final = "native"
 _FAST: Final = ("rust-reqwest", "rust-hyper", "go-fasthttp", "go-net-http", "c-libcurl-multi")
 _LIMIT: Final = 2000
 _IN_FLIGHT: Final = 200
-"""The fetcher's own choice, and for all: where answers are slow, who waits for fewer at once is slower for that alone."""
+"""As many as the fetcher takes by itself: where answers are slow, who waits for fewer at once is slower for that."""
 _PER_CPU_S: Final = "right_per_cpu_s"
 _QUERY: Final = (
     'select block, subject, version, "right", right_per_s, cpu_user_ns, cpu_system_ns, validity_reason, reason '

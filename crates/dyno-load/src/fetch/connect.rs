@@ -7,14 +7,13 @@ use std::time::Instant;
 use tokio::task::{JoinSet, spawn_local};
 use tokio::time::sleep_until;
 
-use super::destination::destination;
 use super::listed::Origin;
 use super::options::Versions;
 use super::pool::Pooled;
 use super::shared::{Connection, Shared};
 use super::tally::Tally;
-use crate::resolve::{Family, Race, Step};
-use crate::transport::{Failure, Stream, Wire, connect, http1, http2};
+use crate::resolve::{Family, Lookup, Race, Step};
+use crate::transport::{Failure, Place, Stream, Wire, connect, http1, http2};
 
 /// What a URL is waiting for: says what it is called when its time is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,8 +77,8 @@ async fn stages(
 ) -> Result<Connection, Failure> {
     shared.make_room();
     let begun = Instant::now();
-    let (host, port) = destination(&shared.options.overrides, &origin.host, origin.port);
-    let (wire, resolved) = race(shared, host, port, stage).await?;
+    let place = shared.options.reroute.place(&origin.host, origin.port);
+    let (wire, resolved) = race(shared, &place, stage).await?;
     let connected = Instant::now();
     shared
         .tally
@@ -114,13 +113,16 @@ async fn speak(stream: Stream, is_http2: bool) -> Result<Connection, Failure> {
 /// The first connection that comes about, and when the first address was known.
 async fn race(
     shared: &Shared,
-    host: &str,
-    port: u16,
+    place: &Place,
     stage: &Cell<Stage>,
 ) -> Result<(Wire, Instant), Failure> {
     stage.set(Stage::Resolving);
-    let lookup = shared.resolver.lookup(host);
-    let (mut race, mut attempts, mut resolved) = (Race::new(port), JoinSet::new(), None);
+    let lookup = if place.addresses.is_empty() {
+        shared.resolver.lookup(&place.host)
+    } else {
+        Lookup::of(&place.addresses)
+    };
+    let (mut race, mut attempts, mut resolved) = (Race::new(place.port), JoinSet::new(), None);
     loop {
         let now = Instant::now();
         for family in Family::BOTH {

@@ -4,7 +4,6 @@ mod check;
 mod coding;
 mod connect;
 mod crawl;
-mod destination;
 mod host_limits;
 mod input;
 mod listed;
@@ -25,7 +24,6 @@ mod visit;
 mod walk;
 
 pub use crawl::{End, Error, run};
-pub use destination::Override;
 pub use host_limits::HostLimits;
 pub use options::{Options, Versions};
 pub use report::Report;

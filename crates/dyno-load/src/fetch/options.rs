@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::destination::Override;
+use crate::transport::Reroute;
 
 /// Which versions of HTTP are spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub struct Options {
     /// Further trusted certificates.
     pub cacert: Option<PathBuf>,
     /// Hosts that are reached elsewhere.
-    pub overrides: Vec<Override>,
+    pub reroute: Reroute,
     /// Name servers in place of the machine's.
     pub nameservers: Vec<SocketAddr>,
     /// Whether phases are measured.
@@ -86,7 +86,7 @@ impl Default for Options {
             resume: None,
             insecure: false,
             cacert: None,
-            overrides: Vec::new(),
+            reroute: Reroute::default(),
             nameservers: Vec::new(),
             measure: false,
             progress: None,

@@ -106,10 +106,10 @@ impl Resolver {
             .and_then(|rest| rest.strip_suffix(']'))
             .unwrap_or(host);
         if let Ok(address) = literal.parse::<IpAddr>() {
-            return Lookup::done(by_family(&[address]));
+            return Lookup::of(&[address]);
         }
         if let Some(addresses) = self.0.options.hosts.get(host) {
-            return Lookup::done(by_family(&addresses));
+            return Lookup::of(&addresses);
         }
         if let Some(families) = self.0.cache.borrow_mut().get(host, Instant::now()) {
             self.count(|counts| counts.cached += 1);
@@ -226,13 +226,6 @@ fn learned(told: Told) -> (Known, Duration) {
         Told::Answer(Answer::Failed) => (Err(Failure::ResolverFailed), KEPT_FAILURE),
         Told::TimedOut => (Err(Failure::ResolveTimeout), Duration::ZERO),
     }
-}
-
-/// Addresses that are known without asking.
-fn by_family(addresses: &[IpAddr]) -> Families {
-    let (v4, v6): (Vec<IpAddr>, Vec<IpAddr>) =
-        addresses.iter().partition(|address| address.is_ipv4());
-    [Some(Ok(v4.into())), Some(Ok(v6.into()))]
 }
 
 /// The name as name servers are asked for it; `None` for one that no message can carry.

@@ -14,6 +14,6 @@ mod wire;
 
 pub use answer::{AnswerHead, Exchanged, Receive, Version};
 pub use failure::Failure;
-pub use reroute::{Place, Reroute};
+pub use reroute::{ConnectTo, Place, Reroute, Resolve};
 pub use stream::Stream;
 pub use wire::{Traffic, Wire};

@@ -1,16 +1,28 @@
 //! Connections that go elsewhere than their URL says: `--resolve` and `--connect-to`.
 
 use std::net::IpAddr;
+use std::str::FromStr;
 
-/// Which host and port are reached where. The first rule that fits counts; none changes what is asked for there.
+/// Which host and port are reached where. Of each kind the first rule that fits counts; none changes what is asked for there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reroute {
-    addresses: Vec<(String, u16, Vec<IpAddr>)>,
-    others: Vec<Other>,
+    /// Other hosts and ports: looked at first.
+    pub connect_to: Vec<ConnectTo>,
+    /// Addresses of what is connected to then.
+    pub resolve: Vec<Resolve>,
 }
 
+/// `HOST:PORT:ADDRESS[,ADDRESS...]`: the addresses of a host at a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Other {
+pub struct Resolve {
+    host: String,
+    port: u16,
+    addresses: Vec<IpAddr>,
+}
+
+/// `HOST1:PORT1:HOST2:PORT2`: an empty part on the left fits all, on the right it keeps what was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectTo {
     from: (Option<String>, Option<u16>),
     to: (Option<String>, Option<u16>),
 }
@@ -26,36 +38,34 @@ pub struct Place {
     pub addresses: Vec<IpAddr>,
 }
 
-impl Reroute {
-    /// Adds a rule `HOST:PORT:ADDRESS[,ADDRESS...]`.
-    ///
-    /// # Errors
-    ///
+impl FromStr for Resolve {
     /// What to write instead.
-    pub fn resolve(&mut self, text: &str) -> Result<(), String> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("{text:?} is no HOST:PORT:ADDRESS, as a.example:443:127.0.0.1");
         let (host, rest) = host(text).ok_or_else(wrong)?;
         let (port, addresses) = rest.split_once(':').ok_or_else(wrong)?;
-        let port = port.parse().map_err(|_| wrong())?;
         let addresses: Option<Vec<IpAddr>> = addresses
             .split(',')
             .map(|address| bare(address).parse().ok())
             .collect();
-        let addresses = addresses.ok_or_else(wrong)?;
         if host.is_empty() {
             return Err(wrong());
         }
-        self.addresses
-            .push((host.to_ascii_lowercase(), port, addresses));
-        Ok(())
+        Ok(Self {
+            host: host.to_ascii_lowercase(),
+            port: port.parse().map_err(|_| wrong())?,
+            addresses: addresses.ok_or_else(wrong)?,
+        })
     }
+}
 
-    /// Adds a rule `HOST1:PORT1:HOST2:PORT2`; an empty part on the left fits all, on the right it keeps what was.
-    ///
-    /// # Errors
-    ///
+impl FromStr for ConnectTo {
     /// What to write instead.
-    pub fn connect_to(&mut self, text: &str) -> Result<(), String> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
         let wrong =
             || format!("{text:?} is no HOST1:PORT1:HOST2:PORT2, as a.example:443:127.0.0.1:8443");
         let port = |text: &str| match text {
@@ -66,36 +76,34 @@ impl Reroute {
         let (from, rest) = host(text).ok_or_else(wrong)?;
         let (from_port, rest) = rest.split_once(':').ok_or_else(wrong)?;
         let (to, to_port) = host(rest).ok_or_else(wrong)?;
-        self.others.push(Other {
+        Ok(Self {
             from: (name(from), port(from_port)?),
             to: (name(to), port(to_port)?),
-        });
-        Ok(())
+        })
     }
+}
 
-    /// Where a host (an address without brackets) and port are reached.
+impl Reroute {
+    /// Where a host and port are reached.
     #[must_use]
     pub fn place(&self, host: &str, port: u16) -> Place {
         let mut place = Place {
-            host: host.to_ascii_lowercase(),
+            host: bare(host).to_ascii_lowercase(),
             port,
             addresses: Vec::new(),
         };
-        let fits = |other: &&Other| {
-            other.from.0.as_ref().is_none_or(|from| *from == place.host)
-                && other.from.1.is_none_or(|from| from == port)
+        let fits = |rule: &&ConnectTo| {
+            rule.from.0.as_ref().is_none_or(|from| *from == place.host)
+                && rule.from.1.is_none_or(|from| from == port)
         };
-        if let Some(other) = self.others.iter().find(fits) {
-            let (host, port) = other.to.clone();
+        if let Some(rule) = self.connect_to.iter().find(fits) {
+            let (host, port) = rule.to.clone();
             place.host = host.unwrap_or(place.host);
             place.port = port.unwrap_or(place.port);
         }
-        let given = self
-            .addresses
-            .iter()
-            .find(|(host, port, _)| *host == place.host && *port == place.port);
-        if let Some((_, _, addresses)) = given {
-            place.addresses.clone_from(addresses);
+        let given = |rule: &&Resolve| rule.host == place.host && rule.port == place.port;
+        if let Some(rule) = self.resolve.iter().find(given) {
+            place.addresses.clone_from(&rule.addresses);
         } else if let Ok(address) = place.host.parse() {
             place.addresses.push(address);
         }
@@ -138,10 +146,10 @@ mod tests {
             "B.test:443:[::1],127.0.0.2",
             "c.test:80:::1",
         ] {
-            reroute.resolve(rule).unwrap();
+            reroute.resolve.push(rule.parse().unwrap());
         }
         for rule in ["d.test:80:a.test:", "e.test::[::1]:8080", ":99:a.test:80"] {
-            reroute.connect_to(rule).unwrap();
+            reroute.connect_to.push(rule.parse().unwrap());
         }
         let cases = [
             ("a.test", 80, place("a.test", 80, &["127.0.0.1"])),
@@ -153,6 +161,7 @@ mod tests {
             ("e.test", 1, place("::1", 8080, &["::1"])),
             ("f.test", 99, place("a.test", 80, &["127.0.0.1"])),
             ("127.0.0.9", 80, place("127.0.0.9", 80, &["127.0.0.9"])),
+            ("[::2]", 80, place("::2", 80, &["::2"])),
         ];
         for (host, port, expected) in cases {
             assert_eq!(reroute.place(host, port), expected);
@@ -169,10 +178,17 @@ mod tests {
             "a.test:80:b.test",
             ":80:::1",
         ] {
-            assert!(Reroute::default().resolve(text).is_err(), "{text}");
+            assert!(text.parse::<Resolve>().is_err(), "{text}");
         }
-        for text in ["", "a:80", "a:80:b", "a:x:b:80", "a:80:b:y", "[::1:80:b:1"] {
-            assert!(Reroute::default().connect_to(text).is_err(), "{text}");
+        for text in [
+            "",
+            "a:80",
+            "a:80:b",
+            "a:x:b:80",
+            "a:80:b:70000",
+            "[::1:80:b:1",
+        ] {
+            assert!(text.parse::<ConnectTo>().is_err(), "{text}");
         }
     }
 }

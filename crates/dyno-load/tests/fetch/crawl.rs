@@ -11,7 +11,8 @@ use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use dyno_load::fetch::{self, End, Options, Override};
+use dyno_load::fetch::{self, End, Options};
+use dyno_load::transport::Reroute;
 
 use super::server::{Server, send, whole};
 
@@ -38,13 +39,22 @@ pub fn at_a_timeout<T: PartialEq + std::fmt::Debug>(due: &T, crawl: impl Fn(Dura
     assert_eq!(found.as_ref(), Some(due));
 }
 
+/// Where connections go that go elsewhere.
+pub fn connecting(rules: impl IntoIterator<Item = String>) -> Reroute {
+    Reroute {
+        connect_to: rules
+            .into_iter()
+            .map(|rule| rule.parse().unwrap())
+            .collect(),
+        ..Reroute::default()
+    }
+}
+
 /// Options under which the hosts of a test are this server.
 pub fn at(server: &Server) -> Options {
     let address = server.address;
     Options {
-        overrides: vec![
-            Override::connect_to(&format!(":80:{}:{}", address.ip(), address.port())).unwrap(),
-        ],
+        reroute: connecting([format!(":80:{address}")]),
         timeout: PATIENCE,
         ..Options::default()
     }

@@ -3,13 +3,13 @@
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
-use dyno_load::fetch::{Options, Override, Versions};
+use dyno_load::fetch::{Options, Versions};
 use dyno_origin::{Authority, Cache, Options as OriginOptions, Origin, Running};
 use dyno_web::{Model, Web};
 use serde_json::json;
 use socket2::{Domain, Socket, Type};
 
-use super::crawl::{PATIENCE, at_a_timeout, reported};
+use super::crawl::{PATIENCE, at_a_timeout, connecting, reported};
 
 /// Two hosts, four URLs each, in turns.
 const URLS: [&str; 8] = [
@@ -41,7 +41,7 @@ fn one_by_one(origin: &Running) -> Options {
     Options {
         concurrency: 1,
         keepalive: false,
-        overrides: vec![Override::connect_to(&format!(":443:127.0.0.1:{port}")).unwrap()],
+        reroute: connecting([format!(":443:127.0.0.1:{port}")]),
         timeout: PATIENCE,
         ..Options::default()
     }
@@ -108,11 +108,11 @@ fn who_does_not_accept_or_shake_hands_is_given_up_by_name() {
     let _queued = TcpStream::connect(full.1).unwrap();
     let due = json!([{"ConnectTimeout": 1, "TlsTimeout": 1}, 2, 0]);
     at_a_timeout(&due, |timeout| {
-        let to = |host: &str, address: SocketAddr| {
-            Override::connect_to(&format!("{host}:443:{address}")).unwrap()
-        };
         let options = Options {
-            overrides: vec![to("full.test", full.1), to("silent.test", silent.1)],
+            reroute: connecting([
+                format!("full.test:443:{}", full.1),
+                format!("silent.test:443:{}", silent.1),
+            ]),
             timeout,
             ..Options::default()
         };

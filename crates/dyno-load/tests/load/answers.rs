@@ -133,10 +133,8 @@ fn tls_is_shaken_and_resumed() {
     };
     let with = |trust: Option<&PathBuf>, insecure: bool| {
         let mut stage = shaped(&url, &closing).connections(1).requests(8);
-        let reroute = &mut stage.plan.reroute;
-        reroute
-            .resolve(&format!("www.site.test:{}:127.0.0.1", address.port()))
-            .unwrap();
+        let place = format!("www.site.test:{}:127.0.0.1", address.port());
+        stage.plan.reroute.resolve.push(place.parse().unwrap());
         stage.plan.authorities = trust.cloned();
         stage.plan.insecure = insecure;
         stage.run()

@@ -28,7 +28,7 @@ fn demand(address: SocketAddr) -> Value {
     )
     .requests(REQUESTS);
     let place = format!("www.site.test:{}:127.0.0.1", address.port());
-    stage.plan.reroute.resolve(&place).unwrap();
+    stage.plan.reroute.resolve.push(place.parse().unwrap());
     stage.plan.insecure = true;
     stage.run()
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use dyno_load::fetch::Override;
+use dyno_load::transport::{ConnectTo, Resolve};
 
 use crate::quantity;
 use crate::usage::HELP;
@@ -104,11 +104,11 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
     /// An address for a host's port; may be repeated
-    #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = Override::resolve)]
-    pub resolve: Vec<Override>,
+    #[arg(long, value_name = "HOST:PORT:ADDRESS")]
+    pub resolve: Vec<Resolve>,
     /// Another host to connect to; may be repeated
-    #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", value_parser = Override::connect_to)]
-    pub connect_to: Vec<Override>,
+    #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2")]
+    pub connect_to: Vec<ConnectTo>,
     /// A name server in place of the machine's; may be repeated
     #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = nameserver)]
     pub nameserver: Vec<SocketAddr>,

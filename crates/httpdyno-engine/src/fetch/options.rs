@@ -1,6 +1,7 @@
 //! What a crawl is asked: options from the command line, else from the environment.
 
 use dyno_load::fetch::{Options, Versions};
+use dyno_load::transport::Reroute;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::arguments::{Arguments, HttpVersion, concurrency, user_agent};
@@ -42,7 +43,10 @@ pub fn options(arguments: &Arguments) -> Result<Options, String> {
         resume: arguments.resume.clone(),
         insecure: arguments.insecure,
         cacert: arguments.cacert.clone(),
-        overrides: [&arguments.resolve[..], &arguments.connect_to[..]].concat(),
+        reroute: Reroute {
+            connect_to: arguments.connect_to.clone(),
+            resolve: arguments.resolve.clone(),
+        },
         nameservers: arguments.nameserver.clone(),
         measure: arguments.report.is_some(),
         progress: None,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueEnum};
 use dyno_load::load::{Check, PerSecond};
+use dyno_load::transport::{ConnectTo, Resolve};
 use dyno_room::CpuSet;
 
 use crate::quantity;
@@ -73,10 +74,10 @@ pub struct Arguments {
     pub cacert: Option<PathBuf>,
     /// Where a host is, instead of looking it up
     #[arg(long, value_name = "HOST:PORT:ADDRESS")]
-    pub resolve: Vec<String>,
+    pub resolve: Vec<Resolve>,
     /// Where to connect instead
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2")]
-    pub connect_to: Vec<String>,
+    pub connect_to: Vec<ConnectTo>,
     /// How long a request may take, connecting included
     #[arg(long, default_value = "5s", value_parser = quantity::standard_duration)]
     pub timeout: Duration,

@@ -55,7 +55,10 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
         timeout_ns: nanos(arguments.timeout),
         checks: arguments.checks.clone(),
         cpus: cpus(arguments)?,
-        reroute: reroute(arguments)?,
+        reroute: Reroute {
+            connect_to: arguments.connect_to.clone(),
+            resolve: arguments.resolve.clone(),
+        },
         insecure: arguments.insecure,
         authorities: arguments.cacert.clone(),
         samples: arguments.samples.clone(),
@@ -162,19 +165,6 @@ fn cpus(arguments: &Arguments) -> Result<Vec<usize>> {
     };
     cpus.check_within(&CpuSet::allowed()?, "load")?;
     Ok(cpus.iter().collect())
-}
-
-fn reroute(arguments: &Arguments) -> Result<Reroute> {
-    let mut reroute = Reroute::default();
-    for rule in &arguments.resolve {
-        let added = reroute.resolve(rule);
-        added.map_err(|reason| anyhow::anyhow!("--resolve {reason}"))?;
-    }
-    for rule in &arguments.connect_to {
-        let added = reroute.connect_to(rule);
-        added.map_err(|reason| anyhow::anyhow!("--connect-to {reason}"))?;
-    }
-    Ok(reroute)
 }
 
 fn requests(arguments: &Arguments, shape: &Shape) -> Result<Requests> {
