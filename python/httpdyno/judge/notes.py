@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from httpdyno.judge.validity import ALSO
-from httpdyno.model import Outcome, Trial, Validity, format_size
+from httpdyno.model import INSTALL_WITH, Outcome, Trial, Validity, format_size
 
-__all__ = ["trial_notes", "unlimited_notes", "unverified_notes"]
+__all__ = ["missing_notes", "trial_notes", "unlimited_notes", "unverified_notes"]
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -34,6 +34,18 @@ def unverified_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     """State that there are trials whose answers nobody can verify, and why: one line for each reason."""
     told = [trial.validity_reason for trial in trials if trial.validity is Validity.UNVERIFIED]
     return tuple(f"{Validity.UNVERIFIED}: {reason}; nobody is ranked" for reason in dict.fromkeys(told))
+
+
+def missing_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """State how several subjects that lack a program or a library get it at once: each row says what it lacks."""
+    lacking = {
+        trial.subject
+        for trial in trials
+        if trial.outcome is Outcome.UNAVAILABLE and INSTALL_WITH in (trial.reason or "")
+    }
+    if len(lacking) < 2:
+        return ()
+    return (f"{len(lacking)} lack what a package has: the same command with --install brings it first",)
 
 
 def unlimited_notes(trials: Sequence[Trial]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from httpdyno.judge.ceiling import ceiling_notes, ceiling_over
 from httpdyno.judge.group import grouped
 from httpdyno.judge.http_versions import asked_version_notes, version_notes
 from httpdyno.judge.metrics import find_metric
-from httpdyno.judge.notes import trial_notes, unverified_notes
+from httpdyno.judge.notes import missing_notes, trial_notes, unverified_notes
 from httpdyno.judge.rankable import placing_trials, rankable, rankable_trials
 from httpdyno.judge.ranking import rank
 from httpdyno.model import (
@@ -118,6 +118,7 @@ def trial_table(
     standings = [row.standing.value for row in rows if row.standing and row.standing.value]
     notes = [Note(text, index) for index, row in enumerate(rows) for text in trial_notes(row.trials)]
     doubts = (
+        *missing_notes(trials),
         *unverified_notes(trials),
         *rank_notes(rankings.values()),
         *level_notes(ranking_metric, standings, level=_LEVEL),

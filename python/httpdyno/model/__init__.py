@@ -24,7 +24,16 @@ from httpdyno.model.metric import Direction, Metric
 from httpdyno.model.record import RECORD_VERSION, Field, flatten, restore, schema
 from httpdyno.model.report import Report
 from httpdyno.model.sample import Sample
-from httpdyno.model.subject import Capabilities, KnownFailure, Loop, Need, Subject, SubjectKind, parse_loop
+from httpdyno.model.subject import (
+    INSTALL_WITH,
+    Capabilities,
+    KnownFailure,
+    Loop,
+    Need,
+    Subject,
+    SubjectKind,
+    parse_loop,
+)
 from httpdyno.model.table import Cell, Column, ColumnKind, Note, Table
 from httpdyno.model.tool_report import REPORT_PARSERS, ToolLatency, ToolReport
 from httpdyno.model.trial import ExplainedCase, LinesSummary, Tally, Trial
@@ -45,6 +54,7 @@ from httpdyno.model.verdict import Outcome, Validity, Verdict
 __all__ = [
     "CEILING_TRIAL",
     "DISTURBED_MARK",
+    "INSTALL_WITH",
     "LINK_PRESETS",
     "LIVE",
     "RECORD_VERSION",

@@ -11,8 +11,10 @@ from httpdyno.errors import InvalidValue
 from httpdyno.model.cause import check_case
 from httpdyno.model.tool_report import check_parser
 
-__all__ = ["Capabilities", "KnownFailure", "Loop", "Need", "Subject", "SubjectKind", "parse_loop"]
+__all__ = ["INSTALL_WITH", "Capabilities", "KnownFailure", "Loop", "Need", "Subject", "SubjectKind", "parse_loop"]
 
+INSTALL_WITH: Final = "install it with"
+"""Stands before what installs a missing need, in the reason of a subject that is not available."""
 _IDENTIFIER: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 

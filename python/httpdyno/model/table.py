@@ -1,6 +1,7 @@
 """Tables: where experiments, which fill them, and reports, which show them, meet."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from httpdyno.errors import InvalidValue
@@ -80,6 +81,11 @@ class Table:
         for note in self.notes:
             if note.row is not None and not 0 <= note.row < len(self.rows):
                 raise InvalidValue(f"table {self.title!r}: a note explains row {note.row} of {len(self.rows)}")
+
+    def sparing(self, names: Collection[str]) -> "Table":
+        """Return the same table, of which these columns are left out where a terminal is too narrow for all."""
+        columns = (replace(column, dispensable=column.name in names) for column in self.columns)
+        return replace(self, columns=tuple(columns))
 
     def values(self, name: str) -> tuple[Cell, ...]:
         """Return the cells of one column, from the first row to the last."""

@@ -13,7 +13,7 @@ from typing import Final
 from packaging.specifiers import SpecifierSet
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model import Need, Subject
+from httpdyno.model import INSTALL_WITH, Need, Subject
 from httpdyno.subjects.engine_program import ENGINE_NAME, usable_engine
 from httpdyno.subjects.environment import tool_environment
 from httpdyno.subjects.libraries import LIBRARY_KINDS, find_library, forget
@@ -72,7 +72,7 @@ class Miss:
     def __str__(self) -> str:
         """One line: what is needed, what was found, what to install."""
         wanted = f"{self.need.program} {self.need.version}".rstrip(" *")
-        cure = f"install it with: {install_line(self.need.program, self.subject)}"
+        cure = f"{INSTALL_WITH}: {install_line(self.need.program, self.subject)}"
         return f"{self.subject}: needs {wanted}, found {self.found or 'none'}; {cure}"
 
 

@@ -2,8 +2,8 @@
 
 from doubles.trials import trial, trials_of
 from httpdyno.judge import trial_notes
-from httpdyno.judge.notes import unlimited_notes, unverified_notes
-from httpdyno.model import Counters, Outcome, Validity
+from httpdyno.judge.notes import missing_notes, unlimited_notes, unverified_notes
+from httpdyno.model import Counters, Outcome, Trial, Validity
 
 
 def test_reasons_that_differ_in_their_numbers_only_are_one_line() -> None:
@@ -73,3 +73,15 @@ def test_a_limit_of_memory_that_nobody_keeps_is_told_once_for_all_with_its_reaso
         f"memory was not limited to 2.0 GiB in 4 of 5 trials: {reason}",
     )
     assert unlimited_notes([limited, trial("a", 3)]) == ()
+
+
+def test_several_that_lack_what_a_package_has_are_told_how_to_get_it_at_once() -> None:
+    def without(subject: str, reason: str) -> Trial:
+        return trial(subject, 0, outcome=Outcome.UNAVAILABLE, validity=None, reason=reason)
+
+    lacking = [without(name, f"{name}: needs it, found none; install it with: apt-get install {name}") for name in "ab"]
+    nowhere = without("c", "c: no package has it")
+    assert missing_notes([*lacking, *lacking, nowhere, trial("d", 0)]) == (
+        "2 lack what a package has: the same command with --install brings it first",
+    )
+    assert missing_notes([lacking[0], nowhere]) == ()

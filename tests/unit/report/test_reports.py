@@ -171,3 +171,15 @@ def test_csv_reads_back(texts: list[str]) -> None:
 def test_markup_of_the_library_is_text() -> None:
     table = Table((Column("method"),), (("[red]x[/red] :smile:",),))
     assert "[red]x[/red] :smile:" in render(table, "table", Surface(colour=True))
+
+
+def test_a_row_that_has_nothing_in_a_group_of_columns_is_left_out_of_that_group() -> None:
+    table = Table(
+        (Column("client"), Column("first", ColumnKind.DECIMAL), Column("verdict")),
+        (("measured", 1.5, "VALID"), ("not there", None, "unavailable")),
+    )
+    first, second = render(table, "table", Surface(width=22)).split("\n\n")
+    assert "measured" in first
+    assert "not there" not in first
+    assert "not there" in second
+    assert render(table, "table", Surface()).count("not there") == 1

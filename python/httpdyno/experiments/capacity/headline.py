@@ -32,10 +32,31 @@ def capacity_headline(points: Sequence[Found], frontiers: Sequence[Frontier], na
     if not target:
         return f"{len(points)} points were measured; no rate was asked for, so none is held"
     if frontiers:
-        several = len({one.subject for one in frontiers}) > 1
-        shared = _shared(points, frontiers[0])
-        return (_compared if several else _reach)(frontiers, target, names, f" ({shared})" if shared else "")
+        groups = _by_setting(frontiers)
+        told = max(groups, key=_apart)
+        shared = _shared(points, told[0])
+        said = (_compared if len(told) > 1 else _reach)(told, target, names, f" ({shared})" if shared else "")
+        return said + _elsewhere(len(groups) - 1)
     return "; ".join(_counted(points, subject, target, name) for subject, name in names.items())
+
+
+def _by_setting(frontiers: Sequence[Frontier]) -> list[list[Frontier]]:
+    """Put together what was varied along the same axis with all else alike."""
+    settings = dict.fromkeys((one.axis, one.rest) for one in frontiers)
+    return [[one for one in frontiers if (one.axis, one.rest) == setting] for setting in settings]
+
+
+def _elsewhere(settings: int) -> str:
+    return f"; the tables have {settings} more setting{'s' if settings > 1 else ''}" if settings else ""
+
+
+def _apart(group: Sequence[Frontier]) -> float:
+    """Return how far the subjects of one setting are apart where they differ most; of one subject, how far it gets."""
+    return max((_spread([_at(one, x) for one in group]) for x in _common(group)), default=0.0)
+
+
+def _common(group: Sequence[Frontier]) -> set[int]:
+    return set.intersection(*({point.x for point in one.points} for one in group))
 
 
 def _shared(points: Sequence[Found], frontier: Frontier) -> str:
@@ -72,12 +93,11 @@ def _reach(frontiers: Sequence[Frontier], target: str, names: Mapping[str, str],
 def _compared(frontiers: Sequence[Frontier], target: str, names: Mapping[str, str], shared: str) -> str:
     """Compare the subjects where they differ most; those whose intervals overlap there are a tie, and called so."""
     first = frontiers[0]
-    group = [one for one in frontiers if (one.axis, one.rest) == (first.axis, first.rest)]
-    common = set.intersection(*({point.x for point in one.points} for one in group))
+    common = _common(frontiers)
     if not common:
-        return "; ".join(_reach([one], target, names, shared) for one in group)
-    at = max(sorted(common), key=lambda x: _spread([_at(one, x) for one in group]))
-    order = sorted(group, key=lambda one: -_reached(_at(one, at)))
+        return "; ".join(_reach([one], target, names, shared) for one in frontiers)
+    at = max(sorted(common), key=lambda x: _spread([_at(one, x) for one in frontiers]))
+    order = sorted(frontiers, key=lambda one: -_reached(_at(one, at)))
     reached = [f"{names[one.subject]} up to {_size(_at(one, at))}" for one in order if _reached(_at(one, at)) >= 0]
     without = [names[one.subject] for one in order if _reached(_at(one, at)) < 0]
     where = FRONTIER_AXES[first.axis].name(at) + (f", {first.rest}" if first.rest else "") + shared

@@ -1,6 +1,7 @@
 """The table of what documents cost: a row for each subject and setting, the cheapest verified document first."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from httpdyno.experiments.cost.figures import Coding, CostPoint, CostSummary, RequestClock
@@ -41,6 +42,8 @@ _SPENT: Final = (
     "peakMemory",
     "connections",
 )
+_SPARED: Final = frozenset({"language", "coldCpuPerDocument", "startCpu", "warmUp", "jsonParser", "verified"})
+"""Left out on a narrow terminal, the last of them first."""
 _SETTLED: Final = 0.1
 """A cost that changes by more than this from the first to the last third had not settled."""
 
@@ -68,6 +71,8 @@ def cost_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tupl
     varied = [name for name in _VARIED if len(set(table.values(name))) > 1]
     who = ("language", "method", *varied)
     spent = _picked(table, (*who, *_SPENT), ())
+    # Who was not measured has a row in the second table, which says why.
+    spent = replace(spent, rows=tuple(row for row in spent.rows if any(cell is not None for cell in row[len(who) :])))
     # Only programs get the ends of the interval.
     notes = tuple(note for note in table.notes if not note.text.startswith(f"{RANKED_BY}Low"))
     published = _picked(table, (*who, "jsonParser", *_PUBLISHED), notes)
@@ -78,9 +83,8 @@ def _picked(table: Table, names: Sequence[str], notes: tuple[Note, ...]) -> Tabl
     """Return some columns, in that order."""
     columns = {column.name: column for column in table.columns}
     values = [table.values(name) for name in names]
-    return Table(
-        tuple(columns[name] for name in names), tuple(zip(*values, strict=True)) if table.rows else (), notes=notes
-    )
+    rows = tuple(zip(*values, strict=True)) if table.rows else ()
+    return Table(tuple(columns[name] for name in names), rows, notes=notes).sparing(_SPARED)
 
 
 def _group(trials: Sequence[Trial], subject: str, condition: str) -> list[Trial]:

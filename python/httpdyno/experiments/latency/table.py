@@ -42,6 +42,7 @@ _LOOPS: Final = (
 _SHOWN: Final = (
     "rank",
     "perLoop",
+    "loops",
     "inProcess",
     "agree",
     "p50",
@@ -54,6 +55,10 @@ _SHOWN: Final = (
     "wrong",
     "verdict",
 )
+_SPARED: Final = frozenset({"language", "loops", "inProcess", "agree", "p50", "p999", "wireShare", "serverShare"})
+"""Left out on a narrow terminal, the last of them first."""
+_LOOP_TIMES: Final = ("perLoop", "inProcess")
+_END: Final = {**dict.fromkeys(_LOOP_TIMES, " per loop"), "agree": " ("}
 WORDS: Final = {Content.PLAIN: "Plain text", Content.JSON: "JSON"}
 _MS: Final = 1e-6
 
@@ -115,7 +120,7 @@ def latency_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> t
     views = [_block(table, names, block) for block in blocks]
     if not views:
         return (table,)
-    whole = tuple(note for note in table.notes if note.row is None)
+    whole = (*(note for note in table.notes if note.row is None), *_legend(table))
     return (*views[:-1], replace(views[-1], notes=(*views[-1].notes, *whole)))
 
 
@@ -129,17 +134,34 @@ def _block(table: Table, names: list[str], block: tuple[Cell, ...]) -> Table:
     at_once = "one at a time" if parallel == 1 else f"{parallel} at once"
     notes = (Note(note.text, rows.index(note.row)) for note in table.notes if note.row in rows)
     return Table(
-        tuple(table.columns[place] for place in kept),
+        tuple(_column(table.columns[place]) for place in kept),
         tuple(tuple(_short(table.rows[row][place], names[place]) for place in kept) for row in rows),
         title=f"{WORDS[Content(str(workload))]}, {at_once}, {'' if keepalive else 'no '}keep-alive",
         notes=tuple(notes),
-    )
+    ).sparing(_SPARED)
 
 
-def _short(cell: Cell, name: str, *, every: bool = False) -> Cell:
-    """Leave out of the second text of a row what stands in the first; of both where neither has to be timeit's."""
-    texts = ("perLoop", "inProcess") if every else ("inProcess",)
-    return cell.partition(" per loop")[0] if name in texts and isinstance(cell, str) else cell
+def _column(column: Column) -> Column:
+    """Show a column where people read; times with their deviation stand at the right, as numbers do."""
+    return replace(column, shown=True, kind=ColumnKind.DECIMAL if column.name in _LOOP_TIMES else column.kind)
+
+
+def _legend(table: Table) -> Iterator[Note]:
+    """Say what the texts of all rows have in common, as timeit writes it."""
+    runs = sorted({int(count) for count in table.values("runs") if isinstance(count, int | float)})
+    if runs:
+        many = str(runs[0]) if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
+        yield Note(
+            f"{', '.join(_LOOP_TIMES)}: mean ± std. dev. of {many} runs of so many loops each, as timeit has them"
+        )
+
+
+def _short(cell: Cell, name: str) -> Cell:
+    """Leave out of a text what those of all rows have in common, and of an agreement its interval."""
+    if not isinstance(cell, str):
+        return cell
+    end = _END.get(name)
+    return cell.partition(end)[0] if end else cell
 
 
 def page_table(table: Table) -> Table:
@@ -149,7 +171,7 @@ def page_table(table: Table) -> Table:
         names.index(name) for name in ("subject", "language", "method", "workload", "parallel", "keepalive", *_SHOWN)
     ]
     order = list(dict.fromkeys((*first, *range(len(names)))))
-    rows = [tuple(_short(row[place], names[place], every=True) for place in order) for row in table.rows]
+    rows = [tuple(_short(row[place], names[place]) for place in order) for row in table.rows]
     return replace(table, columns=tuple(table.columns[place] for place in order), rows=tuple(rows))
 
 

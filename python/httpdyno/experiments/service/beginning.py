@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from resource import RLIMIT_NOFILE, getrlimit
 from typing import Any, Final
 
 from httpdyno.errors import InvalidValue, UsageError
@@ -10,19 +11,21 @@ from httpdyno.experiments.beginning import Beginning, Begun
 from httpdyno.experiments.capacity.value_list import parse_values
 from httpdyno.experiments.options import stored_options
 from httpdyno.experiments.service.axes import OWN_GENERATOR, UNLIMITED, Axes
-from httpdyno.experiments.service.figures import Endpoint
+from httpdyno.experiments.service.figures import MOST_CONNECTIONS, Endpoint
 from httpdyno.experiments.service.options import NAME, ServiceOptions
 from httpdyno.experiments.service.service import USUAL_REPEAT, Service
 from httpdyno.model import Loop, Subject, SubjectKind, parse_loop
 from httpdyno.published import PublishedTable, find_preset
 from httpdyno.subjects.catalogue import Catalogue
 
-__all__ = ["Selected", "begin_service", "choose_servers", "make_service"]
+__all__ = ["Selected", "begin_service", "choose_servers", "make_service", "require_possible"]
 
 _MOST: Final = 10_000
 _ALL: Final = "all"
 _SEARCH_FROM: Final = 20
 _DIGITS: Final = 9
+_OTHER_FILES: Final = 100
+"""What a generator or a server has open beside its connections."""
 
 
 def begin_service(beginning: Beginning, names: Sequence[str], options: ServiceOptions) -> Begun:
@@ -30,7 +33,9 @@ def begin_service(beginning: Beginning, names: Sequence[str], options: ServiceOp
     chosen = choose_servers(beginning.catalogue, names, options)
     beginning.install([*chosen.servers, *([chosen.generator] if chosen.generator else [])])
     cpus, available = beginning.place.pinning.subject_cpus, len(os.sched_getaffinity(0))
-    return Begun(make_service(options, chosen, cpus=cpus, available=available), chosen.servers)
+    service = make_service(options, chosen, cpus=cpus, available=available)
+    require_possible(service, open_files=getrlimit(RLIMIT_NOFILE)[1])
+    return Begun(service, chosen.servers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,20 @@ def make_service(options: ServiceOptions, selected: Selected, *, cpus: str | Non
         generator_folder=str(selected.generator.folder) if selected.generator else None,
         threads_of=None if preset is None else preset.asked["threads_of"],
     )
+
+
+def require_possible(service: Service, *, open_files: int) -> None:
+    """Refuse more connections than a process may have open files, before anything is measured; -1: it may have any."""
+    searched = service.search
+    option = "--most-connections" if searched else "--connections"
+    most = service.most_connections if searched else max(service.axes.connections)
+    if most > MOST_CONNECTIONS:
+        raise InvalidValue(f"{option}: at most {MOST_CONNECTIONS:,}, not {most:,}")
+    if 0 <= open_files < most + _OTHER_FILES:
+        raise InvalidValue(
+            f"{option}: {most:,} connections are more than a process may open here, {open_files:,} files; "
+            f"raise that (ulimit -Hn {most + _OTHER_FILES}, as root), or ask for fewer"
+        )
 
 
 def _published_axes(preset: PublishedTable) -> Axes:

@@ -42,7 +42,11 @@ _REACHED: Final = (
 
 def service_table(trials: Sequence[Trial]) -> Table:
     """Put trials into a row for each server at each point, ranked at each point by the overhead."""
-    asked = [trial for trial in trials if trial.get(ServicePoint) is not None]
+    # A search jumps between points; people read them in order.
+    asked = sorted(
+        (trial for trial in trials if trial.get(ServicePoint) is not None),
+        key=lambda trial: trial[ServicePoint].connections,
+    )
     table = trial_table(asked, SERVICE_METRICS, RANKED_BY, IDENTITY)
     found = reaches(asked)
     subjects, conditions = table.values("subject"), table.values("condition")

@@ -81,6 +81,8 @@ def _how(one: Reach) -> str | None:
 _OF_RANKED: Final = frozenset({"rank", RANKED_BY, "overheadP50", "p99", "held", "breaksAt", "wrong"})
 """Columns that rest on single requests."""
 _WIDE: Final = frozenset({"overheadP99Low", "overheadP99High", "slowest5", "peakMemory", "overheadP999"})
+_SPARED: Final = frozenset({"threads", "overheadP50", "requestsPerSec", "p99", "memoryPerOpen", "breaksAt"})
+"""Left out on a narrow terminal, the last of them first."""
 
 
 def _narrow(table: Table) -> Table:
@@ -91,4 +93,4 @@ def _narrow(table: Table) -> Table:
     known = {column.name for column in table.columns if any(cell is not None for cell in table.values(column.name))}
     aside = _WIDE if RANKED_BY in known or "slowest5" not in known else (_WIDE - {"slowest5"}) | (_OF_RANKED - known)
     columns = (replace(column, shown=False) if column.name in aside else column for column in table.columns)
-    return replace(table, columns=tuple(columns))
+    return replace(table, columns=tuple(columns)).sparing(_SPARED)

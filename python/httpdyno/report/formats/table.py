@@ -66,10 +66,13 @@ def render(table: Table, surface: Surface) -> str:
     )
     if table.title:
         output.write(_broken(without_controls(table.title), surface) + "\n")
-    for number, group in enumerate(_groups(columns, widths, places, surface.width)):
+    names, groups = _groups(columns, widths, places, surface.width)
+    for number, group in enumerate(groups):
         if number:
             console.print()
-        console.print(_grid(columns, texts, group))
+        # In one of several groups a row may have nothing but its name.
+        rows = [row for row in texts if len(groups) == 1 or any(row[place] for place in group[len(names) :])]
+        console.print(_grid(columns, rows, group))
     text = _PADDING.sub(r"\1", output.getvalue())
     lines = note_lines(table)
     if spared:
@@ -102,12 +105,14 @@ def _style(column: Column, text: Cell) -> str:
     return _STYLES.get(str(text), "") if column.toned or column.name == "verdict" else ""
 
 
-def _groups(columns: Sequence[Column], widths: Sequence[int], places: list[int], limit: int | None) -> list[list[int]]:
+def _groups(
+    columns: Sequence[Column], widths: Sequence[int], places: list[int], limit: int | None
+) -> tuple[list[int], list[list[int]]]:
     """Cut the columns into groups that fit; each begins with what names the row: its first texts, else its first."""
-    if limit is None or _total(widths, places) <= limit:
-        return [places]
-    names = [place for place in places if all(column.kind is ColumnKind.TEXT for column in columns[: place + 1])]
+    names = [place for place in places if all(columns[of].kind is ColumnKind.TEXT for of in places if of <= place)]
     names = names or places[:1]
+    if limit is None or _total(widths, places) <= limit:
+        return names, [places]
     room = limit + _GAP - sum(widths[place] + _GAP for place in names)
     groups: list[list[int]] = []
     left = 0
@@ -118,4 +123,4 @@ def _groups(columns: Sequence[Column], widths: Sequence[int], places: list[int],
             left = room
         groups[-1].append(place)
         left -= width
-    return groups or [places]
+    return names, groups or [places]

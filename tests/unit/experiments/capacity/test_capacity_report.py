@@ -90,6 +90,22 @@ def test_subjects_are_compared_where_they_differ_most_and_ties_are_called_so() -
     )
 
 
+def test_of_several_settings_it_tells_the_one_where_subjects_differ_most() -> None:
+    trials = list(capacity_trials(GRID))
+    few = [
+        replace(frontier(subject, (40, reached, reached + 20)), rest="20 in flight")
+        for subject, reached in (("go-net-http", 300), ("rust-reqwest", 300))
+    ]
+    many = [
+        replace(frontier(subject, (40, reached, reached + 20)), rest="100 in flight")
+        for subject, reached in (("go-net-http", 300), ("rust-reqwest", 900))
+    ]
+    told = headline(trials, *few, *many)
+    assert told.startswith("At rtt 40 ms, 100 in flight")
+    assert told.endswith("Rust reqwest up to 900 KiB and Go net/http up to 300 KiB; the tables have 1 more setting")
+    assert headline(trials, few[0], many[0]).endswith("; the tables have 1 more setting")
+
+
 def test_who_holds_nothing_is_named_apart() -> None:
     trials = list(capacity_trials(GRID))
     told = headline(trials, frontier("go-net-http", (40, 300, 320)), frontier("rust-reqwest", (40, None, 20)))

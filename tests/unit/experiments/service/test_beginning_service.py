@@ -1,12 +1,13 @@
 """What is typed after ``httpdyno service``: the experiment that it describes, and what is refused in one line."""
 
+import re
 from collections.abc import Sequence
 
 import pytest
 
-from httpdyno.errors import HttpdynoError
+from httpdyno.errors import HttpdynoError, InvalidValue
 from httpdyno.experiments.service.axes import Axes
-from httpdyno.experiments.service.beginning import Selected, choose_servers, make_service
+from httpdyno.experiments.service.beginning import Selected, choose_servers, make_service, require_possible
 from httpdyno.experiments.service.figures import Endpoint
 from httpdyno.experiments.service.options import ServiceOptions
 from httpdyno.experiments.service.service import Service
@@ -68,6 +69,27 @@ def test_a_search_begins_with_twenty_and_goes_far() -> None:
     search = made(search=True)
     assert (search.search, search.axes.connections, search.most_connections) == (True, (20,), 10_000)
     assert made(search=True, most_connections=700, connections="50").bounds.search.high == 700
+
+
+@pytest.mark.parametrize(
+    ("options", "open_files", "message"),
+    [
+        ({"search": True, "most_connections": 50_000}, 20_000, "--most-connections: 50,000 connections are more than"),
+        ({"search": True, "most_connections": 60_000}, -1, "--most-connections: at most 50,000, not 60,000"),
+        ({"connections": "20,19950"}, 20_000, "raise that (ulimit -Hn 20050, as root), or ask for fewer"),
+    ],
+)
+def test_more_connections_than_can_be_open_are_refused_before_anything_runs(
+    options: dict[str, object], open_files: int, message: str
+) -> None:
+    with pytest.raises(InvalidValue, match=re.escape(message)):
+        require_possible(made(**options), open_files=open_files)
+
+
+@pytest.mark.parametrize("open_files", [20_000, -1])
+def test_as_many_connections_as_can_be_open_are_asked_for(open_files: int) -> None:
+    require_possible(made(search=True, most_connections=19_900), open_files=open_files)
+    require_possible(made(connections="19900"), open_files=open_files)
 
 
 def test_the_preset_has_its_servers_points_and_time() -> None:

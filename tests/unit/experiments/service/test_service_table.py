@@ -55,6 +55,11 @@ GRID = [
 ]
 
 
+def test_points_stand_in_the_order_of_connections_whatever_a_search_tried_first() -> None:
+    table = service_table([trial("quick", connections, 4) for connections in (20, 320, 5120, 80)])
+    assert table.values("connections") == (20, 80, 320, 5120)
+
+
 def test_what_requests_failed_with_is_told_once_of_the_worst_trial() -> None:
     def failing(connections: int, errors: int, failures: str) -> Trial:
         made = trial("broken", connections, 4)
