@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (bool, &[u8])| {
     let (http2, bytes) = input;
-    let described = match lines(bytes) {
+    let mut described = match lines(bytes) {
         Ok(described) => described,
         Err(error) => {
             assert!((1..=bytes.split(|byte| *byte == b'\n').count()).contains(&error.line));
@@ -17,6 +17,10 @@ fuzz_target!(|input: (bool, &[u8])| {
             return;
         }
     };
+    let checks = described
+        .iter_mut()
+        .flat_map(|one| one.checks.drain(..))
+        .collect();
     let written: Vec<u8> = described.iter().flat_map(written).collect();
     assert_eq!(lines(&written).as_ref(), Ok(&described));
 
@@ -26,6 +30,7 @@ fuzz_target!(|input: (bool, &[u8])| {
         body: None,
         keepalive: true,
         http2,
+        checks,
     };
     let count = described.len();
     match Requests::new(described, &shape) {
@@ -37,7 +42,7 @@ fuzz_target!(|input: (bool, &[u8])| {
     }
 });
 
-/// The line of a request, with the content in the one way that holds any bytes as they are: as text where it is text.
+/// The line of a request, but for its checks, with the content in the one way that holds any bytes as they are: as text where it is text.
 fn written(described: &Described) -> Vec<u8> {
     let mut value = serde_json::json!({"url": described.url, "headers": described.headers});
     if let Some(method) = &described.method {

@@ -23,6 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         body: None,
         keepalive: true,
         http2,
+        checks: Vec::new(),
     };
     let described = Described {
         url,
@@ -43,7 +44,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         },
         timeout: Duration::from_secs(60),
         timeout_ns: 60_000_000_000,
-        checks: Vec::new(),
         cpus: Vec::new(),
         reroute: Reroute::default(),
         insecure: false,

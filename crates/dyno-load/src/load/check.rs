@@ -1,5 +1,8 @@
 //! Whether an answer is the right one. No I/O.
 
+use std::mem::discriminant;
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -102,63 +105,82 @@ fn from_hexadecimal(text: &str) -> Option<[u8; 32]> {
     Some(bytes)
 }
 
-/// Holds the answers of one connection against the checks, one at a time, as they come.
+/// What is held against one answer: checks of its own, and of what all share those of other kinds.
+pub(super) fn of_one(own: Vec<Check>, shared: &[Check]) -> Arc<[Check]> {
+    let is_own = |check: &Check| {
+        let same = |own: &Check| discriminant(own) == discriminant(check);
+        own.iter().any(same)
+    };
+    let others: Vec<Check> = shared
+        .iter()
+        .filter(|check| !is_own(check))
+        .cloned()
+        .collect();
+    others.into_iter().chain(own).collect()
+}
+
+/// Holds the answers of one connection against their checks, one at a time, as they come.
 #[derive(Debug, Clone)]
 pub(super) struct Checker {
-    checks: Vec<Check>,
-    hash: Option<Sha256>,
-    kept: Option<Vec<u8>>,
+    /// Those of the answer that is coming.
+    checks: Arc<[Check]>,
+    hashes: bool,
+    keeps: bool,
+    hash: Sha256,
+    kept: Vec<u8>,
     overflowed: bool,
 }
 
 impl Checker {
-    /// `None` where nothing is checked, so that content is not looked at.
-    pub(super) fn new(checks: &[Check]) -> Option<Self> {
-        let hashes = checks.iter().any(|check| matches!(check, Check::Sha256(_)));
-        let keeps = checks
-            .iter()
-            .any(|check| matches!(check, Check::Json { .. }));
-        (!checks.is_empty()).then(|| Self {
-            checks: checks.to_vec(),
-            hash: hashes.then(Sha256::new),
-            kept: keeps.then(Vec::new),
+    pub(super) fn new() -> Self {
+        Self {
+            checks: Arc::default(),
+            hashes: false,
+            keeps: false,
+            hash: Sha256::new(),
+            kept: Vec::new(),
             overflowed: false,
-        })
+        }
     }
 
-    /// A new answer begins.
-    pub(super) fn restart(&mut self) {
-        if let Some(hash) = &mut self.hash {
-            hash.reset();
+    /// A new answer begins, with what must hold of it.
+    pub(super) fn restart(&mut self, checks: &Arc<[Check]>) {
+        if !Arc::ptr_eq(&self.checks, checks) {
+            self.checks = checks.clone();
+            let has = |kind: fn(&Check) -> bool| checks.iter().any(kind);
+            self.hashes = has(|check| matches!(check, Check::Sha256(_)));
+            self.keeps = has(|check| matches!(check, Check::Json { .. }));
         }
-        if let Some(kept) = &mut self.kept {
-            kept.clear();
+        if self.hashes {
+            self.hash.reset();
         }
+        self.kept.clear();
         self.overflowed = false;
     }
 
     /// A piece of its content.
     pub(super) fn content(&mut self, bytes: &[u8]) {
-        if let Some(hash) = &mut self.hash {
-            hash.update(bytes);
+        if self.hashes {
+            self.hash.update(bytes);
         }
-        if let Some(kept) = &mut self.kept {
-            if kept.len() + bytes.len() > MOST_JSON_BYTES {
+        if self.keeps {
+            if self.kept.len() + bytes.len() > MOST_JSON_BYTES {
                 self.overflowed = true;
             } else {
-                kept.extend_from_slice(bytes);
+                self.kept.extend_from_slice(bytes);
             }
         }
     }
 
-    /// The answer has ended: counts what it was.
+    /// The answer has ended: counts what it was. One of which nothing must hold is neither right nor wrong.
     pub(super) fn end(&mut self, status: u16, length: u64, checked: &mut Checked) {
-        let hash: Option<[u8; 32]> = self.hash.as_mut().map(|hash| hash.finalize_reset().into());
-        let json: Option<Value> = self
-            .kept
-            .as_deref()
-            .filter(|_| !self.overflowed)
-            .and_then(|kept| serde_json::from_slice(kept).ok());
+        if self.checks.is_empty() {
+            return;
+        }
+        let hash: Option<[u8; 32]> = self.hashes.then(|| self.hash.finalize_reset().into());
+        let json: Option<Value> = (self.keeps && !self.overflowed)
+            .then(|| serde_json::from_slice(&self.kept).ok())
+            .flatten();
         let wrong = |check: &&Check| match check {
             Check::Status(right) => *right != status,
             Check::Length(right) => *right != length,
@@ -252,16 +274,13 @@ mod tests {
             (of_json, 200, b"{\"a\":2}", &wrong_json),
             (of_json, 200, b"{\"a\":1}", &right),
         ];
+        let mut checker = Checker::new();
         for (checks, status, content, expected) in cases {
-            let checks: Vec<Check> = checks
-                .iter()
-                .map(|text| Check::parse(text).unwrap())
-                .collect();
-            let mut checker = Checker::new(&checks).unwrap();
+            let checks = parsed(checks).into();
             // The second answer of a connection is judged as the first.
             for answers in 1..=2 {
                 let mut counts = Checked::default();
-                checker.restart();
+                checker.restart(&checks);
                 for piece in content.chunks(3) {
                     checker.content(piece);
                 }
@@ -269,5 +288,36 @@ mod tests {
                 assert_eq!(&counts, expected, "answer {answers}: {content:?}");
             }
         }
+    }
+
+    fn parsed(texts: &[&str]) -> Vec<Check> {
+        let parse = |text: &&str| Check::parse(text).unwrap();
+        texts.iter().map(parse).collect()
+    }
+
+    #[test]
+    fn a_check_of_its_own_takes_the_place_of_what_all_share() {
+        let shared = parsed(&["status=200", "length=13"]);
+        let cases: [(&[&str], &[&str]); 4] = [
+            (&[], &["status=200", "length=13"]),
+            (&["status=404"], &["length=13", "status=404"]),
+            (
+                &["json=/a=1", "json=/b=2"],
+                &["status=200", "length=13", "json=/a=1", "json=/b=2"],
+            ),
+            (&["length=0", "status=204"], &["length=0", "status=204"]),
+        ];
+        for (own, all) in cases {
+            assert_eq!(of_one(parsed(own), &shared)[..], parsed(all)[..], "{own:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_of_which_nothing_must_hold_is_not_counted() {
+        let (mut checker, mut counts) = (Checker::new(), Checked::default());
+        checker.restart(&Arc::default());
+        checker.content(b"whatever");
+        checker.end(500, 8, &mut counts);
+        assert_eq!(counts, Checked::default());
     }
 }

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use dyno_http::Method;
 use url::Url;
 
+use super::check::{Check, of_one};
 use super::jsonl::Described;
 use super::prepared::{Error, Message, Prepared, Shape};
 use crate::transport::{http1, http2};
@@ -20,6 +21,7 @@ pub(super) struct Draft {
     closes: bool,
     says_connection: bool,
     body: Option<Vec<u8>>,
+    checks: Vec<Check>,
 }
 
 impl Draft {
@@ -46,6 +48,7 @@ impl Draft {
             closes: !shape.keepalive,
             says_connection: false,
             body,
+            checks: described.checks,
         };
         for (name, value) in given {
             draft.add(name, value)?;
@@ -112,6 +115,7 @@ impl Draft {
             closes: self.closes && !shape.http2,
             message,
             url: self.url,
+            checks: of_one(self.checks, &shape.checks),
         })
     }
 

@@ -4,8 +4,10 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use thiserror::Error;
 
+use super::check::Check;
+
 /// One request as it was described.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Described {
     /// Where it goes.
     pub url: String,
@@ -15,6 +17,8 @@ pub struct Described {
     pub headers: Vec<(String, String)>,
     /// Its content, where it has some of its own.
     pub body: Option<Vec<u8>>,
+    /// What must hold of its answer, beside and before what must hold of all.
+    pub checks: Vec<Check>,
 }
 
 /// A line that is no request.
@@ -36,6 +40,8 @@ struct Line {
     headers: Headers,
     body: Option<String>,
     body_base64: Option<String>,
+    #[serde(default)]
+    check: Vec<String>,
 }
 
 /// `{"a": "b"}` or `[["a", "b"], ...]`, which can name a field twice.
@@ -99,11 +105,15 @@ pub fn line(text: &str) -> Result<Described, String> {
         }
         (None, None) => None,
     };
+    let checks = line.check.iter().map(|text| Check::parse(text));
     Ok(Described {
         url: line.url,
         method: line.method,
         headers: line.headers.0,
         body,
+        checks: checks
+            .collect::<Result<_, _>>()
+            .map_err(|reason| format!("check: {reason}"))?,
     })
 }
 
@@ -162,7 +172,7 @@ mod tests {
         let text = br#"{"url": "http://a.test/1"}
 
 {"url": "http://a.test/2", "method": "POST", "headers": {"a": "b"}, "body": "text"}
-{"url": "http://a.test/3", "headers": [["a", "b"], ["a", "c"]], "body_base64": "AAE="}"#;
+{"url": "http://a.test/3", "headers": [["a", "b"], ["a", "c"]], "body_base64": "AAE=", "check": ["status=404"]}"#;
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let expected = [
             Described {
@@ -174,11 +184,13 @@ mod tests {
                 method: Some("POST".to_owned()),
                 headers: vec![pair("a", "b")],
                 body: Some(b"text".to_vec()),
+                ..Described::default()
             },
             Described {
                 url: "http://a.test/3".to_owned(),
                 headers: vec![pair("a", "b"), pair("a", "c")],
                 body: Some(vec![0, 1]),
+                checks: vec![Check::Status(404)],
                 ..Described::default()
             },
         ];
@@ -187,7 +199,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_with_its_line() {
-        let cases: [(&[u8], &str); 10] = [
+        let cases: [(&[u8], &str); 12] = [
             (
                 b"{\"url\": \"http://a.test\"}\n{",
                 "line 2: column 1: EOF while parsing an object",
@@ -200,7 +212,7 @@ mod tests {
             ),
             (
                 b"{\"url\": \"\", \"weight\": 2}",
-                "line 1: column 20: unknown field `weight`, expected one of `url`, `method`, `headers`, `body`, `body_base64`",
+                "line 1: column 20: unknown field `weight`, expected one of `url`, `method`, `headers`, `body`, `body_base64`, `check`",
             ),
             (
                 b"{\"url\": \"\", \"headers\": \"a: b\"}",
@@ -216,7 +228,15 @@ mod tests {
             ),
             (
                 b"{\"a\\nb\\u001b[2J\": 1}",
-                "line 1: column 16: unknown field `a\\nb\\u{1b}[2J`, expected one of `url`, `method`, `headers`, `body`, `body_base64`",
+                "line 1: column 16: unknown field `a\\nb\\u{1b}[2J`, expected one of `url`, `method`, `headers`, `body`, `body_base64`, `check`",
+            ),
+            (
+                b"{\"url\": \"\", \"check\": \"status=200\"}",
+                "line 1: column 33: invalid type: string \"status=200\", expected a sequence",
+            ),
+            (
+                b"{\"url\": \"\", \"check\": [\"colour=red\"]}",
+                "line 1: check: \"colour=red\" is no check: write status=200, length=13, sha256=HEX or json=/pointer=value",
             ),
             (b"\xff", "line 1: byte 1 is no UTF-8"),
         ];
@@ -247,7 +267,7 @@ mod tests {
             });
             let described = line(&value.to_string()).unwrap();
             prop_assert_eq!(described, Described {
-                url, method, headers, body: body.map(String::into_bytes),
+                url, method, headers, body: body.map(String::into_bytes), checks: Vec::new(),
             });
         }
     }

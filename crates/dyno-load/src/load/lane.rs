@@ -37,7 +37,7 @@ pub(super) struct Lane {
 
 impl Lane {
     pub(super) fn new(worker: Rc<Worker>, number: usize, shared: Rc<SharedConnections>) -> Self {
-        let checker = Checker::new(&worker.plan.checks);
+        let checker = worker.plan.requests.are_checked().then(Checker::new);
         Self {
             worker,
             number,
@@ -177,7 +177,7 @@ impl Lane {
         progress: &mut Progress,
     ) -> Result<Exchanged, Failure> {
         if let Some(checker) = &mut self.checker {
-            checker.restart();
+            checker.restart(&prepared.checks);
         }
         match &prepared.message {
             Message::Http1(request) => {

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::check::Check;
 use super::pacer::{Arrivals, Rate};
 use super::requests::Requests;
 use super::termination::Termination;
@@ -34,8 +33,6 @@ pub struct Plan {
     pub timeout: Duration,
     /// The same in nanoseconds.
     pub timeout_ns: u64,
-    /// What must hold of each answer.
-    pub checks: Vec<Check>,
     /// One thread is pinned to each; a single free one if there is none.
     pub cpus: Vec<usize>,
     /// Where connections go instead.

@@ -1,7 +1,10 @@
 //! What a request is before it is sent, and what can be wrong with one. No I/O.
 
+use std::sync::Arc;
+
 use thiserror::Error;
 
+use super::check::Check;
 use crate::transport::{http1, http2};
 
 /// What all requests of a run share.
@@ -17,6 +20,8 @@ pub struct Shape {
     pub keepalive: bool,
     /// Whether they speak HTTP/2.
     pub http2: bool,
+    /// What must hold of each answer; a request's own of the same kind come in their place.
+    pub checks: Vec<Check>,
 }
 
 /// A request as it is sent.
@@ -32,6 +37,8 @@ pub struct Prepared {
     pub closes: bool,
     /// In the run's version of HTTP.
     pub message: Message,
+    /// What must hold of its answer.
+    pub checks: Arc<[Check]>,
 }
 
 /// A request in one version of HTTP.

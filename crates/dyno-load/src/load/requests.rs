@@ -72,6 +72,12 @@ impl Requests {
         self.all.is_empty()
     }
 
+    /// Whether something must hold of any answer.
+    #[must_use]
+    pub fn are_checked(&self) -> bool {
+        self.all.iter().any(|request| !request.checks.is_empty())
+    }
+
     /// Their place in the list, for the number of a request in the run.
     #[inline]
     pub(super) fn place(&self, index: u64) -> usize {

@@ -60,7 +60,7 @@ pub(super) fn report(
         statuses: total.statuses(),
         errors: total.errors().clone(),
         errors_total: total.errors_total(),
-        checks: (!plan.checks.is_empty()).then_some(total.checked),
+        checks: plan.requests.are_checked().then_some(total.checked),
         censored: censored(&total.censored),
         unsent: unsent.histogram().len(),
         wire: WireRecord {

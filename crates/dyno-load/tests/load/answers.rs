@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use dyno_load::load::{Check, Shape};
+use dyno_load::load::{Check, Shape, jsonl};
 use dyno_origin::{Authority, Cache, Options, Origin, Running};
 use dyno_web::{Model, Web};
 use hdrhistogram::Histogram;
@@ -14,7 +14,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde_json::json;
 
 use crate::server::{HELLO, Server, read_request};
-use crate::stage::{get, number, shape, shaped};
+use crate::stage::{described_as, get, number, shape, shaped};
 
 pub fn origin() -> (Arc<Authority>, Running) {
     origin_with_http2(1)
@@ -43,11 +43,16 @@ pub fn scratch(name: &str) -> PathBuf {
 fn answers_are_held_against_checks() {
     let (_, origin) = origin();
     let at = |path: &str| format!("http://{}{path}", origin.http()[0]);
-    let mut stage =
-        get(&[at("/plain"), at("/status/500"), at("/bytes/7"), at("/json")]).requests(40);
-    stage.plan.checks = ["status=200", "length=13"]
-        .map(|text| Check::parse(text).unwrap())
-        .to_vec();
+    let checks = |texts: &[&str]| -> Vec<Check> {
+        let parse = |text: &&str| Check::parse(text).unwrap();
+        texts.iter().map(parse).collect()
+    };
+    let checked = |texts: &[&str]| Shape {
+        checks: checks(texts),
+        ..shape()
+    };
+    let all = ["/plain", "/status/500", "/bytes/7", "/json"].map(at);
+    let stage = shaped(&all, &checked(&["status=200", "length=13"])).requests(40);
     let report = stage.run();
     assert_eq!(
         report["statuses"],
@@ -58,9 +63,20 @@ fn answers_are_held_against_checks() {
         "right": 10, "wrong_status": 10, "wrong_length": 20, "wrong_content": 0, "wrong_json": 0,
     });
     assert_eq!(report["checks"], expected);
-    let mut stage = get(&[at("/json")]).requests(10);
-    stage.plan.checks = vec![Check::parse("json=/0/numbers=123123").unwrap()];
-    assert_eq!(number(&stage.run(), "/checks/right"), 10);
+    let json = shaped(&[at("/json")], &checked(&["json=/0/numbers=123123"])).requests(10);
+    assert_eq!(number(&json.run(), "/checks/right"), 10);
+    // One that has checks of its own is held against those.
+    let lines = format!(
+        "{{\"url\": \"{}\"}}\n{{\"url\": \"{}\", \"check\": [\"status=500\"]}}\n{{\"url\": \"{}\", \"check\": [\"json=/0/numbers=7\"]}}",
+        at("/plain"),
+        at("/status/500"),
+        at("/json"),
+    );
+    let described = jsonl::lines(lines.as_bytes()).unwrap();
+    let mixed = described_as(described, &checked(&["status=200"])).requests(30);
+    let report = mixed.run();
+    assert_eq!(number(&report, "/checks/right"), 20, "{report}");
+    assert_eq!(number(&report, "/checks/wrong_json"), 10, "{report}");
 }
 
 #[test]

@@ -27,6 +27,7 @@ pub fn shape() -> Shape {
         body: None,
         keepalive: true,
         http2: false,
+        checks: Vec::new(),
     }
 }
 
@@ -40,6 +41,10 @@ pub fn shaped(urls: &[String], shape: &Shape) -> Stage {
         url: url.clone(),
         ..Described::default()
     });
+    described_as(described, shape)
+}
+
+pub fn described_as(described: impl IntoIterator<Item = Described>, shape: &Shape) -> Stage {
     Stage {
         plan: Plan {
             requests: Requests::new(described, shape).unwrap(),
@@ -56,7 +61,6 @@ pub fn shaped(urls: &[String], shape: &Shape) -> Stage {
             },
             timeout: PATIENCE,
             timeout_ns: 300_000_000_000,
-            checks: Vec::new(),
             cpus: Vec::new(),
             reroute: Reroute::default(),
             insecure: false,

@@ -29,6 +29,7 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
         body: body(arguments)?,
         keepalive: arguments.keepalive,
         http2,
+        checks: arguments.checks.clone(),
     };
     let method = match (&arguments.method, &shape.body) {
         (Some(method), _) => method.clone(),
@@ -53,7 +54,6 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
         termination,
         timeout: arguments.timeout,
         timeout_ns: nanos(arguments.timeout),
-        checks: arguments.checks.clone(),
         cpus: cpus(arguments)?,
         reroute: Reroute {
             connect_to: arguments.connect_to.clone(),

@@ -115,7 +115,8 @@ LOAD_OPTIONS = (
         "requests_file",
         "--requests-file",
         metavar="FILE",
-        help='Many requests, one a line, in turn: {"url": ..., "method": ..., "headers": {...}, "body": ...}.',
+        help='Many requests, one a line, in turn: {"url": ..., "method": ..., "headers": {...}, "body": ..., '
+        '"check": [...]}.',
         group=_TARGET,
     ),
     Option(
