@@ -78,7 +78,7 @@ def _runs(trials: Sequence[Trial], name: str, *, itself: bool) -> Iterator[Serie
     if mean is None:
         return
     deviation = median([one.deviation_ns for one in known]) or 0.0
-    row = f"{name.removeprefix(trials[0].language).strip()}, {ITSELF}" if itself else name
+    row = f"{ITSELF}: {name.removeprefix(trials[0].language).strip()}" if itself else name
     runs = tuple(run.loop_ns * _MS for one in known for run in one.runs)
     yield Series(row, (row,) * len(runs), runs, faint=True)
     ends = max(mean - deviation, 0.0) * _MS, (mean + deviation) * _MS
@@ -91,7 +91,7 @@ def _as_published(published: PublishedTable, of: Trial, point: LatencyPoint) -> 
     there = [row for row in published.rows if (row["subject"], row["workload"], row["parallel"]) == wanted]
     if not there:
         return
-    row = f"{of.method}, published"
+    row = f"published: {of.method}"
     means = [float(str(one["mean"])) for one in there]
     deviation = float(str(there[0]["deviation"])) / 1000
     yield Series(row, (row,) * len(means), tuple(means), faint=True)

@@ -11,7 +11,7 @@ from httpdyno.report.charts.labels import figure, point_words, text_width
 __all__ = ["draw"]
 
 _ROW: Final = 34
-_NAMES_AT_MOST: Final = 200
+_NAMES_AT_MOST: Final = 240
 _FIGURES: Final = 150
 _FIGURES_NARROW: Final = 54
 

@@ -65,9 +65,9 @@ def test_every_point_has_its_charts_from_both_ways_of_timing(tmp_path: Path) -> 
     loops = charts["loops-0"]
     assert [one.name for one in loops.series if not one.faint] == [
         "C quick",
-        "quick, in process",
+        "in process: quick",
         "C slow",
-        "slow, in process",
+        "in process: slow",
     ]
     shares = charts["shares-0"]
     assert [one.name for one in shares.series] == ["client", "wire", "server"]
@@ -98,7 +98,7 @@ def test_what_the_link_was_stands_on_the_page(tmp_path: Path) -> None:
 def test_published_figures_stand_in_the_chart_of_their_point(tmp_path: Path) -> None:
     report = reported(tmp_path, [timed(0, "python-httpx", 0, 2.2)], preset="published")
     (loops,) = [chart for chart in report.charts if chart.name == "loops-0"]
-    (published,) = [one for one in loops.series if one.name.endswith(", published") and not one.faint]
+    (published,) = [one for one in loops.series if one.name.startswith("published: ") and not one.faint]
     assert (published.y, published.low, published.high) == ((2.01,), (pytest.approx(1.9697),), (pytest.approx(2.0503),))
     assert report.published is not None
     assert "2.2 ms a loop" in report.headline
