@@ -28,6 +28,13 @@ impl<'a> Fields<'a> {
         Self { block, count }
     }
 
+    /// The `count` lines of `block`, which are a copy of the [`Fields::as_bytes`] of a head that was parsed. Of other bytes, the
+    /// lines up to the first that is none.
+    #[must_use]
+    pub const fn parsed_before(block: &'a [u8], count: usize) -> Self {
+        Self::new(block, count)
+    }
+
     /// Number of field lines.
     #[must_use]
     pub const fn len(&self) -> usize {

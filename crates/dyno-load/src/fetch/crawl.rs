@@ -10,10 +10,11 @@ use thiserror::Error;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::sleep_until;
+use url::Url;
 
 use super::host_limits::HostLimits;
 use super::input::{Line, Lines};
-use super::listed::{self, Origin};
+use super::listed;
 use super::options::Options;
 use super::output::{Failed, Output};
 use super::progress::{self, Progress, Standing};
@@ -22,7 +23,7 @@ use super::resume::{self, Journal};
 use super::save::{self, Folder};
 use super::shared::Shared;
 use super::walk::walk;
-use crate::transport::tls;
+use crate::transport::{Failure, tls};
 
 /// URLs whose host is busy, for each slot: enough that a list sorted by host still fills the slots, and still little memory.
 const ASIDE_PER_SLOT: usize = 64;
@@ -141,7 +142,13 @@ struct Crawl {
     slots: usize,
     /// Each ends with its host, if hosts have limits.
     under_way: JoinSet<Option<Rc<str>>>,
-    limits: Option<HostLimits<Line>>,
+    limits: Option<HostLimits<Listed>>,
+}
+
+/// A line with the URL that it is.
+struct Listed {
+    line: Line,
+    url: Result<Url, Failure>,
 }
 
 impl Crawl {
@@ -210,10 +217,12 @@ impl Crawl {
         if self.output.is_done(line.number, &line.bytes)? {
             return Ok(());
         }
-        match (&mut self.limits, host_of(&line)) {
-            (Some(limits), Some(host)) => limits.offer(&host, line, Instant::now()),
+        let url = listed::parse(&line.bytes);
+        let listed = Listed { line, url };
+        match (&mut self.limits, listed.host()) {
+            (Some(limits), Some(host)) => limits.offer(&host, listed, Instant::now()),
             // A line without a host needs no leave of one.
-            _ => self.begin(line, None),
+            _ => self.begin(listed, None),
         }
         Ok(())
     }
@@ -221,21 +230,21 @@ impl Crawl {
     /// Lets URLs begin whose hosts allow it, as far as there are slots.
     fn begin_waiting(&mut self) {
         while self.under_way.len() < self.slots {
-            let Some((host, line)) = self
+            let Some((host, listed)) = self
                 .limits
                 .as_mut()
                 .and_then(|limits| limits.next(Instant::now()))
             else {
                 return;
             };
-            self.begin(line, Some(host));
+            self.begin(listed, Some(host));
         }
     }
 
-    fn begin(&mut self, line: Line, host: Option<Rc<str>>) {
+    fn begin(&mut self, Listed { line, url }: Listed, host: Option<Rc<str>>) {
         let (shared, output) = (self.shared.clone(), self.output.clone());
         self.under_way.spawn_local(async move {
-            walk(&shared, &output, &line).await;
+            walk(&shared, &output, &line, url).await;
             host
         });
     }
@@ -260,10 +269,11 @@ impl Crawl {
     }
 }
 
-/// The host that a line's URL names; its limits are that host's.
-fn host_of(line: &Line) -> Option<Box<str>> {
-    let url = listed::parse(&line.bytes).ok()?;
-    Origin::of(&url).ok().map(|origin| origin.host.clone())
+impl Listed {
+    /// The host whose limits hold for it.
+    fn host(&self) -> Option<Box<str>> {
+        Some(self.url.as_ref().ok()?.host_str()?.into())
+    }
 }
 
 /// Waits for a moment, or for ever.

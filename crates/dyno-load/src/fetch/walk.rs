@@ -9,7 +9,6 @@ use url::Url;
 use super::check::is_expected;
 use super::connect::Stage;
 use super::input::Line;
-use super::listed;
 use super::output::Output;
 use super::receiver::{Kept, Receiver};
 use super::retry::{Failed, Verdict, verdict};
@@ -21,14 +20,13 @@ use crate::transport::Failure;
 /// How long the first retry waits; each further one twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-/// Fetches the URL of a line and hands its row to the output.
-pub(super) async fn walk(shared: &Shared, output: &Output, line: &Line) {
+/// Fetches the URL that a line is, if it is one, and hands its row to the output.
+pub(super) async fn walk(shared: &Shared, output: &Output, line: &Line, url: Result<Url, Failure>) {
     let (start, begun) = (SystemTime::now(), Instant::now());
     let stage = Cell::new(Stage::Resolving);
     let deadline = begun + shared.options.timeout;
     let walked = async {
-        let url = listed::parse(&line.bytes)?;
-        timeout_at(deadline.into(), tries(shared, line, start, url, &stage))
+        timeout_at(deadline.into(), tries(shared, line, start, url?, &stage))
             .await
             .unwrap_or_else(|_| Err(stage.get().timeout()))
     };

@@ -52,8 +52,6 @@ pub struct AnswerHead<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Fields<'a> {
     Lines(dyno_http::Fields<'a>),
-    /// Of a whole head that was parsed before: parsed again only if somebody wants to see a field.
-    Repeated(&'a [u8], &'a dyno_http::Limits),
     Map(&'a http::HeaderMap),
 }
 
@@ -71,17 +69,15 @@ impl<'a> AnswerHead<'a> {
     /// Value of the first field with this name, whatever its case.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&'a [u8]> {
-        match self.fields.parsed() {
+        match self.fields {
             Fields::Lines(lines) => lines.get(name),
-            Fields::Repeated(..) => None,
             Fields::Map(map) => map.get(name).map(http::HeaderValue::as_bytes),
         }
     }
 
     /// Values of all fields with this name, in order.
     pub fn fields<'n>(&self, name: &'n str) -> impl Iterator<Item = &'a [u8]> + use<'a, 'n> {
-        let (lines, map) = match self.fields.parsed() {
-            Fields::Repeated(..) => (None, None),
+        let (lines, map) = match self.fields {
             Fields::Lines(lines) => (Some(lines.get_all(name)), None),
             Fields::Map(map) => (None, Some(map.get_all(name).into_iter())),
         };
@@ -89,18 +85,6 @@ impl<'a> AnswerHead<'a> {
             .into_iter()
             .flatten()
             .chain(map.into_iter().flatten().map(http::HeaderValue::as_bytes))
-    }
-}
-
-impl Fields<'_> {
-    fn parsed(self) -> Self {
-        match self {
-            Self::Repeated(bytes, limits) => match dyno_http::response::parse(bytes, limits) {
-                Ok(dyno_http::Parse::Complete { head, .. }) => Self::Lines(head.fields),
-                _ => self,
-            },
-            other => other,
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
+use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
@@ -56,12 +57,21 @@ pub struct Connection<S> {
 #[derive(Debug)]
 struct Seen {
     bytes: Vec<u8>,
+    /// Where its fields are, and how many.
+    fields: (Range<usize>, usize),
     status: u16,
     version: dyno_http::Version,
     content_length: Option<u64>,
     is_head: bool,
     framing: Framing,
     keep_alive: bool,
+}
+
+impl Seen {
+    fn fields(&self) -> dyno_http::Fields<'_> {
+        let (range, count) = &self.fields;
+        dyno_http::Fields::parsed_before(&self.bytes[range.clone()], *count)
+    }
 }
 
 /// How far the request is.
@@ -274,7 +284,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             status: last.status,
             version: last.version.into(),
             content_length: last.content_length,
-            fields: Fields::Repeated(&last.bytes, &LIMITS),
+            fields: Fields::Lines(last.fields()),
         })?;
         self.decoder.restart(last.framing);
         self.exchange.keep_alive = Some(last.keep_alive);
@@ -310,8 +320,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             if bytes <= MOST_SEEN_BYTES {
                 memory.clear();
                 memory.extend_from_slice(&self.input.bytes()[..bytes]);
+                // They end where the empty line begins.
+                let end = bytes - 2;
+                let fields = (end - head.fields.as_bytes().len()..end, head.fields.len());
                 self.last = Some(Seen {
                     bytes: memory,
+                    fields,
                     status: head.status,
                     version: head.version,
                     content_length: head.content_length(),
