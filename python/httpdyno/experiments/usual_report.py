@@ -1,30 +1,23 @@
 """Makes the report of a run whose rows and colours are its subjects, whatever its metrics."""
 
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from httpdyno.experiments.base_report import base_report
 from httpdyno.experiments.definition import Definition
-from httpdyno.experiments.published import published_beside
-from httpdyno.judge import find_metric, placing_trials, rank
-from httpdyno.judge.disturbance import disturbed
-from httpdyno.judge.lower_bound import lower_bounds
-from httpdyno.model import Chart, Metric, Ranking, Report, Table, Trial, Validity, counted
+from httpdyno.judge import find_metric, rank
+from httpdyno.model import Chart, Metric, Ranking, Report, Table, Trial, counted
 from httpdyno.report.rows_apart import rows_apart
 from httpdyno.report.sections.condition import ConditionTrials
-from httpdyno.report.sections.facts import run_facts
-from httpdyno.report.sections.headline import best_text, headline
-from httpdyno.report.sections.link_table import link_tables
-from httpdyno.report.sections.outcome_charts import error_table, status_chart, verdict_chart, verdict_counts
+from httpdyno.report.sections.headline import best_text
+from httpdyno.report.sections.outcome_charts import status_chart, verdict_chart, verdict_counts
+from httpdyno.report.sections.ranked_headline import placing_medians, ranked_headline
 from httpdyno.report.sections.ranking_charts import cost_chart, ranking_chart, ratio_chart
-from httpdyno.report.sections.reservation import reservations
 from httpdyno.report.sections.response_charts import distribution_chart, percentile_chart, response_times
 from httpdyno.report.sections.subjects import subject_names
-from httpdyno.report.sections.tables import comparison_table, ranking_table
+from httpdyno.report.sections.tables import ranking_table
 from httpdyno.report.sections.time_charts import memory_chart, throughput_chart
-from httpdyno.report.sections.trust_tables import rule_table, trial_overview
 from httpdyno.report.sections.wrong_answers import wrong_answers
-from httpdyno.stats import median
 from httpdyno.store import Run
 
 __all__ = ["usual_headline", "usual_report"]
@@ -56,25 +49,18 @@ def usual_report(run: Run, definition: Definition, draw: _Draw | None = None) ->
         )
         drawn = (draw or _charts)(run, of, rankings[condition], metric, names, verdicts)
         charts += [_of_condition(chart, condition, number) for chart in drawn]
-    return Report(
-        title=f"{definition.name}: {counted(len(names), 'subject')}, {counted(len(trials), 'trial')}",
-        question=definition.question,
-        headline=_headline(rankings, by_condition, definition, names, table),
-        reservations=tuple(note.text for note in reservations(run.manifest, trials)),
-        facts=run_facts(run.manifest, trials),
-        command=shlex.join(run.manifest.command),
-        subjects=tuple(names.items()),
+    report = base_report(
+        run,
+        definition,
+        trials,
+        names,
+        counts=f"{counted(len(names), 'subject')}, {counted(len(trials), 'trial')}",
+        headline=_headline(rankings, by_condition, definition, names),
         table=ranking_table(rows_apart(table), definition.ranked_by),
-        comparisons=comparison_table(
-            (pair for ranking in rankings.values() for pair in ranking.comparisons), metric, names
-        ),
-        rules=rule_table(trials, definition.rules),
-        validity=trial_overview(trials, names, run.ceiling(), rules=definition.rules),
-        errors=error_table(trials, names, run.samples()),
-        charts=tuple(charts),
-        published=published_beside(run, definition),
-        evidence=(*([wrong] if wrong else []), *link_tables(trials)),
+        charts=charts,
+        rankings=rankings.values(),
     )
+    return replace(report, evidence=(wrong, *report.evidence)) if wrong else report
 
 
 def usual_headline(definition: Definition, trials: Sequence[Trial], table: Table) -> str:
@@ -82,7 +68,7 @@ def usual_headline(definition: Definition, trials: Sequence[Trial], table: Table
     by_condition = _by_condition(trials)
     rankings = _rankings(definition, by_condition)
     names = subject_names(trials, _order(rankings.values(), table))
-    return _headline(rankings, by_condition, definition, names, table)
+    return _headline(rankings, by_condition, definition, names)
 
 
 def _rankings(definition: Definition, by_condition: Mapping[str, Sequence[Trial]]) -> dict[str, Ranking]:
@@ -136,29 +122,13 @@ def _headline(
     by_condition: Mapping[str, Sequence[Trial]],
     definition: Definition,
     names: Mapping[str, str],
-    table: Table,
 ) -> str:
     if not rankings:
         return "Nothing was measured: the run has no finished trial"
-    metric = definition.ranking_metric
-    verdicts = dict(zip(map(str, table.values("subject")), map(str, table.values("verdict")), strict=True))
     sentences = []
     for condition, ranking in rankings.items():
-        ranked = {standing.subject for standing in ranking.standings}
         group = by_condition[condition]
-        medians = _medians(metric, group, ranked)
-        present = {trial.subject for trial in group}
-        unranked = {
-            subject: f"no {metric.name}" if verdicts[subject] == Validity.VALID.value else verdicts[subject]
-            for subject in names
-            if subject in present - ranked
-        }
-        bounds = lower_bounds(group, metric).items()
-        at_least = {subject: bound for (_, subject), bound in bounds if subject in unranked}
-        sentence = headline(ranking, metric, medians, names, unranked, at_least)
-        if any(standing.disturbed for standing in ranking.standings):
-            by = "other programs" if any(map(disturbed, group)) else "the origin, which had the same CPU"
-            sentence = f"Disturbed by {by}: {sentence}"
+        sentence = ranked_headline(group, ranking, definition.ranking_metric, names)
         if len(ranking.standings) > 1:
             sentence += _also(definition, group, names)
         sentences.append(f"{condition}: {sentence}" if condition else sentence)
@@ -171,13 +141,6 @@ def _also(definition: Definition, trials: Sequence[Trial], names: Mapping[str, s
     for name, words in definition.also_ranked_by.items():
         metric = find_metric(definition.metrics, name)
         ranking = rank(trials, metric, disturbed=definition.ranks_disturbed)
-        medians = _medians(metric, trials, {standing.subject for standing in ranking.standings})
+        medians = placing_medians(metric, trials, {standing.subject for standing in ranking.standings})
         text += f". {words.capitalize()}: {best_text(ranking, metric, medians, names)}" if len(medians) > 1 else ""
     return text
-
-
-def _medians(metric: Metric, trials: Sequence[Trial], subjects: Iterable[str]) -> dict[str, float]:
-    return {
-        subject: median(map(metric.figure, placing_trials([t for t in trials if t.subject == subject]))) or 0.0
-        for subject in subjects
-    }

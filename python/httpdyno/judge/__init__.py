@@ -7,7 +7,7 @@ from httpdyno.judge.lines import Lines, read_lines
 from httpdyno.judge.metrics import find_metric
 from httpdyno.judge.notes import trial_notes
 from httpdyno.judge.outcome import ending_from_report
-from httpdyno.judge.rankable import placing_trials, rankable, rankable_trials
+from httpdyno.judge.rankable import counting_trials, placing_trials, rankable, rankable_trials, verdict_of
 from httpdyno.judge.ranking import rank
 from httpdyno.judge.reference import Reference, clock_bound_ns, read_arrivals
 from httpdyno.judge.table import Word, trial_table
@@ -27,6 +27,7 @@ __all__ = [
     "ceiling_of",
     "clock_bound_ns",
     "compare_runs",
+    "counting_trials",
     "ending_from_report",
     "expectations_unknown",
     "find_metric",
@@ -42,5 +43,6 @@ __all__ = [
     "trial_notes",
     "trial_table",
     "under_ceiling",
+    "verdict_of",
     "with_validity",
 ]

@@ -1,12 +1,30 @@
-"""Figures that several tables take from what the engine and the kernel counted of a trial."""
+"""How the figure of a metric is read from a trial: from its record, or from what engine and kernel counted."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
-from httpdyno.model import Trial
+from httpdyno.model import FigureRecord, Trial
 
-__all__ = ["Figure", "of_counter", "wire_bytes"]
+__all__ = ["Figure", "of_counter", "of_record", "wire_bytes"]
 
 Figure = Callable[[Trial], float | None]
+_Record = TypeVar("_Record", bound=FigureRecord)
+
+
+def of_record(kind: type[_Record], read: str | Callable[[_Record], float | None], scale: float = 1.0) -> Figure:
+    """Return the figure that is a field of one record of a trial, or is made of several, times a scale.
+
+    None where the trial has no such record, or the record has no such figure.
+    """
+
+    def figure(trial: Trial) -> float | None:
+        record = trial.get(kind)
+        if record is None:
+            return None
+        value = getattr(record, read) if isinstance(read, str) else read(record)
+        return None if value is None else value * scale
+
+    return figure
 
 
 def of_counter(name: str, scale: float = 1.0) -> Figure:

@@ -1,12 +1,13 @@
 """Whether the trials of a subject can be believed: what is compared and ranked, and what is only shown."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 from httpdyno.judge.disturbance import crowded, disturbed
 from httpdyno.model import Outcome, Trial, Validity
 
-__all__ = ["placing_trials", "rankable", "rankable_trials"]
+__all__ = ["counting_trials", "placing_trials", "rankable", "rankable_trials", "verdict_of"]
 
 _NOT_ITS_FAULT: Final = frozenset({Outcome.OK, Outcome.INTERRUPTED, Outcome.REFUSED})
 """How a trial may end without its subject being at fault."""
@@ -40,6 +41,28 @@ def placing_trials(trials: Sequence[Trial]) -> tuple[Trial, ...]:
     count = rankable_trials(trials)
     found = tuple(trial for trial in trials if trial in count or disturbed(trial) or crowded(trial))
     return found if _blameless(trials) and 2 * len(found) > len(trials) else ()
+
+
+def counting_trials(trials: Sequence[Trial], *, disturbed: bool = False) -> Sequence[Trial]:
+    """Return the trials that the figures of a subject come from: those that count, else all that went well.
+
+    ``disturbed``: it has its place by trials that other programs disturbed.
+    """
+    if disturbed:
+        return placing_trials(trials)
+    return rankable_trials(trials) if rankable(trials) else [t for t in trials if t.outcome is Outcome.OK]
+
+
+def verdict_of(trials: Sequence[Trial], *, disturbed: bool = False) -> str:
+    """Return in a word how the trials of a subject failed, if they did; else their worst validity.
+
+    That of those that its figures come from; empty if there are none. ``disturbed``: as ``counting_trials`` has it.
+    """
+    failed = [(trial.validity or trial.outcome).value for trial in trials if trial.outcome is not Outcome.OK]
+    if failed and not rankable(trials):
+        return Counter(failed).most_common(1)[0][0]
+    found = {trial.validity for trial in counting_trials(trials, disturbed=disturbed)}
+    return next((validity.value for validity in reversed(Validity) if validity in found), "")
 
 
 def _blameless(trials: Sequence[Trial]) -> bool:

@@ -12,7 +12,7 @@ from httpdyno.judge.group import grouped
 from httpdyno.judge.http_versions import asked_version_notes, version_notes
 from httpdyno.judge.metrics import find_metric
 from httpdyno.judge.notes import missing_notes, trial_notes, unverified_notes
-from httpdyno.judge.rankable import placing_trials, rankable, rankable_trials
+from httpdyno.judge.rankable import counting_trials, rankable, verdict_of
 from httpdyno.judge.ranking import rank
 from httpdyno.model import (
     Cell,
@@ -26,7 +26,6 @@ from httpdyno.model import (
     Standing,
     Table,
     Trial,
-    Validity,
 )
 from httpdyno.stats import median
 
@@ -69,16 +68,14 @@ class _Row:
     """Whether nobody else is ranked, so that a rank says nothing."""
 
     @property
-    def well(self) -> Sequence[Trial]:
-        """Those that went well, whatever their figures are worth."""
-        return [trial for trial in self.trials if trial.outcome is Outcome.OK]
+    def disturbed(self) -> bool:
+        """Whether it has its place by trials that other programs disturbed."""
+        return self.standing is not None and self.standing.disturbed
 
     @property
     def counting(self) -> Sequence[Trial]:
         """Those that its figures come from."""
-        if self.standing and self.standing.disturbed:
-            return placing_trials(self.trials)
-        return rankable_trials(self.trials) if rankable(self.trials) else self.well
+        return counting_trials(self.trials, disturbed=self.disturbed)
 
 
 def trial_table(
@@ -186,10 +183,12 @@ def _cells(
         figure = _rounded(median(map(metric.figure, row.counting)), metric.digits)
         cells += [figure] if metric.name != ranked_by else [*_ranked(row, figure, metric)]
     cells += [_most_often(map(word, row.counting)) for _, word in words]
-    verified = [trial.tally.wrong for trial in row.well if trial.tally and not trial.tally.unverified]
+    well = (trial for trial in row.trials if trial.outcome is Outcome.OK)
+    verified = [trial.tally.wrong for trial in well if trial.tally and not trial.tally.unverified]
     ceiling, limit = ceiling_over(row.trials)
     wrong = max(verified) if verified else None
-    return (*cells, wrong, _verdict(row), _rounded(ceiling, 1), limit.value if limit else None)
+    verdict = verdict_of(row.trials, disturbed=row.disturbed)
+    return (*cells, wrong, verdict, _rounded(ceiling, 1), limit.value if limit else None)
 
 
 def _ranked(row: _Row, figure: Cell, metric: Metric) -> tuple[Cell, ...]:
@@ -210,11 +209,3 @@ def _rounded(value: float | None, digits: int) -> Cell:
 def _most_often(words: Iterable[str | None]) -> str | None:
     found = Counter(word for word in words if word is not None).most_common(1)
     return str(found[0][0]) if found else None
-
-
-def _verdict(row: _Row) -> str:
-    failed = [(trial.validity or trial.outcome).value for trial in row.trials if trial.outcome is not Outcome.OK]
-    if failed and not rankable(row.trials):
-        return Counter(failed).most_common(1)[0][0]
-    worst = [validity for validity in reversed(Validity) if any(trial.validity is validity for trial in row.counting)]
-    return worst[0].value if worst else ""

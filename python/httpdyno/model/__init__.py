@@ -36,7 +36,7 @@ from httpdyno.model.subject import (
 )
 from httpdyno.model.table import Cell, Column, ColumnKind, Note, Table
 from httpdyno.model.tool_report import REPORT_PARSERS, ToolLatency, ToolReport
-from httpdyno.model.trial import ExplainedCase, LinesSummary, Tally, Trial
+from httpdyno.model.trial import ExplainedCase, LinesSummary, Tally, Trial, records_of
 from httpdyno.model.units import (
     counted,
     format_exact,
@@ -134,6 +134,7 @@ __all__ = [
     "parse_loop",
     "parse_rate_bits_per_s",
     "parse_size_bytes",
+    "records_of",
     "restore",
     "schema",
 ]

@@ -1,6 +1,6 @@
 """The columns of ``trials.parquet``: one row for each trial, also for one that could not be run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, TypeVar
 
@@ -10,7 +10,7 @@ from httpdyno.model.figures import Figure, FigureRecord, figures_of, read_figure
 from httpdyno.model.record import Embedded, Recorded, StoredApart
 from httpdyno.model.verdict import Outcome, Validity
 
-__all__ = ["ExplainedCase", "LinesSummary", "Tally", "Trial"]
+__all__ = ["ExplainedCase", "LinesSummary", "Tally", "Trial", "records_of"]
 
 _Figures = TypeVar("_Figures", bound=FigureRecord)
 
@@ -190,3 +190,8 @@ class Trial:
     def summary(self) -> LinesSummary | None:
         """What the lines of the client come to; None if it printed none."""
         return self.get(LinesSummary)
+
+
+def records_of(kind: type[_Figures], trials: Iterable[Trial]) -> list[_Figures]:
+    """Return the figures of one record of each trial that has them."""
+    return [record for trial in trials if (record := trial.get(kind)) is not None]

@@ -10,7 +10,7 @@ from httpdyno.stats.scalability import NotEnoughPoints, ScalabilityLaw, fit_scal
 from httpdyno.stats.search import Conclusion, Observation, OptimumSearch, Point, Standing
 from httpdyno.stats.staircase import ColumnCheck
 from httpdyno.stats.student import FloatArray
-from httpdyno.stats.summary import median, percentile, summarise_durations
+from httpdyno.stats.summary import median, nearest_rank, percentile, summarise_durations
 
 __all__ = [
     "FEWEST_BLOCKS",
@@ -31,6 +31,7 @@ __all__ = [
     "holm",
     "median",
     "median_interval",
+    "nearest_rank",
     "paired_effect",
     "percentile",
     "summarise_durations",

@@ -7,7 +7,7 @@ from typing import Final
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.conclusion import KEPT_SHARE, counts
 from httpdyno.experiments.capacity.margin import failed_by_law
-from httpdyno.model import Outcome, Tone, Trial, Validity
+from httpdyno.model import Outcome, Tone, Trial, Validity, records_of
 from httpdyno.stats import median
 
 __all__ = ["TONES", "Found", "found", "target_words"]
@@ -93,7 +93,7 @@ def _found(subject: str, point: CapacityPoint, trials: Sequence[Trial]) -> Found
         trial for trial in trials if trial.get(CapacitySummary) is not None and (counts(trial) or _by_law(trial))
     ]
     # What cannot be believed is still shown, as such.
-    shown = [trial[CapacitySummary] for trial in counted or trials if trial.get(CapacitySummary) is not None]
+    shown = records_of(CapacitySummary, counted or trials)
     per_s = median(one.per_s for one in shown)
     whys = [one.why_not for one in shown if one.why_not]
     reasons = [*whys, *(trial.reason or trial.validity_reason for trial in trials)]
@@ -120,11 +120,7 @@ def _by_law(trial: Trial) -> bool:
 def _tone(point: CapacityPoint, trials: Sequence[Trial], counted: Sequence[Trial], per_s: float | None) -> Tone:
     if any(trial.outcome not in _OF_ITS_OWN for trial in trials):
         return Tone.LITTLE
-    held = [
-        trial[CapacitySummary].held
-        for trial in counted
-        if trial.get(CapacitySummary) and trial[CapacitySummary].held is not None
-    ]
+    held = [summary.held for summary in records_of(CapacitySummary, counted) if summary.held is not None]
     if not held:
         return Tone.UNKNOWN
     if any(held):

@@ -105,9 +105,8 @@ class Slice:
         value = getattr(point, _FIELDS[self.axis])
         if value not in self.values or self.point(self.values.index(value), point.size_bytes + _HEAD_BYTES) != point:
             return None
-        held = (
-            trial.get(CapacitySummary) is not None and bool(trial[CapacitySummary].held) and trial.outcome is Outcome.OK
-        )
+        summary = trial.get(CapacitySummary)
+        held = summary is not None and bool(summary.held) and trial.outcome is Outcome.OK
         check = Check(float(point.size_bytes + _HEAD_BYTES), held, error_chance_of(trial, objective))
         return ColumnCheck(self.values.index(value), check)
 

@@ -1,23 +1,17 @@
 """The figures of the capacity question, under the names of its table."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from httpdyno.experiments.capacity.figures import CapacitySummary
-from httpdyno.model import Column, ColumnKind, Direction, Metric, Trial
+from httpdyno.judge.figures import of_record
+from httpdyno.model import Column, ColumnKind, Direction, Metric
 
 __all__ = ["CAPACITY_METRICS"]
 
 _MS: Final = 1e-6
 _LOWER: Final = Direction.LOWER
-
-
-def _figure(name: str, scale: float = 1.0) -> Callable[[Trial], float | None]:
-    def figure(trial: Trial) -> float | None:
-        value = getattr(trial.get(CapacitySummary), name, None)
-        return None if value is None else value * scale
-
-    return figure
+_figure: Final = partial(of_record, CapacitySummary)
 
 
 CAPACITY_METRICS: Final = (

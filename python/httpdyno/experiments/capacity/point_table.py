@@ -7,7 +7,7 @@ from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.found import found
 from httpdyno.experiments.capacity.metrics import CAPACITY_METRICS
 from httpdyno.judge import trial_notes
-from httpdyno.model import Cell, Column, ColumnKind, Metric, Note, Outcome, Table, Tone, Trial, Validity
+from httpdyno.model import Cell, Column, ColumnKind, Metric, Note, Outcome, Table, Tone, Trial, Validity, records_of
 from httpdyno.stats import median
 
 __all__ = ["point_table"]
@@ -55,7 +55,7 @@ def point_table(trials: Sequence[Trial]) -> Table:
 def _row(trials: Sequence[Trial]) -> tuple[Cell, ...]:
     (one,) = found(trials)
     point = one.point
-    summaries = [trial[CapacitySummary] for trial in trials if trial.get(CapacitySummary) is not None]
+    summaries = records_of(CapacitySummary, trials)
     return (
         one.subject,
         point.size_bytes,

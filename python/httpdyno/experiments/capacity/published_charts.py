@@ -9,7 +9,7 @@ from httpdyno.experiments.capacity.figures import CapacityPoint
 from httpdyno.experiments.capacity.presets import CapacityPreset
 from httpdyno.experiments.capacity.published_form import measured_rows, scale_of
 from httpdyno.experiments.published import preset_of
-from httpdyno.model import Axis, Chart, ChartKind, Series, Trial, format_exact
+from httpdyno.model import Axis, Chart, ChartKind, Series, Trial, format_exact, records_of
 from httpdyno.published.join import join
 from httpdyno.published.table import PublishedColumn, Role, Row
 from httpdyno.store import Manifest
@@ -54,7 +54,7 @@ def _chart(
     # Several published rows may lie at one place, where the scale is small: all of them are drawn.
     published = [pair.published for pair in join(measured, preset.at_scale(scale, [subject])) if pair.measured]
     frames, lines = ({_number(row, column) for row in measured} for column in (frame, line))
-    points = [trial[CapacityPoint] for trial in trials if trial.get(CapacityPoint)]
+    points = records_of(CapacityPoint, trials)
     target = max((point.target_per_s or 0.0 for point in points), default=0.0) if figure.per else 0.0
     distant = "caption_as_labelled" in asked and any(point.round_trip_ns for point in points)
     caption = [

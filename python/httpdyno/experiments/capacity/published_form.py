@@ -8,7 +8,7 @@ from typing import Final
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.presets import PRINTED, UNITS, CapacityPreset, Place
 from httpdyno.experiments.preset_run import PresetRun
-from httpdyno.model import Cell, Column, ColumnKind, Note, Table, Trial
+from httpdyno.model import Cell, Column, ColumnKind, Note, Table, Trial, records_of
 from httpdyno.published import Circumstances, PublishedTable, parse_scale
 from httpdyno.published.join import Pair, figures_ratio, join
 from httpdyno.published.table import SUBJECT, Role, Row
@@ -129,7 +129,7 @@ def _story(cells: Sequence[Row], joined: Collection[Pair], preset: CapacityPrese
 
 
 def _row(subject: str, place: Place, trials: Sequence[Trial], published: PublishedTable) -> Row:
-    summaries = [trial[CapacitySummary] for trial in trials if trial.get(CapacitySummary)]
+    summaries = records_of(CapacitySummary, trials)
     limits = [one.limit for one in summaries if one.limit]
     cells: dict[str, Cell] = {"subject": subject, "limit": max(limits, key=limits.count) if limits else None}
     cells |= zip((column.name for column in published.of_role(Role.CONDITION)), place, strict=True)
@@ -141,7 +141,7 @@ def _row(subject: str, place: Place, trials: Sequence[Trial], published: Publish
 
 def _verdict(trials: Sequence[Trial]) -> str:
     """Return whether the rate was held, ``yes`` or ``no``; else what the trials are."""
-    held = [trial[CapacitySummary].held for trial in trials if trial.get(CapacitySummary)]
+    held = [one.held for one in records_of(CapacitySummary, trials)]
     known = [one for one in held if one is not None]
     invalid = [trial for trial in trials if not known or (trial.validity or "VALID") != "VALID"]
     if known:

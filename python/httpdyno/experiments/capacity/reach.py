@@ -10,7 +10,7 @@ from httpdyno.experiments.capacity.frontier import frontiers
 from httpdyno.experiments.capacity.frontier_point import Frontier, FrontierPoint
 from httpdyno.experiments.capacity.judge.objective import DEFAULT_OBJECTIVE
 from httpdyno.experiments.experiment import Setting
-from httpdyno.model import Trial
+from httpdyno.model import Trial, records_of
 
 __all__ = ["is_search", "reached", "size_reached"]
 
@@ -28,7 +28,7 @@ def reached(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[F
 
     None of a run that varied no sizes or asked for no rate, or whose settings do not tell its grid.
     """
-    points = [trial[CapacityPoint] for trial in trials if trial.get(CapacityPoint) is not None]
+    points = records_of(CapacityPoint, trials)
     try:
         axes = Axes.restored(settings)
     except (InvalidValue, KeyError, TypeError, ValueError):

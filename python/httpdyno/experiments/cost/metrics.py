@@ -1,10 +1,11 @@
 """What the cost of documents is described by, in the order of its table."""
 
+from functools import partial
 from typing import Final
 
 from httpdyno.experiments.cost.figures import CostSummary
-from httpdyno.judge.figures import Figure, of_counter, wire_bytes
-from httpdyno.model import Column, ColumnKind, Direction, Metric, Trial
+from httpdyno.judge.figures import of_counter, of_record, wire_bytes
+from httpdyno.model import Column, ColumnKind, Direction, Metric
 
 __all__ = ["COST_METRICS"]
 
@@ -13,14 +14,7 @@ _HIGHER, _LOWER = Direction.HIGHER, Direction.LOWER
 _S: Final = 1e-9
 _MS: Final = 1e-6
 _MEGABYTE: Final = 1e-6
-
-
-def _cost(name: str, scale: float = 1.0) -> Figure:
-    def figure(trial: Trial) -> float | None:
-        value = getattr(trial.get(CostSummary), name, None)
-        return None if value is None else value * scale
-
-    return figure
+_cost: Final = partial(of_record, CostSummary)
 
 
 COST_METRICS: Final = (

@@ -9,7 +9,7 @@ from httpdyno.experiments.cost.judge.tool import UNCHECKED
 from httpdyno.experiments.cost.metrics import COST_METRICS
 from httpdyno.experiments.experiment import Setting
 from httpdyno.judge import trial_table
-from httpdyno.model import Cell, Column, ColumnKind, Note, Outcome, Table, Trial, Validity, format_time
+from httpdyno.model import Cell, Column, ColumnKind, Note, Outcome, Table, Trial, Validity, format_time, records_of
 
 __all__ = ["IDENTITY", "RANKED_BY", "cost_table", "cost_views"]
 
@@ -92,9 +92,7 @@ def _group(trials: Sequence[Trial], subject: str, condition: str) -> list[Trial]
 
 
 def _settings(group: Sequence[Trial]) -> tuple[Cell, ...]:
-    parsers = [
-        trial[CostSummary].json_parser for trial in group if trial.get(CostSummary) and trial[CostSummary].json_parser
-    ]
+    parsers = [summary.json_parser for summary in records_of(CostSummary, group) if summary.json_parser]
     point = group[0].get(CostPoint)
     zipped = None if point is None else point.coding is Coding.GZIP
     first = group[0]
@@ -115,7 +113,8 @@ def _notes(table: Table, groups: Sequence[Sequence[Trial]]) -> Iterator[Note]:
 def _own_times(group: Sequence[Trial]) -> Iterator[str]:
     """Describe why the split of start-up and steady state rests on what clients print: it does not show there."""
     for trial in group:
-        if trial.get(CostSummary) is None or trial[CostSummary].requests_timed_by is not RequestClock.CLIENT:
+        summary = trial.get(CostSummary)
+        if summary is None or summary.requests_timed_by is not RequestClock.CLIENT:
             continue
         way = trial.counters.against
         if way is None:
@@ -130,23 +129,20 @@ def _remarks(group: Sequence[Trial]) -> Iterator[str]:
     well = [trial for trial in group if trial.outcome is Outcome.OK and trial.get(CostSummary)]
     if any(trial.validity is Validity.UNVERIFIED and trial.validity_reason == UNCHECKED for trial in well):
         yield f"{UNCHECKED}: shown beside the others, and not ranked"
-    caught = sorted({caught for trial in well if (caught := trial[CostSummary].caught)})
+    summaries = records_of(CostSummary, well)
+    caught = sorted({summary.caught for summary in summaries if summary.caught})
     if caught:
         yield f"the web served wrong documents: {_counts(caught)} were named as such"
-    moved = [
-        trial[CostSummary].drift
-        for trial in well
-        if trial.get(CostSummary) and abs(trial[CostSummary].drift or 0) > _SETTLED
-    ]
+    moved = [drift for summary in summaries if abs(drift := summary.drift or 0.0) > _SETTLED]
     if 2 * len(moved) > len(well):
-        worst = max((drift for drift in moved if drift is not None), key=abs)
+        worst = max(moved, key=abs)
         yield (
             f"its cost had not settled: a document of the last third cost {abs(100 * worst):.0f} % "
             f"{'less' if worst < 0 else 'more'} than one of the first; more --documents show where it ends"
         )
-    refused = [trial[CostSummary].receive_steering_reason for trial in well if trial.get(CostSummary)]
-    if any(refused):
-        yield f"packets were not received on its own CPUs: {next(filter(None, refused))}"
+    refused = [summary.receive_steering_reason for summary in summaries if summary.receive_steering_reason]
+    if refused:
+        yield f"packets were not received on its own CPUs: {refused[0]}"
 
 
 def _counts(numbers: Sequence[int]) -> str:

@@ -8,7 +8,7 @@ from httpdyno.experiments.latency.figures import LatencyPoint, LatencySummary
 from httpdyno.experiments.latency.table import of_timeit
 from httpdyno.experiments.published import preset_of
 from httpdyno.judge import rankable_trials
-from httpdyno.model import Axis, Chart, ChartKind, Series, Trial
+from httpdyno.model import Axis, Chart, ChartKind, Series, Trial, records_of
 from httpdyno.published import PublishedTable
 from httpdyno.report.sections.condition import ConditionTrials
 from httpdyno.report.sections.response_charts import percentile_chart, response_times
@@ -141,8 +141,4 @@ def _percentiles(run: Run, trials: Sequence[Trial], names: Mapping[str, str]) ->
 
 def _known(trials: Sequence[Trial]) -> list[LatencySummary]:
     believed = rankable_trials(trials) or trials
-    return [
-        trial[LatencySummary]
-        for trial in believed
-        if trial.get(LatencySummary) and trial[LatencySummary].mean_ns is not None
-    ]
+    return [summary for summary in records_of(LatencySummary, believed) if summary.mean_ns is not None]

@@ -1,10 +1,11 @@
 """The metrics of the latency question: what a loop and a call cost, under the names that people ask for them."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from httpdyno.experiments.latency.figures import LatencySummary
-from httpdyno.model import Column, ColumnKind, Direction, Metric, Trial
+from httpdyno.judge.figures import of_record
+from httpdyno.model import Column, ColumnKind, Direction, Metric
 
 __all__ = ["LATENCY_METRICS", "MEAN"]
 
@@ -14,24 +15,17 @@ _PERCENT: Final = 100.0
 _LOWER: Final = Direction.LOWER
 _EXACT: Final = 6
 """Decimals of a millisecond: nanoseconds."""
+_figure: Final = partial(of_record, LatencySummary)
 
 
-def _figure(read: Callable[[LatencySummary], float | None], scale: float) -> Callable[[Trial], float | None]:
-    def figure(trial: Trial) -> float | None:
-        value = None if trial.get(LatencySummary) is None else read(trial[LatencySummary])
-        return None if value is None else value * scale
-
-    return figure
-
-
-def _time(name: str, read: Callable[[LatencySummary], float | None], meaning: str, *, shown: bool = True) -> Metric:
+def _time(name: str, field: str, meaning: str, *, shown: bool = True) -> Metric:
     column = Column(name, ColumnKind.TIME, "ms", meaning, shown=shown)
-    return Metric(column, _figure(read, _MS), _LOWER, _EXACT)
+    return Metric(column, _figure(field, _MS), _LOWER, _EXACT)
 
 
-def _share(name: str, read: Callable[[LatencySummary], float | None], whose: str) -> Metric:
+def _share(name: str, field: str, whose: str) -> Metric:
     def share(summary: LatencySummary) -> float | None:
-        part = read(summary)
+        part: float | None = getattr(summary, field)
         return None if part is None or not summary.call_ns else part / summary.call_ns
 
     column = Column(name, ColumnKind.INTEGER, "%", f"share of a call's duration that is {whose}")
@@ -40,7 +34,7 @@ def _share(name: str, read: Callable[[LatencySummary], float | None], whose: str
 
 MEAN: Final = Metric(
     Column("mean", ColumnKind.TIME, "ms", "mean time of a loop: of all calls that are started at once", shown=False),
-    _figure(lambda summary: summary.mean_ns, _MS),
+    _figure("mean_ns", _MS),
     _LOWER,
     _EXACT,
     "ms a loop",
@@ -49,30 +43,30 @@ LATENCY_METRICS: Final = (
     MEAN,
     Metric(
         Column("deviation", ColumnKind.NUMBER, "us", "standard deviation of the runs", shown=False),
-        _figure(lambda summary: summary.deviation_ns, _US),
+        _figure("deviation_ns", _US),
         _LOWER,
         3,
     ),
     Metric(
         Column("runs", ColumnKind.INTEGER, description="runs of the figure", shown=False),
-        _figure(lambda summary: len(summary.runs) or None, 1),
+        _figure(lambda summary: len(summary.runs) or None),
     ),
     Metric(
         Column("loops", ColumnKind.INTEGER, description="loops of each run", shown=False),
-        _figure(lambda summary: summary.loops, 1),
+        _figure("loops"),
     ),
-    _time("p50", lambda summary: summary.p50_ns, "median duration of a call"),
-    _time("p99", lambda summary: summary.p99_ns, "99th percentile of the durations"),
-    _time("p999", lambda summary: summary.p999_ns, "99.9th percentile; empty for fewer than 1,000 calls"),
-    _time("max", lambda summary: summary.max_ns, "longest duration", shown=False),
-    _time("first", lambda summary: summary.first_ns, "duration of the first call of the cold process", shown=False),
-    _time("cpuPerCall", lambda summary: summary.cpu_per_call_ns, "CPU time of the subject for a call"),
-    _share("clientShare", lambda summary: summary.client_ns, "the client's own"),
-    _share("wireShare", lambda summary: summary.wire_ns, "the bare network's"),
-    _share("serverShare", lambda summary: summary.server_ns, "the server's, as it stamped arrivals and answers"),
+    _time("p50", "p50_ns", "median duration of a call"),
+    _time("p99", "p99_ns", "99th percentile of the durations"),
+    _time("p999", "p999_ns", "99.9th percentile; empty for fewer than 1,000 calls"),
+    _time("max", "max_ns", "longest duration", shown=False),
+    _time("first", "first_ns", "duration of the first call of the cold process", shown=False),
+    _time("cpuPerCall", "cpu_per_call_ns", "CPU time of the subject for a call"),
+    _share("clientShare", "client_ns", "the client's own"),
+    _share("wireShare", "wire_ns", "the bare network's"),
+    _share("serverShare", "server_ns", "the server's, as it stamped arrivals and answers"),
     Metric(
         Column("calls", ColumnKind.INTEGER, description="calls that the figures of single calls rest on", shown=False),
-        _figure(lambda summary: summary.calls, 1),
+        _figure("calls"),
     ),
 )
 """What a call is described by, in the order of its table."""

@@ -11,7 +11,7 @@ from httpdyno.experiments.latency.judge.lines import clock_tells
 from httpdyno.experiments.latency.judge.timeit import per_loop_text
 from httpdyno.experiments.latency.metrics import LATENCY_METRICS, MEAN
 from httpdyno.judge import rankable_trials, trial_notes, trial_table
-from httpdyno.model import Cell, Column, ColumnKind, Note, Outcome, Table, Trial, format_span, format_time
+from httpdyno.model import Cell, Column, ColumnKind, Note, Outcome, Table, Trial, format_span, format_time, records_of
 from httpdyno.stats import median
 
 __all__ = ["IDENTITY", "RANKED_BY", "WORDS", "latency_table", "latency_views", "of_timeit", "page_table", "seed_text"]
@@ -178,11 +178,7 @@ def page_table(table: Table) -> Table:
 def seed_text(trials: Sequence[Trial]) -> str | None:
     """Write what a loop takes as timeit does: of several trials, the one in the middle; None when none went well."""
     believed = rankable_trials(trials) or [trial for trial in trials if trial.outcome is Outcome.OK]
-    known = [
-        trial[LatencySummary]
-        for trial in believed
-        if trial.get(LatencySummary) and trial[LatencySummary].mean_ns is not None
-    ]
+    known = [summary for summary in records_of(LatencySummary, believed) if summary.mean_ns is not None]
     if not known:
         return None
     middle = sorted(known, key=lambda one: one.mean_ns or 0.0)[(len(known) - 1) // 2]
@@ -239,11 +235,8 @@ def _notes(table: Table, rows: Sequence[_Row]) -> Iterator[Note]:
 def _remarks(row: _Row) -> Iterator[str]:
     if row.lines and row.harness:
         yield from (f"in its own process: {text}" for text in trial_notes(row.harness))
-    idle = [
-        trial
-        for trial in row.lines
-        if trial.outcome is Outcome.OK and trial.get(LatencySummary) and not trial[LatencySummary].runs
-    ]
+    well = (trial for trial in row.lines if trial.outcome is Outcome.OK)
+    idle = [trial for trial in well if (summary := trial.get(LatencySummary)) and not summary.runs]
     if idle:
         calls = max(trial.tally.right for trial in idle if trial.tally) if any(trial.tally for trial in idle) else 0
         few = f"{calls:,} calls" if calls != 1 else "1 call"

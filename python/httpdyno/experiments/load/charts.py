@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from httpdyno.experiments.load.figures import LoadSecond, LoadSummary
-from httpdyno.model import Axis, Chart, ChartKind, Scale, Series, Trial
+from httpdyno.model import Axis, Chart, ChartKind, Scale, Series, Trial, records_of
 
 __all__ = ["load_charts"]
 
@@ -85,9 +85,10 @@ def _throughput_chart(trials: Sequence[Trial]) -> Chart | None:
         "sent": lambda second: second.sent,
         "errors": lambda second: second.errors,
     }
-    if not any(second.errors for trial in trials if trial.get(LoadSummary) for second in trial[LoadSummary].series):
+    loads = records_of(LoadSummary, trials)
+    if not any(second.errors for load in loads for second in load.series):
         del counts["errors"]
-    if not any(trial[LoadSummary].open_loop for trial in trials if trial.get(LoadSummary)):
+    if not any(load.open_loop for load in loads):
         del counts["sent"]  # in a closed loop the same as the answers
     series = [line for name, figure in counts.items() for line in _over_time(name, trials, figure)]
     return _chart(
@@ -205,15 +206,10 @@ def _curves(name: str, histograms: Sequence[Mapping[str, Any] | None]) -> list[S
 
 def _over_time(name: str, trials: Sequence[Trial], figure: Callable[[LoadSecond], float | None]) -> list[Series]:
     lines = []
-    for number, trial in enumerate(trial for trial in trials if trial.get(LoadSummary) and trial[LoadSummary].series):
-        assert trial.get(LoadSummary) is not None, "filtered above"
+    for number, load in enumerate(load for load in records_of(LoadSummary, trials) if load.series):
         # The last second is one in part only: its counts would look like a fall.
-        whole = [
-            second
-            for second in trial[LoadSummary].series
-            if (second.at_s + 1) * 1e9 <= trial[LoadSummary].elapsed_ns * 1.001
-        ]
-        seconds = whole or trial[LoadSummary].series
+        whole = [second for second in load.series if (second.at_s + 1) * 1e9 <= load.elapsed_ns * 1.001]
+        seconds = whole or load.series
         step = -(-len(seconds) // _POINTS)
         shown = seconds[::step]
         lines.append(

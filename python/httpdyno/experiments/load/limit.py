@@ -61,9 +61,10 @@ class LoadLimit:
 
     def _figure(self, trial: Trial) -> float | None:
         value = self.metric.figure(trial)
-        if not self.share or value is None or trial.get(LoadSummary) is None:
+        load = trial.get(LoadSummary)
+        if not self.share or value is None or load is None:
             return value
-        ended = trial[LoadSummary].requests + (trial[LoadSummary].errors if self.metric.name == "errors" else 0)
+        ended = load.requests + (load.errors if self.metric.name == "errors" else 0)
         return 100 * value / ended if ended else None
 
     def _shown(self, value: float) -> str:

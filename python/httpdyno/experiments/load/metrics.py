@@ -1,14 +1,13 @@
 """The metrics of a load: every figure of its table, under the name that ``--fail-if`` and ``compare`` know it by."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from httpdyno.experiments.load.figures import LoadSummary, LoadTimes
-from httpdyno.model import Column, ColumnKind, Direction, Metric, Trial
+from httpdyno.judge.figures import Figure, of_record
+from httpdyno.model import Column, ColumnKind, Direction, Metric
 
 __all__ = ["LOAD_METRICS", "PHASES", "TIMES"]
-
-_Figure = Callable[[Trial], float | None]
 
 _INTEGER, _NUMBER, _TIME, _SIZE = ColumnKind.INTEGER, ColumnKind.NUMBER, ColumnKind.TIME, ColumnKind.SIZE
 _HIGHER, _LOWER = Direction.HIGHER, Direction.LOWER
@@ -40,26 +39,15 @@ _FIGURES: Final = {
     "p99_99": "99.99th percentile",
     "max": "longest",
 }
+_load: Final = partial(of_record, LoadSummary)
 
 
-def _load(name: str, scale: float = 1.0) -> _Figure:
-    def figure(trial: Trial) -> float | None:
-        value = getattr(trial.get(LoadSummary), name, None)
-        return None if value is None else value * scale
+def _time(kind: str, name: str) -> Figure:
+    def figure(load: LoadSummary) -> float | None:
+        times: LoadTimes | None = getattr(load, kind)
+        return None if times is None else getattr(times, f"{name}_ns")
 
-    return figure
-
-
-def _of_load(figure: Callable[[LoadSummary], float | None]) -> _Figure:
-    return lambda trial: None if trial.get(LoadSummary) is None else figure(trial[LoadSummary])
-
-
-def _time(kind: str, name: str) -> _Figure:
-    def figure(trial: Trial) -> float | None:
-        times: LoadTimes | None = getattr(trial.get(LoadSummary), kind, None)
-        return None if times is None else float(getattr(times, f"{name}_ns")) * _MS
-
-    return figure
+    return _load(figure, _MS)
 
 
 def _times(kind: str) -> tuple[Metric, ...]:
@@ -81,8 +69,8 @@ def _per_cpu_s(load: LoadSummary) -> float | None:
     return load.requests / cpu_s if cpu_s else None
 
 
-def _statuses(first_digit: str) -> _Figure:
-    return _of_load(lambda load: sum(one.count for one in load.statuses if one.name.startswith(first_digit)))
+def _statuses(first_digit: str) -> Figure:
+    return _load(lambda load: sum(one.count for one in load.statuses if one.name.startswith(first_digit)))
 
 
 LOAD_METRICS: Final = (
@@ -99,7 +87,7 @@ LOAD_METRICS: Final = (
     Metric(Column("errors", _INTEGER, description="requests and connections that failed"), _load("errors"), _LOWER),
     Metric(
         Column("error_share", _NUMBER, description="failed ones among the requests that ended, 0 to 1"),
-        _of_load(lambda load: load.error_share),
+        _load(lambda load: load.error_share),
         _LOWER,
         6,
     ),
@@ -119,7 +107,7 @@ LOAD_METRICS: Final = (
     ),
     Metric(
         Column("checks", _INTEGER, description="answers that did not meet a check"),
-        _of_load(lambda load: load.checks.wrong if load.checks else None),
+        _load(lambda load: load.checks.wrong if load.checks else None),
         _LOWER,
     ),
     Metric(Column("not_2xx", _INTEGER, description="answers with another status than 2xx"), _load("not_2xx"), _LOWER),
@@ -139,12 +127,12 @@ LOAD_METRICS: Final = (
     ),
     Metric(Column("tls_full", _INTEGER, description="full TLS handshakes"), _load("tls_full")),
     Metric(Column("tls_resumed", _INTEGER, description="resumed TLS handshakes"), _load("tls_resumed")),
-    Metric(Column("cpu_s", _NUMBER, "s", "CPU time of the generator"), _of_load(_cpu_s), digits=6),
+    Metric(Column("cpu_s", _NUMBER, "s", "CPU time of the generator"), _load(_cpu_s), digits=6),
     Metric(Column("cpu_user_s", _NUMBER, "s", "in user mode"), _load("cpu_user_ns", 1e-9), digits=6),
     Metric(Column("cpu_system_s", _NUMBER, "s", "in the kernel"), _load("cpu_system_ns", 1e-9), digits=6),
     Metric(
         Column("requests_per_cpu_s", _NUMBER, "1/s", "answers for each second of the generator's CPU time"),
-        _of_load(_per_cpu_s),
+        _load(_per_cpu_s),
         digits=1,
     ),
     Metric(

@@ -8,7 +8,7 @@ from typing import Final
 from httpdyno.experiments.load.figures import LoadSummary, LoadTimes
 from httpdyno.experiments.load.metrics import LOAD_METRICS
 from httpdyno.judge import find_metric, trial_notes
-from httpdyno.model import Cell, Column, ColumnKind, Count, Metric, Note, Outcome, Table, Trial, format_time
+from httpdyno.model import Cell, Column, ColumnKind, Count, Metric, Note, Outcome, Table, Trial, format_time, records_of
 from httpdyno.stats import median
 
 __all__ = ["load_table", "load_times", "load_views", "load_words"]
@@ -197,7 +197,7 @@ def _middles(found: Sequence[LoadTimes]) -> list[Cell]:
 
 def _outcomes(trials: Sequence[Trial]) -> Table:
     """Count what became of the requests of all trials."""
-    loads = [trial[LoadSummary] for trial in trials if trial.get(LoadSummary) is not None]
+    loads = records_of(LoadSummary, trials)
     answers = _sum(loads, lambda load: load.statuses)
     failures = _sum(loads, lambda load: load.failures)
     rows: list[tuple[Cell, ...]] = [(f"status {name}", count) for name, count in answers.items()]

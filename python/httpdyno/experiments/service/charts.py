@@ -5,7 +5,7 @@ from typing import Final
 
 from httpdyno.experiments.service.figures import HELD_WITHIN, ServicePoint, ServiceSummary
 from httpdyno.judge import rankable_trials
-from httpdyno.model import Axis, Chart, ChartKind, Outcome, Scale, Series, Trial
+from httpdyno.model import Axis, Chart, ChartKind, Outcome, Scale, Series, Trial, records_of
 from httpdyno.stats import median
 
 __all__ = ["service_charts"]
@@ -127,7 +127,7 @@ def _line(
 
 def _median(figure: Callable[[ServiceSummary], float | None], trials: Sequence[Trial]) -> float | None:
     counting = rankable_trials(trials) or trials
-    return median([figure(trial[ServiceSummary]) for trial in counting if trial.get(ServiceSummary)])
+    return median(map(figure, records_of(ServiceSummary, counting)))
 
 
 def _is_of(trial: Trial, subject: str, panel: str) -> bool:

@@ -1,10 +1,11 @@
 """The metrics of a server: every figure of its table, under the name that people ask for it."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from httpdyno.experiments.service.figures import ServiceSummary
-from httpdyno.model import Column, ColumnKind, Direction, Metric, Trial
+from httpdyno.judge.figures import of_counter, of_record
+from httpdyno.model import Column, ColumnKind, Direction, Metric
 
 __all__ = ["RANKED_BY", "SERVICE_METRICS"]
 
@@ -12,18 +13,7 @@ RANKED_BY: Final = "overheadP99"
 _LOWER, _HIGHER = Direction.LOWER, Direction.HIGHER
 _TIME, _DURATION, _SIZE = ColumnKind.TIME, ColumnKind.DURATION, ColumnKind.SIZE
 _MS: Final = 1e-6
-
-
-def _figure(name: str, scale: float = 1.0) -> Callable[[Trial], float | None]:
-    def figure(trial: Trial) -> float | None:
-        value = getattr(trial.get(ServiceSummary), name, None)
-        return None if value is None else value * scale
-
-    return figure
-
-
-def _peak_memory(trial: Trial) -> float | None:
-    return trial.counters.peak_memory_bytes
+_figure: Final = partial(of_record, ServiceSummary)
 
 
 SERVICE_METRICS: Final = (
@@ -65,7 +55,7 @@ SERVICE_METRICS: Final = (
         _figure("memory_per_open_bytes"),
         _LOWER,
     ),
-    Metric(Column("peakMemory", _SIZE, "bytes", "highest memory in use"), _peak_memory, _LOWER),
+    Metric(Column("peakMemory", _SIZE, "bytes", "highest memory in use"), of_counter("peak_memory_bytes"), _LOWER),
     Metric(
         Column("errors", ColumnKind.INTEGER, "", "requests that failed or got another status"),
         _figure("errors"),

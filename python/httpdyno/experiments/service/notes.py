@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.judge import trial_notes
-from httpdyno.model import Loop, Note, Trial, format_time
+from httpdyno.model import Loop, Note, Trial, format_time, records_of
 
 __all__ = ["of_figures", "of_servers"]
 
@@ -22,7 +22,7 @@ def of_servers(trials: Sequence[Trial]) -> list[Note]:
 
 def _failed(trials: Sequence[Trial]) -> list[str]:
     """Describe what requests of one server failed with, of the trial in which most did."""
-    failing = [trial for trial in trials if trial.get(ServiceSummary) and trial[ServiceSummary].failures]
+    failing = [trial for trial in trials if (summary := trial.get(ServiceSummary)) and summary.failures]
     if not failing:
         return []
     worst = max(failing, key=lambda trial: trial[ServiceSummary].errors)
@@ -32,9 +32,7 @@ def _failed(trials: Sequence[Trial]) -> list[str]:
 
 def _too_early(trials: Sequence[Trial]) -> list[str]:
     """Describe how many answers of one server came before its waits were over, which no server that waits can do."""
-    known = [
-        trial[ServiceSummary] for trial in trials if trial.get(ServiceSummary) and trial[ServiceSummary].early_by_ns
-    ]
+    known = [summary for summary in records_of(ServiceSummary, trials) if summary.early_by_ns]
     if not known:
         return []
     most = format_time(max(one.early_by_ns or 0.0 for one in known))
@@ -48,7 +46,7 @@ def _too_early(trials: Sequence[Trial]) -> list[str]:
 
 def of_figures(trials: Sequence[Trial]) -> list[Note]:
     """Describe of the whole table what its figures rest on."""
-    points = [trial[ServicePoint] for trial in trials if trial.get(ServicePoint)]
+    points = records_of(ServicePoint, trials)
     if not points:
         return []
     told = []
@@ -56,7 +54,7 @@ def of_figures(trials: Sequence[Trial]) -> list[Note]:
     if ideals:
         waits = " and ".join(f"{ideal / 1e9:g} s" for ideal in ideals)
         told.append(f"overhead: what a response time is beyond the longest wait of a request, {waits}, or before it")
-    if any(trial.get(ServiceSummary) and trial[ServiceSummary].at_least for trial in trials):
+    if any(summary.at_least for summary in records_of(ServiceSummary, trials)):
         told.append(
             "where p99 is beyond the ideal by far, it may be more: requests were still open at the end (atLeast)"
         )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
-from httpdyno.model import Cell, Column, Note, Outcome, Table, Trial
+from httpdyno.model import Cell, Column, Note, Outcome, Table, Trial, records_of
 from httpdyno.published import PublishedTable
 from httpdyno.stats import median
 from httpdyno.store import Manifest
@@ -23,7 +23,7 @@ def published_form(manifest: Manifest, trials: Sequence[Trial], published: Publi
     figures = {(row["subject"], row["connections"]): (row["slowest5"], row["requestsPerSec"]) for row in published.rows}
     measured = {subject.id: (subject.method, subject.language.lower()) for subject in manifest.subjects}
     names = {str(row["subject"]): (row["framework"], row["language"]) for row in published.rows}
-    points = {trial[ServicePoint].connections for trial in trials if trial.get(ServicePoint)}
+    points = {one.connections for one in records_of(ServicePoint, trials)}
     connections = sorted(points or {int(str(row["connections"])) for row in published.rows})
     rows: list[tuple[Cell, ...]] = []
     notes: list[Note] = []
@@ -40,7 +40,7 @@ def published_form(manifest: Manifest, trials: Sequence[Trial], published: Publi
     if any("≥" in str(cell) for row in rows for cell in row):
         notes.append(Note("≥: requests were still open at the end of the trial, and count as long as they had waited"))
     # Another generator claims its figures, over all of its run.
-    claimed = any(trial[ServiceSummary].claimed_answers is not None for trial in trials if trial.get(ServiceSummary))
+    claimed = any(one.claimed_answers is not None for one in records_of(ServiceSummary, trials))
     over = "over a whole run, too" if claimed else "in the steady stretch, where it is connections / 2"
     columns = (
         *map(Column, ("framework", "lang", "figures", *(f"{count} conns (95%, req/s)" for count in connections))),
@@ -51,11 +51,8 @@ def published_form(manifest: Manifest, trials: Sequence[Trial], published: Publi
 
 
 def _measured(trials: Sequence[Trial], connections: int) -> str:
-    there = [
-        trial[ServiceSummary]
-        for trial in trials
-        if trial.get(ServiceSummary) and trial.get(ServicePoint) and trial[ServicePoint].connections == connections
-    ]
+    at_it = (t for t in trials if (point := t.get(ServicePoint)) and point.connections == connections)
+    there = records_of(ServiceSummary, at_it)
     slowest = median([one.slowest_5_ns for one in there])
     cell = _cell(None if slowest is None else slowest / 1e6, median([one.per_s for one in there]))
     return f"≥ {cell}" if any(one.at_least for one in there) and slowest is not None else cell

@@ -67,10 +67,8 @@ def reach_of(trial: Trial, found: Sequence[Reach]) -> Reach | None:
 def _reach(subject: str, variant: Variant, trials: Sequence[Trial], bounds: Bounds | None) -> Reach:
     measured = [trial for trial in trials if trial.outcome is not Outcome.UNAVAILABLE and _judged(trial)]
     broken = _OF_ITS_OWN.conclude(checks_of(measured, tries=1))
-    there = [
-        trial for trial in measured if trial.get(ServicePoint) and trial[ServicePoint].connections == broken.failed
-    ]
-    worst = [trial for trial in there if not (trial.get(ServiceSummary) and trial[ServiceSummary].held)]
+    there = [trial for trial in measured if (point := trial.get(ServicePoint)) and point.connections == broken.failed]
+    worst = [trial for trial in there if not ((summary := trial.get(ServiceSummary)) and summary.held)]
     how = _how(worst[-1]) if worst else ""
     doubtful = bool(worst) and all(trial.validity not in {Validity.VALID, None} for trial in worst)
     unfinished = bounds is not None and to_be_tried(bounds.search, trials) is not None
@@ -79,12 +77,12 @@ def _reach(subject: str, variant: Variant, trials: Sequence[Trial], bounds: Boun
 
 def _judged(trial: Trial) -> bool:
     """Return whether it is known if a trial held: not of a generator that prints no percentiles."""
-    return trial.outcome is not Outcome.OK or (
-        trial.get(ServiceSummary) is not None and trial[ServiceSummary].held is not None
-    )
+    summary = trial.get(ServiceSummary)
+    return trial.outcome is not Outcome.OK or (summary is not None and summary.held is not None)
 
 
 def _how(trial: Trial) -> str:
     if trial.outcome is not Outcome.OK:
         return f"{trial.outcome}: {trial.reason}"
-    return (trial[ServiceSummary].why_not if trial.get(ServiceSummary) else None) or "not held"
+    summary = trial.get(ServiceSummary)
+    return (summary.why_not if summary else None) or "not held"

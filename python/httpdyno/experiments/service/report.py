@@ -1,26 +1,20 @@
 """Makes the report of a service run: what each server adds to the ideal, where it breaks, what that rests on."""
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
+from httpdyno.experiments.base_report import base_report
 from httpdyno.experiments.definition import Definition
-from httpdyno.experiments.published import published_beside
 from httpdyno.experiments.service.axes import Variant
 from httpdyno.experiments.service.charts import service_charts
 from httpdyno.experiments.service.reach import Reach, reaches
 from httpdyno.experiments.service.search_plan import Bounds
-from httpdyno.judge import rank, rankable_trials
+from httpdyno.judge import rank
 from httpdyno.judge.wording import listed
-from httpdyno.model import Loop, Metric, Outcome, Ranking, Report, Table, Trial, Validity, counted
-from httpdyno.report.sections.facts import run_facts
-from httpdyno.report.sections.headline import headline
-from httpdyno.report.sections.link_table import link_tables
-from httpdyno.report.sections.reservation import reservations
+from httpdyno.model import Loop, Outcome, Report, Trial, counted
+from httpdyno.report.sections.ranked_headline import ranked_headline
 from httpdyno.report.sections.subjects import subject_names
-from httpdyno.report.sections.tables import comparison_table
-from httpdyno.report.sections.trust_tables import rule_table, trial_overview
-from httpdyno.stats import median
 from httpdyno.store import Manifest, Run
 
 __all__ = ["service_report"]
@@ -39,52 +33,27 @@ def service_report(run: Run, definition: Definition) -> Report:
     table = definition.table(trials)
     ranked = [standing.subject for ranking in rankings.values() for standing in ranking.standings]
     names = subject_names(trials, tuple(dict.fromkeys((*ranked, *map(str, table.values("subject"))))))
-    said = [f"{point}: {_sentence(points[point], one, metric, names)}" for point, one in rankings.items()]
+    said = [f"{point}: {ranked_headline(points[point], one, metric, names)}" for point, one in rankings.items()]
     bounds = Bounds.restored(run.manifest.settings)
     reached = _reached(reaches(trials, bounds), names)
     first, rest = (said, reached) if bounds is None else (reached, [])
-    return Report(
-        title=f"{definition.name}: {counted(len(names), 'server')}, {counted(len(points), 'point')}, "
-        + counted(len(trials), "trial"),
-        question=definition.question,
+    report = base_report(
+        run,
+        definition,
+        trials,
+        names,
+        counts=f"{counted(len(names), 'server')}, {counted(len(points), 'point')}, {counted(len(trials), 'trial')}",
         headline=first[0] if first else _NOTHING,
-        reservations=tuple(note.text for note in reservations(run.manifest, trials)),
-        facts=(
-            *_asked(run.manifest),
-            *(fact for fact in run_facts(run.manifest, trials) if fact[0] not in _OF_CLIENTS),
-        ),
-        command=shlex.join(run.manifest.command),
-        subjects=tuple(names.items()),
         table=table,
-        comparisons=comparison_table(
-            (pair for ranking in rankings.values() for pair in ranking.comparisons), metric, names
-        ),
-        rules=rule_table(trials, definition.rules),
-        validity=trial_overview(trials, names, run.ceiling(), rules=definition.rules),
-        errors=Table((), ()),
-        charts=tuple(service_charts(trials, names)),
-        published=published_beside(run, definition),
-        findings=(*first[1:], *rest, *_failures(trials, names)),
-        figures="A row for each server at each point: medians of its trials.",
-        evidence=link_tables(trials),
+        charts=service_charts(trials, names),
+        rankings=rankings.values(),
     )
-
-
-def _sentence(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> str:
-    ranked = {standing.subject for standing in ranking.standings}
-    by_subject = {name: [trial for trial in trials if trial.subject == name] for name in names}
-    present = {name: own for name, own in by_subject.items() if own}
-    medians = {
-        name: median(map(metric.figure, rankable_trials(own))) or 0.0 for name, own in present.items() if name in ranked
-    }
-    unranked = {name: _why(own) for name, own in present.items() if name not in ranked}
-    return headline(ranking, metric, medians, names, unranked)
-
-
-def _why(trials: Sequence[Trial]) -> str:
-    failed = [trial.outcome.value for trial in trials if trial.outcome is not Outcome.OK]
-    spoiled = [str(trial.validity) for trial in trials if trial.validity not in {None, Validity.VALID}]
-    return next(iter((*failed, *spoiled)), "no percentiles")
+    return replace(
+        report,
+        facts=(*_asked(run.manifest), *(fact for fact in report.facts if fact[0] not in _OF_CLIENTS)),
+        figures="A row for each server at each point: medians of its trials.",
+        findings=(*first[1:], *rest, *_failures(trials, names)),
+    )
 
 
 def _reached(found: Sequence[Reach], names: Mapping[str, str]) -> list[str]:

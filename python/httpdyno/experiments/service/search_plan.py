@@ -102,9 +102,8 @@ def checks_of(trials: Sequence[Trial], *, tries: int = _TRIES) -> list[Check]:
         point = trial.get(ServicePoint)
         if point is None or trial.outcome is Outcome.INTERRUPTED:
             continue
-        held = (
-            trial.outcome is Outcome.OK and trial.get(ServiceSummary) is not None and bool(trial[ServiceSummary].held)
-        )
+        summary = trial.get(ServiceSummary)
+        held = trial.outcome is Outcome.OK and summary is not None and bool(summary.held)
         if not held and _spoilt(trial):
             spoilt[point.connections] = spoilt.get(point.connections, 0) + 1
             if spoilt[point.connections] < tries:

@@ -10,7 +10,7 @@ from httpdyno.experiments.service.metrics import RANKED_BY, SERVICE_METRICS
 from httpdyno.experiments.service.notes import of_figures, of_servers
 from httpdyno.experiments.service.reach import Reach, reach_of, reaches
 from httpdyno.judge import trial_table
-from httpdyno.model import Cell, Column, ColumnKind, Table, Trial
+from httpdyno.model import Cell, Column, ColumnKind, Table, Trial, records_of
 
 __all__ = ["IDENTITY", "service_table"]
 
@@ -80,7 +80,7 @@ def _where(trial: Trial) -> tuple[Cell, ...]:
 def _reached(trials: Sequence[Trial], found: Sequence[Reach]) -> tuple[Cell, ...]:
     """Return the cells of ``_REACHED``, of the trials of one server at one point."""
     reach = reach_of(trials[0], found)
-    known = [trial[ServiceSummary] for trial in trials if trial.get(ServiceSummary)]
+    known = records_of(ServiceSummary, trials)
     return (
         _held(known),
         reach.failed if reach else None,
@@ -94,7 +94,7 @@ def _reached(trials: Sequence[Trial], found: Sequence[Reach]) -> tuple[Cell, ...
 
 def _several(trials: Sequence[Trial]) -> set[str]:
     """Name what differs from row to row: what all rows share needs no column."""
-    points = [trial[ServicePoint] for trial in trials if trial.get(ServicePoint)]
+    points = records_of(ServicePoint, trials)
     variants = {Variant.of(point) for point in points}
     several = {name for name in Variant._fields if len({getattr(variant, name) for variant in variants}) > 1}
     return {"connections", *several}

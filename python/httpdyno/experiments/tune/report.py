@@ -1,25 +1,21 @@
 """Makes the report of a search for the best concurrency: its rows and colours are concurrencies, not subjects."""
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from httpdyno.experiments.base_report import base_report
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.tune.curve import law_curve, points_unused, points_used, rate_chart, with_intervals
 from httpdyno.experiments.tune.together import searches_report
 from httpdyno.experiments.tune.tuning import concluded, contention_begins, law_of
-from httpdyno.model import Chart, Mark, Report, Series, Trial, Verdict
+from httpdyno.model import Chart, Mark, Report, Series, Trial, Verdict, counted
 from httpdyno.report.sections.condition import ConditionTrials
 from httpdyno.report.sections.facts import run_facts
 from httpdyno.report.sections.headline import figure_text
-from httpdyno.report.sections.link_table import link_tables
-from httpdyno.report.sections.outcome_charts import error_table, status_chart, verdict_chart, verdict_counts
+from httpdyno.report.sections.outcome_charts import status_chart, verdict_chart, verdict_counts
 from httpdyno.report.sections.ranking_charts import cost_chart
-from httpdyno.report.sections.reservation import reservations
 from httpdyno.report.sections.response_charts import percentile_chart, response_times
-from httpdyno.report.sections.tables import comparison_table
-from httpdyno.report.sections.trust_tables import rule_table, trial_overview
 from httpdyno.stats import Conclusion, NotEnoughPoints, Point, ScalabilityLaw
 from httpdyno.store import Manifest, Run
 
@@ -41,22 +37,21 @@ def tuning_report(run: Run, definition: Definition) -> Report:
     names = {_named(point.load): _named(point.load) for point in conclusion.points}
     of = ConditionTrials("", {name: [t for t in by_load if t.subject == name] for name in names}, tuple(names))
     who = f"{trials[0].language} {trials[0].method}".strip() if trials else "nobody"
-    return Report(
-        title=f"{definition.name}: {who}, {len(trials)} trial{'' if len(trials) == 1 else 's'}",
-        question=definition.question,
+    report = base_report(
+        run,
+        definition,
+        by_load,
+        names,
+        counts=f"{who}, {counted(len(trials), 'trial')}",
         headline=_headline(conclusion, law, run.manifest),
-        reservations=tuple(note.text for note in reservations(run.manifest, trials)),
-        facts=tuple(_fact(name, text) for name, text in run_facts(run.manifest, trials)),
-        command=shlex.join(run.manifest.command),
-        subjects=(),
         table=definition.table(trials),
-        comparisons=comparison_table((), definition.ranking_metric, names),
-        rules=rule_table(trials, definition.rules),
-        validity=trial_overview(by_load, names, run.ceiling(), rules=definition.rules),
-        errors=error_table(by_load, names, run.samples()),
-        charts=tuple(_charts(run, of, trials, conclusion, law, definition)),
+        charts=_charts(run, of, trials, conclusion, law, definition),
+    )
+    return replace(
+        report,
+        facts=tuple(_fact(name, text) for name, text in run_facts(run.manifest, trials)),
+        subjects=(),
         figures="Of all trials at each concurrency: geometric means, sums of errors and of late answers, else medians.",
-        evidence=link_tables(trials),
     )
 
 

@@ -1,10 +1,10 @@
 """Makes the report of a search for the best concurrency of several clients: each up to its best, in one chart."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from httpdyno.experiments.base_report import base_report
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.tune.curve import law_curve, points_used, rate_chart, with_intervals
 from httpdyno.experiments.tune.tuning import concluded, law_of, searches_of
@@ -12,12 +12,7 @@ from httpdyno.judge.limit import limited_by
 from httpdyno.model import Chart, Mark, Report, Series, Trial, counted
 from httpdyno.report.sections.facts import run_facts
 from httpdyno.report.sections.headline import figure_text
-from httpdyno.report.sections.link_table import link_tables
-from httpdyno.report.sections.outcome_charts import error_table
-from httpdyno.report.sections.reservation import reservations
 from httpdyno.report.sections.subjects import subject_names
-from httpdyno.report.sections.tables import comparison_table
-from httpdyno.report.sections.trust_tables import rule_table, trial_overview
 from httpdyno.stats import Conclusion, ScalabilityLaw
 from httpdyno.store import Run
 
@@ -38,22 +33,21 @@ def searches_report(run: Run, definition: Definition) -> Report:
     names = subject_names(trials, searches)
     apart = [replace(trial, subject=f"{names[trial.subject]}, {trial.concurrency}", condition="") for trial in trials]
     loads = {trial.subject: trial.subject for trial in sorted(apart, key=lambda trial: trial.concurrency)}
-    return Report(
-        title=f"{definition.name}: {counted(len(searches), 'subject')}, {counted(len(trials), 'trial')}",
-        question=definition.question,
+    report = base_report(
+        run,
+        definition,
+        apart,
+        loads,
+        counts=f"{counted(len(searches), 'subject')}, {counted(len(trials), 'trial')}",
         headline=_headline(searches, names),
-        reservations=tuple(note.text for note in reservations(run.manifest, trials)),
-        facts=run_facts(run.manifest, trials),
-        command=shlex.join(run.manifest.command),
-        subjects=tuple(names.items()),
         table=definition.table(trials),
-        comparisons=comparison_table((), definition.ranking_metric, names),
-        rules=rule_table(trials, definition.rules),
-        validity=trial_overview(apart, loads, run.ceiling(), rules=definition.rules),
-        errors=error_table(apart, loads, run.samples()),
-        charts=(searches_chart(searches, names),),
+        charts=[searches_chart(searches, names)],
+    )
+    return replace(
+        report,
+        facts=run_facts(run.manifest, trials),
+        subjects=tuple(names.items()),
         figures="Of all trials at each concurrency: geometric means, sums of errors and of late answers, else medians.",
-        evidence=link_tables(trials),
     )
 
 

@@ -42,7 +42,8 @@ def counts(trial: Trial) -> bool:
     A busy origin or a restless machine can make a subject look worse than it is, never better: that it held counts
     whatever the machine was like; that it did not counts only where nothing but the subject decided it.
     """
-    held = trial.get(CapacitySummary) is not None and trial[CapacitySummary].held
+    summary = trial.get(CapacitySummary)
+    held = summary is not None and summary.held
     return bool(rankable_trials([trial]) or (held and trial.outcome is Outcome.OK and trial.validity in _OF_MACHINE))
 
 

@@ -53,6 +53,7 @@ class _Measured:
     def __init__(self, trial: Trial, point: CapacityPoint) -> None:
         self.trial = trial
         self.point = point
+        self.summary = trial.get(CapacitySummary)
         self.situation = Situation.of(trial, point)
 
     @property
@@ -61,15 +62,15 @@ class _Measured:
 
     @property
     def per_s(self) -> float:
-        return (self.trial[CapacitySummary].per_s if self.trial.get(CapacitySummary) else None) or 0.0
+        return (self.summary.per_s if self.summary else None) or 0.0
 
     @property
     def limit(self) -> str | None:
-        return self.trial[CapacitySummary].limit if self.trial.get(CapacitySummary) else None
+        return self.summary.limit if self.summary else None
 
     @property
     def missed(self) -> bool:
-        return self.trial.get(CapacitySummary) is not None and self.trial[CapacitySummary].held is False
+        return self.summary is not None and self.summary.held is False
 
     @property
     def evidence(self) -> str:
@@ -166,11 +167,7 @@ def _cpu(found: Sequence[_Measured]) -> Iterator[str]:
 def _disagreements(found: Sequence[_Measured]) -> Iterator[str]:
     """Describe where the model explains nothing, and what it said there first."""
     unknown = [one for one in found if one.limit == LimitKind.UNKNOWN]
-    texts = [
-        one.trial[CapacitySummary].limit_text
-        for one in unknown
-        if one.trial.get(CapacitySummary) and one.trial[CapacitySummary].limit_text
-    ]
+    texts = [one.summary.limit_text for one in unknown if one.summary and one.summary.limit_text]
     if texts:
         first = unknown[0]
         yield (
@@ -180,4 +177,5 @@ def _disagreements(found: Sequence[_Measured]) -> Iterator[str]:
 
 
 def _figures(trial: Trial) -> bool:
-    return trial.get(CapacitySummary) is not None and trial[CapacitySummary].per_s is not None
+    summary = trial.get(CapacitySummary)
+    return summary is not None and summary.per_s is not None

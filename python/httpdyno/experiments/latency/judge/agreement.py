@@ -8,7 +8,7 @@ import numpy as np
 
 from httpdyno.experiments.latency.figures import LatencySummary
 from httpdyno.judge.rankable import rankable_trials
-from httpdyno.model import Interval, Trial
+from httpdyno.model import Interval, Trial, records_of
 from httpdyno.stats import FEWEST_BLOCKS, FloatArray, unpaired_ratio_interval
 
 __all__ = ["Agreement", "agreement"]
@@ -54,19 +54,10 @@ def agreement(lines: Sequence[Trial], harness: Sequence[Trial], *, level: float 
 
 
 def _values(trials: Sequence[Trial]) -> FloatArray:
-    means = [
-        trial[LatencySummary].mean_ns
-        for trial in rankable_trials(trials)
-        if trial.get(LatencySummary) and trial[LatencySummary].mean_ns
-    ]
-    return np.array(means, dtype=np.float64)
+    means = (summary.mean_ns for summary in records_of(LatencySummary, rankable_trials(trials)))
+    return np.array([mean for mean in means if mean], dtype=np.float64)
 
 
 def _runs(trials: Sequence[Trial]) -> FloatArray:
-    runs = [
-        run.loop_ns
-        for trial in rankable_trials(trials)
-        if trial.get(LatencySummary)
-        for run in trial[LatencySummary].runs
-    ]
-    return np.array(runs, dtype=np.float64)
+    summaries = records_of(LatencySummary, rankable_trials(trials))
+    return np.array([run.loop_ns for summary in summaries for run in summary.runs], dtype=np.float64)

@@ -7,8 +7,9 @@ import numpy as np
 import polars as pl
 
 from httpdyno.experiments.service.judge.stretch import Stretch
+from httpdyno.stats import nearest_rank
 
-__all__ = ["FEWEST_OF_P999", "OPEN", "Steady", "nearest_rank"]
+__all__ = ["FEWEST_OF_P999", "OPEN", "Steady", "time_percentile"]
 
 OPEN: Final = "Open"
 """What a sample ends with that had not ended when the load did."""
@@ -87,7 +88,7 @@ class Steady:
         """Return a percentile; None of nothing, or where that request failed."""
         if 99 < rank < 100 and self.count < FEWEST_OF_P999:
             return None
-        return _finite(nearest_rank(self.times_ns, rank))
+        return _finite(time_percentile(self.times_ns, rank))
 
     def overhead_ns(self, rank: float, ideal_ns: int) -> float | None:
         """Return a percentile of how far times are from the ideal; None of nothing, or where that request failed.
@@ -97,7 +98,7 @@ class Steady:
         """
         if rank > 99 and self.count < FEWEST_OF_P999:
             return None
-        return _finite(nearest_rank(np.sort(np.abs(self.times_ns - ideal_ns)), rank))
+        return _finite(time_percentile(np.sort(np.abs(self.times_ns - ideal_ns)), rank))
 
     def early_of(self, ideal_ns: int) -> int:
         """Count the right answers that came before the ideal."""
@@ -119,15 +120,14 @@ class Steady:
         return _finite(float(slowest.mean())) if self.count else None
 
 
-def nearest_rank(ascending: _Times, rank: float) -> float:
+def time_percentile(ascending: _Times, rank: float) -> float:
     """Return the smallest value that ``rank`` per cent of the values do not exceed; nan of none.
 
     Nothing is interpolated: between a time and infinity there is nothing.
     """
     if not len(ascending):
         return float("nan")
-    place = int(np.ceil(rank / 100 * len(ascending) - 1e-9)) - 1
-    return float(ascending[max(place, 0)])
+    return float(ascending[nearest_rank(len(ascending), rank) - 1])
 
 
 def _finite(time_ns: float) -> float | None:

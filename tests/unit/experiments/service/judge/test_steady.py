@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from httpdyno.experiments.service.figures import Endpoint, ServicePoint
 from httpdyno.experiments.service.judge.open_requests import with_open
-from httpdyno.experiments.service.judge.steady import FEWEST_OF_P999, OPEN, Steady, nearest_rank
+from httpdyno.experiments.service.judge.steady import FEWEST_OF_P999, OPEN, Steady, time_percentile
 from httpdyno.experiments.service.judge.stretch import Stretch
 from httpdyno.model import Loop
 
@@ -97,7 +97,7 @@ def test_nothing_has_no_figures() -> None:
     steady = Steady.of(frame(), STRETCH)
     assert (steady.percentile_ns(50.0), steady.mean_ns, steady.slowest_5_ns, steady.open_mean) == (None,) * 4
     assert steady.last_answer_ns is None
-    assert np.isnan(nearest_rank(np.array([]), 50.0))
+    assert np.isnan(time_percentile(np.array([]), 50.0))
 
 
 def test_a_percentile_of_a_thousand_takes_a_thousand() -> None:
@@ -115,7 +115,7 @@ def test_the_slowest_five_per_cent_are_meant_as_rewrk_means_them() -> None:
 @given(st.lists(st.integers(0, 10**10), min_size=1, max_size=300), st.sampled_from([50.0, 95.0, 99.0, 99.9, 100.0]))
 def test_so_many_are_not_slower_than_a_percentile(times: list[int], rank: float) -> None:
     ascending = np.sort(np.array(times, dtype=float))
-    value = nearest_rank(ascending, rank)
+    value = time_percentile(ascending, rank)
     assert (ascending <= value).mean() * 100 >= rank - 1e-9
     assert (ascending < value).mean() * 100 < rank
 
