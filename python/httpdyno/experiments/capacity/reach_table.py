@@ -18,12 +18,12 @@ _UNKNOWN: Final = "?"
 
 
 def reach_tables(frontiers: Sequence[Frontier], target: str) -> list[Table]:
-    """Put frontiers into a table for each value of what else was varied.
+    """Put frontiers into a table for each axis that they run along; what else was varied names a row, too.
 
     ``target`` is what was to be held, in words.
     """
-    groups = dict.fromkeys((one.axis, one.rest) for one in frontiers)
-    return [_table([one for one in frontiers if (one.axis, one.rest) == group], target) for group in groups]
+    axes = dict.fromkeys(one.axis for one in frontiers)
+    return [_table([one for one in frontiers if one.axis is axis], target) for axis in axes]
 
 
 def reach_legend(frontiers: Sequence[Frontier]) -> list[str]:
@@ -61,18 +61,24 @@ def search_notes(frontiers: Sequence[Frontier]) -> list[str]:
 
 
 def _table(frontiers: Sequence[Frontier], target: str) -> Table:
-    first = frontiers[0]
-    axis = FRONTIER_AXES[first.axis]
-    values = [point.x for point in first.points]
+    axis = FRONTIER_AXES[frontiers[0].axis]
+    values = list(dict.fromkeys(point.x for one in frontiers for point in one.points))
     unit, _ = axis.unit(values)
+    settings = dict.fromkeys(one.rest for one in frontiers)
+    several = len(settings) > 1
     rows: list[tuple[Cell, ...]] = []
-    for one in frontiers:
+    for one in sorted(frontiers, key=lambda one: list(settings).index(one.rest)):
         cells = {point.x: _cell(point) for point in one.points}
-        rows.append((one.subject, *(cells.get(value) for value in values)))
+        named = (one.subject, one.rest) if several else (one.subject,)
+        rows.append((*named, *(cells.get(value) for value in values)))
     across = f"across: {axis.title}{f', {unit}' if unit else ''}"
-    rest = f"; {first.rest}" if first.rest else ""
+    rest = "" if several or not frontiers[0].rest else f"; {frontiers[0].rest}"
     return Table(
-        (Column("subject"), *(Column(label, _AT_THE_RIGHT) for label in axis.labels(values))),
+        (
+            Column("subject"),
+            *((Column("at"),) if several else ()),
+            *(Column(label, _AT_THE_RIGHT) for label in axis.labels(values)),
+        ),
         tuple(rows),
         title=f"largest size at which {target} are held, KiB{rest}; {across}",
     )

@@ -21,7 +21,7 @@ __all__ = ["load_report"]
 def load_report(run: Run, definition: Definition) -> Report:
     """Return what a load says, whole, partial or empty."""
     trials = [trial for trial in run.records() if trial.get(LoadSummary) is not None]
-    reports = [report for trial in trials if (report := read_load_report(run.folder, trial.trial)) is not None]
+    reports = [read for trial in trials if (read := read_load_report(run.folder, trial.trial)) is not None]
     names = {SERVER: trials[0].method if trials else SERVER}
     report = base_report(
         run,

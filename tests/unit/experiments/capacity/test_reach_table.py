@@ -1,5 +1,7 @@
 """How far subjects reach, as people read it: no size is claimed that was not seen to hold."""
 
+from dataclasses import replace
+
 import pytest
 
 from doubles.capacity import MS, Simulated, capacity_trials, point
@@ -57,6 +59,24 @@ def test_a_search_shows_how_far_subjects_reach_and_a_grid_both() -> None:
     assert alone.title == "largest size at which 2,000 requests a second are held, KiB; across: rtt, ms"
     # 2 Gbit/s carry 122 KiB of each of 2,000 answers.
     assert [row[1:] for row in alone.rows] == [("100", "100", "none"), ("100", "100", "none")]
+
+
+def test_what_else_was_varied_names_a_row() -> None:
+    near, far = boundary(300, 300, 320), replace(boundary(100, 100, 120), x=40 * MS)
+    found = [
+        Frontier(subject, FrontierAxis.ROUND_TRIP, rest, points, 3, 50)
+        for subject in ("a", "b")
+        for rest, points in (("20 in flight", (near,)), ("40 in flight", (near, far)))
+    ]
+    (table,) = reach_tables(found, "2,000 requests a second")
+    assert table.title == "largest size at which 2,000 requests a second are held, KiB; across: rtt, ms"
+    assert [column.name for column in table.columns] == ["subject", "at", "20", "40"]
+    assert table.rows == (
+        ("a", "20 in flight", "300", None),
+        ("b", "20 in flight", "300", None),
+        ("a", "40 in flight", "300", "100"),
+        ("b", "40 in flight", "300", "100"),
+    )
 
 
 @pytest.mark.parametrize("lost", ["rtt", "size"])
