@@ -1,6 +1,6 @@
 """Tables: where experiments, which fill them, and reports, which show them, meet."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -87,9 +87,28 @@ class Table:
         columns = (replace(column, dispensable=column.name in names) for column in self.columns)
         return replace(self, columns=tuple(columns))
 
+    def select(self, names: Iterable[str]) -> "Table":
+        """Return the same rows with these columns alone, in this order."""
+        places = [self._place(name) for name in names]
+        return replace(
+            self,
+            columns=tuple(self.columns[place] for place in places),
+            rows=tuple(tuple(row[place] for place in places) for row in self.rows),
+        )
+
+    def filled(self) -> tuple[str, ...]:
+        """Return the names of the columns in which something stands."""
+        return tuple(
+            column.name for place, column in enumerate(self.columns) if any(row[place] is not None for row in self.rows)
+        )
+
     def values(self, name: str) -> tuple[Cell, ...]:
         """Return the cells of one column, from the first row to the last."""
-        for index, column in enumerate(self.columns):
-            if column.name == name:
-                return tuple(row[index] for row in self.rows)
-        raise InvalidValue(f"no column {name!r}; known are: {', '.join(column.name for column in self.columns)}")
+        place = self._place(name)
+        return tuple(row[place] for row in self.rows)
+
+    def _place(self, name: str) -> int:
+        names = [column.name for column in self.columns]
+        if name not in names:
+            raise InvalidValue(f"no column {name!r}; known are: {', '.join(names)}")
+        return names.index(name)

@@ -123,13 +123,10 @@ def _chosen(definition: Definition, table: Table, columns: str) -> Table:
     for name in names:
         if name not in known:
             raise UnknownName(f"--columns: {name!r} is no column of {definition.name}; known are: {', '.join(known)}")
-    places = [known.index(name) for name in dict.fromkeys(names)]
-    shown = columns != _ALL
-    return replace(
-        table,
-        columns=tuple(replace(table.columns[place], shown=shown or table.columns[place].shown) for place in places),
-        rows=tuple(tuple(row[place] for place in places) for row in table.rows),
-    )
+    chosen = table.select(dict.fromkeys(names))
+    if columns == _ALL:
+        return chosen
+    return replace(chosen, columns=tuple(replace(column, shown=True) for column in chosen.columns))
 
 
 def _below(tables: tuple[Table, ...], notes: Sequence[Note]) -> tuple[Table, ...]:

@@ -15,6 +15,17 @@ def test_a_table_gives_the_values_of_a_column() -> None:
         table.values("c")
 
 
+def test_columns_are_chosen_in_an_order_and_those_with_a_value_are_known() -> None:
+    table = Table(COLUMNS, (("x", None), ("y", None)), title="t", notes=(Note("why", 1),))
+    assert table.select(["b", "a"]) == Table(
+        COLUMNS[::-1], ((None, "x"), (None, "y")), title="t", notes=(Note("why", 1),)
+    )
+    assert table.filled() == ("a",)
+    assert Table(COLUMNS, ()).filled() == ()
+    with pytest.raises(InvalidValue, match="known are: a, b"):
+        table.select(["c"])
+
+
 @pytest.mark.parametrize(
     ("columns", "rows", "notes"),
     [

@@ -16,6 +16,8 @@ GRID: Final = "Where it holds"
 FRONTIER: Final = "How far it reaches"
 _FILLED: Final = 0.6
 """Of a grid: a search that tries a point here and there makes none."""
+_FRAMES: Final = 6
+"""More settings than these nobody compares by eye: a table has a row for each."""
 _NAMED: Final = {
     FrontierAxis.ROUND_TRIP: "round-trip time",
     FrontierAxis.LINK_RATE: "rate of the link",
@@ -68,11 +70,12 @@ def grid_chart(points: Sequence[Found], names: Mapping[str, str]) -> Chart | Non
 def frontier_charts(
     frontiers: Sequence[Frontier], points: Sequence[Found], names: Mapping[str, str]
 ) -> Iterator[Chart]:
-    """Draw how far the subjects reach, all in one frame; a frame for each value of what else was varied.
+    """Draw how far the subjects reach, all in one frame; one for each value of what else was varied, if they are few.
 
     ``points`` are of the same trials and tell what was to be held. ``names`` maps ids of subjects to their names.
     """
-    for nth, (axis, rest) in enumerate(dict.fromkeys((one.axis, one.rest) for one in frontiers)):
+    frames = dict.fromkeys((one.axis, one.rest) for one in frontiers)
+    for nth, (axis, rest) in enumerate(frames if len(frames) <= _FRAMES else ()):
         drawn = [one for one in frontiers if (one.axis, one.rest) == (axis, rest)]
         if max(len(one.points) for one in drawn) < len(("from", "to")):
             continue

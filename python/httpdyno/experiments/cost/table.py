@@ -70,7 +70,8 @@ def cost_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tupl
     table = cost_table(trials)
     varied = [name for name in _VARIED if len(set(table.values(name))) > 1]
     who = ("language", "method", *varied)
-    spent = _picked(table, (*who, *_SPENT), ())
+    filled = table.filled()
+    spent = _picked(table, (*who, *(name for name in _SPENT if name in filled)), ())
     # Who was not measured has a row in the second table, which says why.
     spent = replace(spent, rows=tuple(row for row in spent.rows if any(cell is not None for cell in row[len(who) :])))
     # Only programs get the ends of the interval.
@@ -81,10 +82,7 @@ def cost_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tupl
 
 def _picked(table: Table, names: Sequence[str], notes: tuple[Note, ...]) -> Table:
     """Return some columns, in that order."""
-    columns = {column.name: column for column in table.columns}
-    values = [table.values(name) for name in names]
-    rows = tuple(zip(*values, strict=True)) if table.rows else ()
-    return Table(tuple(columns[name] for name in names), rows, notes=notes).sparing(_SPARED)
+    return replace(table.select(names), title="", notes=notes).sparing(_SPARED)
 
 
 def _group(trials: Sequence[Trial], subject: str, condition: str) -> list[Trial]:

@@ -39,6 +39,7 @@ _LOOPS: Final = (
     Column("inProcessCpuPerCall", ColumnKind.TIME, "ms", "CPU time of a call in that loop", shown=False),
     Column("agree", description="whether both agree within their intervals: in process over from outside"),
 )
+_BLOCK: Final = ("workload", "parallel", "keepalive")
 _SHOWN: Final = (
     "rank",
     "perLoop",
@@ -115,27 +116,27 @@ def latency_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> t
     """Put trials into a table for each point that fits a terminal, as the seed has its blocks."""
     del settings
     table = latency_table(trials)
-    names = [column.name for column in table.columns]
-    blocks = dict.fromkeys(zip(*(table.values(name) for name in ("workload", "parallel", "keepalive")), strict=True))
-    views = [_block(table, names, block) for block in blocks]
+    blocks = dict.fromkeys(table.select(_BLOCK).rows)
+    views = [_block(table, block) for block in blocks]
     if not views:
         return (table,)
     whole = (*(note for note in table.notes if note.row is None), *_legend(table))
     return (*views[:-1], replace(views[-1], notes=(*views[-1].notes, *whole)))
 
 
-def _block(table: Table, names: list[str], block: tuple[Cell, ...]) -> Table:
+def _block(table: Table, block: tuple[Cell, ...]) -> Table:
     """Return the rows of one point, and of their columns those that say something there."""
-    places = [names.index(name) for name in ("workload", "parallel", "keepalive")]
-    rows = [index for index, row in enumerate(table.rows) if tuple(row[place] for place in places) == block]
-    wanted = [names.index(name) for name in ("language", "method", *_SHOWN)]
-    kept = [place for place in wanted if any(table.rows[row][place] is not None for row in rows)]
+    points = table.select(_BLOCK).rows
+    rows = [index for index, point in enumerate(points) if point == block]
+    whole = Table(table.columns, tuple(table.rows[index] for index in rows))
+    filled = whole.filled()
+    shown = _in_short(whole.select(name for name in ("language", "method", *_SHOWN) if name in filled))
     workload, parallel, keepalive = block
     at_once = "one at a time" if parallel == 1 else f"{parallel} at once"
     notes = (Note(note.text, rows.index(note.row)) for note in table.notes if note.row in rows)
-    return Table(
-        tuple(_column(table.columns[place]) for place in kept),
-        tuple(tuple(_short(table.rows[row][place], names[place]) for place in kept) for row in rows),
+    return replace(
+        shown,
+        columns=tuple(_column(column) for column in shown.columns),
         title=f"{WORDS[Content(str(workload))]}, {at_once}, {'' if keepalive else 'no '}keep-alive",
         notes=tuple(notes),
     ).sparing(_SPARED)
@@ -166,13 +167,13 @@ def _short(cell: Cell, name: str) -> Cell:
 
 def page_table(table: Table) -> Table:
     """Put the columns of a ``latency_table`` into the order in which a page shows them, its texts in short."""
+    first = ("subject", "language", "method", *_BLOCK, *_SHOWN)
+    return _in_short(table.select(dict.fromkeys((*first, *(column.name for column in table.columns)))))
+
+
+def _in_short(table: Table) -> Table:
     names = [column.name for column in table.columns]
-    first = [
-        names.index(name) for name in ("subject", "language", "method", "workload", "parallel", "keepalive", *_SHOWN)
-    ]
-    order = list(dict.fromkeys((*first, *range(len(names)))))
-    rows = [tuple(_short(row[place], names[place]) for place in order) for row in table.rows]
-    return replace(table, columns=tuple(table.columns[place] for place in order), rows=tuple(rows))
+    return replace(table, rows=tuple(tuple(map(_short, row, names)) for row in table.rows))
 
 
 def seed_text(trials: Sequence[Trial]) -> str | None:

@@ -90,7 +90,7 @@ def _narrow(table: Table) -> Table:
 
     Where there is nothing to rank by, the mean of the slowest 5 % is what there is, and empty columns stand aside.
     """
-    known = {column.name for column in table.columns if any(cell is not None for cell in table.values(column.name))}
+    known = frozenset(table.filled())
     aside = _WIDE if RANKED_BY in known or "slowest5" not in known else (_WIDE - {"slowest5"}) | (_OF_RANKED - known)
     columns = (replace(column, shown=False) if column.name in aside else column for column in table.columns)
     return replace(table, columns=tuple(columns)).sparing(_SPARED)

@@ -43,7 +43,6 @@ _COLUMNS: Final = (
 _SUPER_PACKETS: Final = "super-packets: several packets that a kernel hands over in one piece (segmentation offload)"
 _MS: Final = 1e-6
 _MBIT: Final = 1e-6
-_NOTE_FROM: Final = 2
 _Figure = Callable[[LinkCounters], float | None]
 
 
@@ -57,14 +56,9 @@ def link_table(trials: Sequence[Trial]) -> Table:
         if trial.counters.link is not None:
             over.setdefault(trial.link, []).append(trial)
     rows = tuple(_row(link, of) for link, of in over.items())
-    empty = {place for place in range(_NOTE_FROM, len(_COLUMNS)) if all(row[place] is None for row in rows)}
-    kept = [place for place in range(len(_COLUMNS)) if place not in empty]
-    return Table(
-        tuple(_COLUMNS[place] for place in kept),
-        tuple(tuple(row[place] for place in kept) for row in rows),
-        title="What the link was",
-        notes=_notes([one for of in over.values() for one in _counters(of)]),
-    )
+    notes = _notes([one for of in over.values() for one in _counters(of)])
+    table = Table(_COLUMNS, rows, title="What the link was", notes=notes)
+    return table.select(table.filled()) if rows else table
 
 
 def link_tables(trials: Sequence[Trial]) -> tuple[Table, ...]:
