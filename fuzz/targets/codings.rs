@@ -46,8 +46,8 @@ fuzz_target!(|input: (u8, u8, &[u8])| {
 });
 
 fn decoded(name: &str, wire: &[u8], stride: usize) -> Result<Vec<u8>, Failure> {
-    let mut decoding =
-        Decoding::new([name.as_bytes()].into_iter()).expect("a coding that is offered");
+    let mut decoding = Decoding::new([name.as_bytes()].into_iter(), MOST_BYTES as u64)
+        .expect("a coding that is offered");
     assert_eq!(decoding.is_identity(), name == "identity");
     let (mut room, mut bounded) = (DecodingBuffers::default(), Bounded::default());
     for piece in wire.chunks(stride) {

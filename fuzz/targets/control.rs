@@ -2,6 +2,7 @@
 #![no_main]
 
 use std::io::{self, Read, Write};
+use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 
@@ -24,12 +25,12 @@ fuzz_target!(|input: (u8, &[u8])| {
 });
 
 fn asked(wire: &[u8], stride: usize) -> Vec<Asked> {
-    let mut messages = Messages::new(Line { wire, stride }, Vec::new());
+    let mut messages = Messages::new(Line { wire, stride }, Vec::new(), Duration::MAX);
     std::iter::from_fn(|| messages.read_request().ok().flatten()).collect()
 }
 
 fn answered(wire: &[u8], stride: usize) -> Vec<Answered> {
-    let mut messages = Messages::new(Line { wire, stride }, Vec::new());
+    let mut messages = Messages::new(Line { wire, stride }, Vec::new(), Duration::MAX);
     std::iter::from_fn(|| messages.read_answer().ok()).collect()
 }
 

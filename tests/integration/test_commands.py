@@ -123,6 +123,26 @@ def test_a_deadline_says_that_it_ended_the_command(httpdyno: Command) -> None:
     assert "httpdyno: room: --deadline: the command was still running after 0.5 s, and was ended\n" in ended.err
 
 
+LEAVES_ITS_GROUP = """
+import os, signal, time
+child = os.fork()
+if not child:
+    os.setpgid(0, 0)
+    time.sleep(1000)
+while os.getpgid(child) != child:
+    pass
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+os.setpgid(0, child)
+time.sleep(1000)
+"""
+
+
+def test_a_command_that_leaves_its_process_group_does_not_leave_its_deadline(httpdyno: Command) -> None:
+    ended = httpdyno("room", "--web", "plain", "--deadline", "1s", "--", sys.executable, "-c", LEAVES_ITS_GROUP)
+    assert ended.code == 124
+    assert "the command was still running after 1 s, and was ended\n" in ended.err
+
+
 def test_try_takes_a_pipe(environment: dict[str, str], make_subject: MakeSubject, subject_folders: Path) -> None:
     make_subject("asks", ASKS)
     done = subprocess.run(

@@ -138,12 +138,6 @@ impl Room {
             .map_or(&[], |network| &network.refused_settings)
     }
 
-    /// Whether a signal to stop has come since [`Room::enter`]; preparations may look here.
-    #[must_use]
-    pub fn interrupted(&self) -> bool {
-        self.signals.have_come()
-    }
-
     /// Lays the room's files over the machine's: names and trust.
     ///
     /// Call it once, before a program is started; it may be called from another thread than [`Room::enter`].

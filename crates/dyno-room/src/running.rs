@@ -105,12 +105,6 @@ impl Running {
         })
     }
 
-    /// Unix time of the subject's exec; absent when it could not be executed.
-    #[must_use]
-    pub fn started_at_ns(&self) -> Option<u64> {
-        self.start.as_ref().ok().map(|at| at.unix_ns)
-    }
-
     /// A handle to end the subject from another thread.
     #[must_use]
     pub fn stopper(&self) -> Stopper {

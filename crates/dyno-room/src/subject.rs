@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::cpu::CpuSet;
@@ -139,5 +139,9 @@ impl Subject {
     fn signal(&self, signal: Signal) {
         // The group is gone when the subject is; its end is being noticed then.
         let _ = kill_process_group(self.pid, signal);
+        // It may have left its group. Its number stays its own until its end is taken note of.
+        if getpgid(Some(self.pid)).is_ok_and(|group| group != self.pid) {
+            let _ = kill_process(self.pid, signal);
+        }
     }
 }

@@ -96,6 +96,10 @@ fn main() -> ExitCode {
     if !matches!(verb, Verb::Room(_) | Verb::Drive(_)) {
         use_small_pages();
     }
+    let prints = !matches!(
+        verb,
+        Verb::Room(_) | Verb::Drive(_) | Verb::Origin(_) | Verb::Calibrator(_)
+    );
     let outcome = match verb {
         Verb::Room(arguments) => room::run(&arguments),
         Verb::Origin(arguments) => origin::run(&arguments),
@@ -113,7 +117,7 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(status) => ExitCode::from(status),
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if prints && is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             complain(one_line(&*error));
             ExitCode::from(if error.is::<Mistyped>() {

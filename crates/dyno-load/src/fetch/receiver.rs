@@ -94,7 +94,7 @@ impl Receive for Receiver<'_> {
             self.next = Some(redirect::resolve(self.at, location)?);
             return Ok(());
         }
-        self.decoding = Decoding::new(head.fields("content-encoding"))?;
+        self.decoding = Decoding::new(head.fields("content-encoding"), self.taken.most)?;
         if self.decoding.is_identity()
             && head
                 .content_length()

@@ -94,7 +94,7 @@ impl Connector {
         Ok(Stream::Encrypted(shaken.stream))
     }
 
-    /// Tries the addresses from the last good one on.
+    /// Tries the addresses from the last good one on; one at which an attempt was given up is not the first of the next.
     async fn tcp(
         &self,
         addresses: &[SocketAddr],
@@ -104,6 +104,7 @@ impl Connector {
         let mut failure = Failure::HostNotFound;
         for step in 0..addresses.len() {
             let place = (first + step) % addresses.len();
+            preferred.set((place + 1) % addresses.len());
             match connect::tcp(addresses[place], self.traffic.clone()).await {
                 Ok(wire) => {
                     preferred.set(place);

@@ -64,7 +64,7 @@ impl Kept {
     }
 
     pub(super) fn close(&mut self, place: usize) {
-        self.0.swap_remove(place);
+        self.0.remove(place);
     }
 
     /// Closes the connection to a server.

@@ -1,7 +1,8 @@
 //! The addresses of the servers, looked up once before the run.
 
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,12 +13,15 @@ use crate::transport::{Failure, Reroute};
 
 /// Lookups that run at the same time.
 const AT_ONCE: usize = 32;
+/// How often it is looked whether the run shall stop.
+const GLANCE: Duration = Duration::from_millis(100);
 
-/// Looks up every server that has a name, each within the timeout; how long that took is recorded.
+/// Looks up every server that has a name, each within the timeout, until `stop` is set; how long that took is recorded.
 pub(super) fn reachable(
     servers: &[Server],
     reroute: &Reroute,
     timeout: Duration,
+    stop: &AtomicBool,
     times: &mut Times,
 ) -> Vec<Reachable> {
     let mut found = Vec::with_capacity(servers.len());
@@ -27,7 +31,7 @@ pub(super) fn reachable(
             .map(|server| Lookup::start(server, reroute))
             .collect();
         for (server, lookup) in servers.iter().zip(asked) {
-            let addresses = lookup.finish(timeout, times);
+            let addresses = lookup.finish(timeout, stop, times);
             found.push(Reachable {
                 server: server.clone(),
                 addresses,
@@ -55,7 +59,7 @@ impl Lookup {
         let (answered, answer) = mpsc::channel();
         let began = Instant::now();
         // The system's resolver cannot be given a time: who asks waits no longer than it wants to, and leaves it behind.
-        thread::spawn(move || {
+        let asking = thread::Builder::new().spawn(move || {
             let found = (place.host.as_str(), place.port).to_socket_addrs();
             let found = match found {
                 Ok(addresses) => Ok(addresses.collect()),
@@ -63,17 +67,32 @@ impl Lookup {
             };
             drop(answered.send((began.elapsed(), found)));
         });
+        // Where no thread is to be had nobody answers, which is noticed at once.
+        drop(asking);
         Self::Asked { began, answer }
     }
 
-    fn finish(self, timeout: Duration, times: &mut Times) -> Result<Vec<SocketAddr>, Failure> {
+    fn finish(
+        self,
+        timeout: Duration,
+        stop: &AtomicBool,
+        times: &mut Times,
+    ) -> Result<Vec<SocketAddr>, Failure> {
         match self {
             Self::Known(addresses) => Ok(addresses),
             Self::Asked { began, answer } => {
-                let left = timeout.saturating_sub(began.elapsed());
-                let (took, found) = answer
-                    .recv_timeout(left)
-                    .map_err(|_| Failure::ResolveTimeout)?;
+                let (took, found) = loop {
+                    let left = timeout.saturating_sub(began.elapsed());
+                    match answer.recv_timeout(left.min(GLANCE)) {
+                        Ok(answered) => break answered,
+                        Err(RecvTimeoutError::Disconnected) => return Err(Failure::ResolverFailed),
+                        Err(RecvTimeoutError::Timeout) => {
+                            if left.is_zero() || stop.load(Ordering::Relaxed) {
+                                return Err(Failure::ResolveTimeout);
+                            }
+                        }
+                    }
+                };
                 times.record(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
                 let addresses = found?;
                 if addresses.is_empty() {

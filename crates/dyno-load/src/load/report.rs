@@ -160,12 +160,6 @@ impl Report {
     pub const fn requests(&self) -> u64 {
         self.requests
     }
-
-    /// Failures, by the names that they are counted under.
-    #[must_use]
-    pub const fn errors(&self) -> &BTreeMap<&'static str, u64> {
-        &self.errors
-    }
 }
 
 impl Summary {

@@ -50,6 +50,7 @@ pub fn run(
         plan.requests.servers(),
         &plan.reroute,
         plan.timeout,
+        stop,
         &mut dns,
     );
     let client = client(&plan)?;

@@ -118,12 +118,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// The stream that it speaks on.
-    #[must_use]
-    pub const fn stream(&self) -> &S {
-        &self.stream
-    }
-
     /// Sends a request and takes its answer.
     ///
     /// # Errors

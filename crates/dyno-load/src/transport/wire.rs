@@ -55,12 +55,6 @@ impl Wire {
         Self { stream, traffic }
     }
 
-    /// The connection itself.
-    #[must_use]
-    pub const fn tcp(&self) -> &TcpStream {
-        &self.stream
-    }
-
     fn count_sent(&self, sent: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(Ok(bytes)) = sent {
             add(&self.traffic.sent, bytes);

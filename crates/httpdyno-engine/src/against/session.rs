@@ -58,7 +58,7 @@ impl Session {
             origin: origin.clone(),
             address,
             connect_ns,
-            messages: Messages::new(stream, Vec::new()),
+            messages: Messages::new(stream, Vec::new(), ANSWERING),
         };
         let identity = session.identify()?;
         Ok((session, identity))

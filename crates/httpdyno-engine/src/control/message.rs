@@ -1,6 +1,7 @@
 //! What two machines say to each other: requests and answers of HTTP/1.1 on one connection, one after the other.
 
 use std::io::{self, Read, Write};
+use std::time::{Duration, Instant};
 
 use dyno_http::body::Framing;
 use dyno_http::{Limits, Method, Parse, request, response};
@@ -8,8 +9,11 @@ use dyno_http::{Limits, Method, Parse, request, response};
 /// The version of what is asked and answered.
 pub const PROTOCOL: u32 = 1;
 /// Heads and bodies of requests are short; only what is given back at the end of a trial is not.
-const MOST_BYTES: usize = 4 << 30;
+const MOST_ASKED_BYTES: usize = 64 << 10;
+const MOST_ANSWERED_BYTES: usize = 4 << 30;
 const PIECE_BYTES: usize = 64 << 10;
+/// What comes more slowly than this, beyond the patience with the other side, is held up on purpose.
+const LEAST_BYTES_PER_S: usize = 64 << 10;
 
 /// A request for something below the reserved path.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,16 +38,26 @@ pub struct Answered {
 pub struct Messages<S> {
     stream: S,
     received: Vec<u8>,
+    /// How long a message may take, whatever pieces it comes in.
+    patience: Duration,
+    /// When the message that is read began to come.
+    began: Option<Instant>,
 }
 
 impl<S: Read + Write> Messages<S> {
-    /// Goes on with what was received already.
-    pub fn new(stream: S, received: Vec<u8>) -> Self {
-        Self { stream, received }
+    /// Goes on with what was received already. A message may take `patience`, and a long one the time that its bytes need.
+    pub fn new(stream: S, received: Vec<u8>, patience: Duration) -> Self {
+        Self {
+            stream,
+            received,
+            patience,
+            began: None,
+        }
     }
 
     /// Reads a request; `None` at the end of the connection.
     pub fn read_request(&mut self) -> io::Result<Option<Asked>> {
+        self.began = None;
         loop {
             match request::parse(&self.received, &Limits::default()).map_err(malformed)? {
                 Parse::Complete { head, bytes } => {
@@ -51,7 +65,7 @@ impl<S: Read + Write> Messages<S> {
                         method: head.method.as_str().to_owned(),
                         target: head.target.as_str().to_owned(),
                     };
-                    let length = length_of(head.framing)?;
+                    let length = length_of(head.framing, MOST_ASKED_BYTES)?;
                     self.received.drain(..bytes);
                     self.take(length)?;
                     return Ok(Some(asked));
@@ -92,10 +106,12 @@ impl<S: Read + Write> Messages<S> {
 
     /// Reads the answer to a request.
     pub fn read_answer(&mut self) -> io::Result<Answered> {
+        self.began = None;
         loop {
             match response::parse(&self.received, &Limits::default()).map_err(malformed)? {
                 Parse::Complete { head, bytes } => {
-                    let (status, length) = (head.status, length_of(head.framing(Method::Get))?);
+                    let framing = head.framing(Method::Get);
+                    let (status, length) = (head.status, length_of(framing, MOST_ANSWERED_BYTES)?);
                     self.received.drain(..bytes);
                     let content = self.take(length)?;
                     return Ok(Answered { status, content });
@@ -126,7 +142,13 @@ impl<S: Read + Write> Messages<S> {
         let read = self.stream.read(&mut self.received[before..]);
         self.received
             .truncate(before + read.as_ref().map_or(0, |count| *count));
-        Ok(read? > 0)
+        let came = read? > 0;
+        let took = self.began.get_or_insert_with(Instant::now).elapsed();
+        let due = Duration::from_secs((self.received.len() / LEAST_BYTES_PER_S) as u64);
+        if took > self.patience.saturating_add(due) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        Ok(came)
     }
 }
 
@@ -135,12 +157,12 @@ fn malformed(error: impl std::error::Error + Send + Sync + 'static) -> io::Error
 }
 
 /// Nobody who speaks this sends bodies of unknown length.
-fn length_of(framing: Framing) -> io::Result<usize> {
+fn length_of(framing: Framing, most: usize) -> io::Result<usize> {
     match framing {
         Framing::None => Ok(0),
         Framing::Length(length) => usize::try_from(length)
             .ok()
-            .filter(|length| *length <= MOST_BYTES)
+            .filter(|length| *length <= most)
             .ok_or_else(|| io::ErrorKind::InvalidData.into()),
         _ => Err(io::ErrorKind::InvalidData.into()),
     }
@@ -183,7 +205,21 @@ mod tests {
             piece,
             sent: Vec::new(),
         };
-        Messages::new(stream, Vec::new())
+        Messages::new(stream, Vec::new(), Duration::from_secs(60))
+    }
+
+    #[test]
+    fn a_request_with_a_long_body_is_refused_and_a_slow_one_given_up() {
+        let mut long = line(
+            b"POST /a HTTP/1.1\r\nHost: o\r\nContent-Length: 65537\r\n\r\n",
+            9,
+        );
+        let refused = long.read_request().expect_err("too long");
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
+        let mut slow = line(b"GET /a HTTP/1.1\r\nHost: o\r\n\r\n", 1);
+        slow.patience = Duration::ZERO;
+        let given_up = slow.read_request().expect_err("too slow");
+        assert_eq!(given_up.kind(), io::ErrorKind::TimedOut);
     }
 
     #[test]

@@ -60,7 +60,7 @@ fn receive(
     let stream: TcpStream = connection.stream;
     stream.set_read_timeout(Some(LEASE))?;
     stream.set_write_timeout(Some(LEASE))?;
-    let mut messages = Messages::new(stream, connection.received);
+    let mut messages = Messages::new(stream, connection.received, LEASE);
     while let Some(asked) = messages.read_request()? {
         let answered = if allowed.has(visitor.from.ip()) {
             desk.answer(visitor, &asked)

@@ -39,6 +39,8 @@ pub struct DecodingBuffers {
 #[derive(Default)]
 pub struct Decoding {
     steps: Vec<Step>,
+    /// Bytes that each step may make: what one makes behind the end of the next is nobody's content, and has a bound, too.
+    most: u64,
 }
 
 impl std::fmt::Debug for Decoding {
@@ -54,6 +56,7 @@ struct Step {
     ended: bool,
     /// Garbage came: all that follows is, too, wherever the next piece happens to begin.
     over: bool,
+    made: u64,
 }
 
 enum Coder {
@@ -72,12 +75,12 @@ struct Progress {
 }
 
 impl Decoding {
-    /// The codings that the values of `Content-Encoding` name.
+    /// The codings that the values of `Content-Encoding` name, of a content of `most` bytes.
     ///
     /// # Errors
     ///
     /// [`Failure::UnknownCoding`].
-    pub fn new<'v>(values: impl Iterator<Item = &'v [u8]>) -> Result<Self, Failure> {
+    pub fn new<'v>(values: impl Iterator<Item = &'v [u8]>, most: u64) -> Result<Self, Failure> {
         let mut steps = Vec::new();
         for name in values.flat_map(|value| value.split(|byte| *byte == b',')) {
             let coder = match name.trim_ascii().to_ascii_lowercase().as_slice() {
@@ -93,6 +96,7 @@ impl Decoding {
                 begun: false,
                 ended: false,
                 over: false,
+                made: 0,
             });
         }
         if steps.len() > MOST_STEPS {
@@ -100,7 +104,11 @@ impl Decoding {
         }
         // They are named in the order they were put on.
         steps.reverse();
-        Ok(Self { steps })
+        // A coding over another one makes a little more than the content, where that cannot be made smaller.
+        let most = most
+            .saturating_add(most / 8)
+            .saturating_add(PIECE_BYTES as u64);
+        Ok(Self { steps, most })
     }
 
     /// Whether content comes as it is.
@@ -113,7 +121,7 @@ impl Decoding {
     ///
     /// # Errors
     ///
-    /// [`Failure::MalformedCoding`], or the sink's.
+    /// [`Failure::MalformedCoding`], [`Failure::ContentTooLong`], or the sink's.
     pub fn take(
         &mut self,
         bytes: &[u8],
@@ -123,7 +131,7 @@ impl Decoding {
         while room.pieces.len() < self.steps.len() {
             room.pieces.push(vec![0; PIECE_BYTES].into());
         }
-        run(&mut self.steps, &mut room.pieces, bytes, sink)
+        run(&mut self.steps, &mut room.pieces, bytes, self.most, sink)
     }
 
     /// The content has ended.
@@ -145,6 +153,7 @@ fn run(
     steps: &mut [Step],
     room: &mut [Box<[u8]>],
     bytes: &[u8],
+    most: u64,
     sink: &mut impl Sink,
 ) -> Result<(), Failure> {
     let (Some((step, steps)), Some((piece, room))) =
@@ -162,7 +171,11 @@ fn run(
         rest = &rest[progress.used..];
         step.ended = progress.ended;
         if progress.made > 0 {
-            run(steps, room, &piece[..progress.made], sink)?;
+            run(steps, room, &piece[..progress.made], most, sink)?;
+            step.made += progress.made as u64;
+            if step.made > most {
+                return Err(Failure::ContentTooLong);
+            }
         }
         // A piece that was filled may have more behind it, even with no input left.
         if rest.is_empty() && progress.made < piece.len() {

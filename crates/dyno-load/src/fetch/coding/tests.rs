@@ -57,7 +57,7 @@ fn named(coding: &str) -> &str {
 }
 
 fn decode(names: &str, pieces: &[&[u8]], most: usize) -> Result<Vec<u8>, Failure> {
-    let mut decoding = Decoding::new([names.as_bytes()].into_iter())?;
+    let mut decoding = Decoding::new([names.as_bytes()].into_iter(), most as u64)?;
     let (mut room, mut sink) = (
         DecodingBuffers::default(),
         Bounded {
@@ -223,4 +223,16 @@ fn a_bomb_is_too_long_before_it_fills_memory() {
             "{coding}"
         );
     }
+}
+
+#[test]
+fn what_comes_behind_the_end_of_an_inner_coding_is_bounded_too() {
+    let mut inner = encode("gzip", b"short");
+    inner.resize(inner.len() + (8 << 20), 0);
+    let bomb = encode("br", &inner);
+    assert!(bomb.len() < 10_000);
+    assert_eq!(
+        decode("gzip, br", &[&bomb], 1 << 20),
+        Err(Failure::ContentTooLong)
+    );
 }

@@ -16,6 +16,7 @@ use anyhow::{Context, Result};
 use dyno_room::{Ending, Outcome, Stopper};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
+use rustix::io::Errno;
 use serde::Serialize;
 
 /// How often the pipe is looked at until the first line is read.
@@ -23,6 +24,9 @@ const GLANCE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 200_000,
 };
+
+/// No line is due later than this after the first one, however low the rate.
+const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 /// What was fed: line `i` was intended `i / rate` seconds after the start.
 #[derive(Debug, Clone, Serialize)]
@@ -154,8 +158,7 @@ impl Feeder {
         }
         while begun && self.read_into(&mut line) {
             let intended = start + self.due(fed.lines);
-            thread::sleep(intended.saturating_duration_since(Instant::now()));
-            if self.pipe.write_all(&line).is_err() {
+            if !self.is_read_until(intended) || self.pipe.write_all(&line).is_err() {
                 break;
             }
             let late = u64::try_from(intended.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -171,7 +174,25 @@ impl Feeder {
             clippy::cast_precision_loss,
             reason = "line numbers are far below 2^53"
         )]
-        Duration::from_secs_f64(line as f64 / self.rate_per_s)
+        Duration::try_from_secs_f64(line as f64 / self.rate_per_s)
+            .map_or(LONGEST, |due| due.min(LONGEST))
+    }
+
+    /// Waits until a moment; false when the reader of the pipe is gone before.
+    fn is_read_until(&self, moment: Instant) -> bool {
+        loop {
+            let left = moment.saturating_duration_since(Instant::now());
+            let Ok(left) = Timespec::try_from(left) else {
+                return false;
+            };
+            // Nothing is asked for: the kernel tells of a reader that is gone in any case.
+            let mut pipe = [PollFd::new(&self.pipe, PollFlags::empty())];
+            match poll(&mut pipe, Some(&left)) {
+                Ok(0) if moment <= Instant::now() => return true,
+                Ok(0) | Err(Errno::INTR) => {}
+                _ => return false,
+            }
+        }
     }
 
     /// Reads the next line; false at the end of the file.
