@@ -19,8 +19,9 @@ How it gets into `PATH`: [installing](../guide/install.md). This page is generat
 
 Results go to stdout, progress and messages to stderr; there are no colours and no bars when it is no terminal.
 
-Exit codes: 0 done, 1 a check or threshold failed, 2 usage, 3 nothing could be measured, 130 interrupted. `room` ends
-with the status of its command: 128 + N when signal N ended it, 124 at its deadline, 125 when the engine itself failed.
+Exit codes: 0 done, 1 a check or threshold failed, 2 usage, 3 nothing, or too little, was measured, 130 interrupted.
+`room` ends with the status of its command: 128 + N when signal N ended it, 124 at its deadline, 125 when the engine
+itself failed.
 
 `HTTPDYNO_ENGINE` names another engine, `XDG_CACHE_HOME` another place for the builds of subjects, `NO_COLOR` turns
 colours off. A variable beside an option does what the option does; a verb without that option ignores it, as `cost`

@@ -10,12 +10,12 @@ import pytest
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.duration import closed_deadline_s, closed_urls, tool_send_s
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
-from httpdyno.experiments.capacity.tool_trial import run_capacity_tool
+from httpdyno.experiments.capacity.judge.tool import judge_capacity_tool
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.lab import Lab
 from httpdyno.lab.room import Pinning
-from httpdyno.lab.tool_trial import tool_command
+from httpdyno.lab.tool_trial import run_tool_trial, tool_command
 from httpdyno.model import Condition, Loop, Outcome, SubjectKind, Trial, TrialPlan, UrlSeries, Workload
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.builder import build_subjects
@@ -61,7 +61,8 @@ def plan_of(build: Build, point: CapacityPoint = POINT, size: int = SIZE) -> Tri
 
 
 def trial_of(engine: Engine, build: Build, plan: TrialPlan) -> Trial:
-    return run_capacity_tool(Lab(engine, Pinning(), Interruption()), plan, build, None).trial
+    lab = Lab(engine, Pinning(), Interruption())
+    return run_tool_trial(lab, plan, build, None, fill=fill_template, judge=judge_capacity_tool).trial
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -101,15 +102,16 @@ def test_a_tool_without_a_schedule_is_refused_an_open_loop(tmp_path: Path) -> No
     if shutil.which("ab") is None:
         pytest.skip("ab is not installed")
     build = build_of("ab", tmp_path)
+    plan = plan_of(build)
     with pytest.raises(InvalidValue, match="ab: cannot run an open loop"):
-        tool_command(plan_of(build), build, fill_template, rate_per_s=100)
+        tool_command(replace(plan, condition=replace(plan.condition, rate_per_s=100)), build, fill_template)
 
 
 def test_a_tool_gets_what_the_point_says(tmp_path: Path) -> None:
     if shutil.which("hey") is None:
         pytest.skip("hey is not installed")
     build = build_of("hey", tmp_path)
-    command = tool_command(plan_of(build), build, fill_template, rate_per_s=None)
+    command = tool_command(plan_of(build), build, fill_template)
     assert command.argv == (
         *("hey", "-c", "8", "-z", "1s", "-t", "20", "-m", "GET"),
         f"http://capacity.example/bytes/{SIZE}?delay_ms=50&n=0",

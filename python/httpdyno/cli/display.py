@@ -128,8 +128,9 @@ class Display:
                 tell(f"{name}: {word}")
             return
         if event.state in _UNDER_WAY:
-            task = self._tasks.setdefault(name, self._progress.add_task(name, total=None))
-            self._progress.update(task, description=f"{name}: {word}")
+            if name not in self._tasks:
+                self._tasks[name] = self._progress.add_task(name, total=None)
+            self._progress.update(self._tasks[name], description=f"{name}: {word}")
         elif name in self._tasks:
             self._progress.remove_task(self._tasks.pop(name))
 
@@ -240,23 +241,14 @@ class Display:
             self._trial = None
 
 
-class Spectator:
-    """Shows the lines of the subject, and leaves everything else to the display."""
+class Spectator(Display):
+    """Shows the lines of the subject; of everything else only what went wrong."""
 
-    def __init__(self, display: Display, lines: ResultLines | None) -> None:
-        """Keep the display, and where lines go; None: nowhere."""
-        self._display = display
+    def __init__(self, console: Console, lines: ResultLines | None) -> None:
+        """Keep the console, and where lines go; None: nowhere."""
+        super().__init__(console, quiet=True)
         self._lines = lines
         self.wants_output = lines is not None
-        self.build = display.build
-        self.built = display.built
-        self.probing = display.probing
-        self.planned = display.planned
-        self.cooling_down = display.cooling_down
-        self.trial_begins = display.trial_begins
-        self.trial_ends = display.trial_ends
-        self.progress = display.progress
-        self.silent = display.silent
 
     def expected(self, expectations: Expectations) -> None:
         """Hold its lines against what must be reported."""

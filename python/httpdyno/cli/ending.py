@@ -18,7 +18,7 @@ __all__ = ["exit_code_of", "exit_code_of_typer"]
 def exit_code_of(command: Callable[[], object]) -> int:
     """Run a command; return its exit code.
 
-    0 done, 1 a check or threshold failed, 2 usage, 3 nothing could be measured, 130 interrupted.
+    0 done, 1 a check or threshold failed, 2 usage, 3 nothing, or too little, was measured, 130 interrupted.
     """
     try:
         ended = command()

@@ -109,12 +109,13 @@ def _list_given(values: Mapping[str, Any], interruption: Interruption) -> Iterat
         yield values
         return
     from httpdyno.lab.scratch import ScratchFile
+    from httpdyno.standard_input import standard_input
     from httpdyno.storage import storage_errors
 
     with ScratchFile() as file:
         with interruption.at_once("the list of URLs was being read"), storage_errors("preparing the list of URLs"):
             # Line by line: a read that fills a buffer goes on after a signal.
-            for line in sys.stdin.buffer:
+            for line in standard_input().buffer:
                 file.file.write(line)
             file.file.flush()
         yield {**values, "urls_file": str(file.path)}

@@ -14,6 +14,7 @@ from httpdyno.cli.tables import check_format
 from httpdyno.cli.terminal import reader_may_leave, tell
 from httpdyno.errors import UnreadableRun, UsageError
 from httpdyno.report import Surface, render
+from httpdyno.standard_input import standard_input
 
 if TYPE_CHECKING:
     from httpdyno.store import Run
@@ -76,15 +77,14 @@ def _opened(names: list[str] | None, runs: Path) -> "dict[str, Run]":
 
 
 def _text(sql: str | None) -> str:
-
-    if sql is None and sys.stdin.isatty():
+    if sql is None and standard_input().isatty():
         raise UsageError(
             "query: there is none; write it like: httpdyno query 'select subject, right_per_s from trials'"
         )
     if sql not in {None, _STANDARD_INPUT}:
         return str(sql)
     try:
-        return sys.stdin.read()
+        return standard_input().read()
     except UnicodeDecodeError as error:
         raise UsageError("the query on standard input is no UTF-8 text; write it as such") from error
 

@@ -20,7 +20,7 @@ __all__ = ["try_subject"]
 
 
 def _try(_: typer.Context, typed: Mapping[str, Any]) -> None:
-    from httpdyno.cli.display import Display, Spectator
+    from httpdyno.cli.display import Spectator
     from httpdyno.cli.output import close_run, print_reserved
     from httpdyno.cli.place import make_place
     from httpdyno.cli.result_lines import ResultLines
@@ -47,9 +47,9 @@ def _try(_: typer.Context, typed: Mapping[str, Any]) -> None:
     with (
         interruption,
         begin_agreed(begun, place, interruption, agreed=options.yes, runs_if_stopped=Path("runs")) as run,
-        Display(messages(), quiet=True) as display,
+        Spectator(messages(), lines) as spectator,
     ):
-        measured = measure(run, Spectator(display, lines), interruption)
+        measured = measure(run, spectator, interruption)
         if lines:
             lines.finish()
     notes = of_memory(measured.trials)

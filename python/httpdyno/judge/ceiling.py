@@ -85,13 +85,13 @@ def ceiling_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 def _limit(trial: Trial, stretch: Stretch, broken: dict[str, Validity], of_plan: float) -> CeilingLimit:
     if "origin_cpu" in broken:
         return CeilingLimit.ORIGIN
-    if Validity.LINK_LIMITED in broken.values():
-        return CeilingLimit.LINK
     # What is left of the origin's rules is that others had its CPU. A drift is the fetcher's own.
     if any(
         verdict in {Validity.ORIGIN_LIMITED, Validity.UNSTEADY} for name, verdict in broken.items() if name != "drift"
     ):
         return CeilingLimit.MACHINE
+    if Validity.LINK_LIMITED in broken.values():
+        return CeilingLimit.LINK
     # Where nobody counted it, nothing else is concluded.
     own = own_cpu_share(trial, stretch)
     if own is None or own >= SATURATED_SHARE:

@@ -41,8 +41,7 @@ def cpu_per_right(samples: pl.DataFrame, cpu: CpuSeries | None, counters: Counte
     if not right or (verdicts == Verdict.UNVERIFIED.value).any():
         return CpuPerRight()
     if cpu is None or not len(timed) or int(timed["precision_ns"].to_numpy().min()) > _COARSE_NS:
-        user, system = counters.cpu_user_ns, counters.cpu_system_ns
-        return CpuPerRight(cpu_per_right_ns=None if user is None or system is None else (user + system) / right)
+        return CpuPerRight(cpu_per_right_ns=None if counters.cpu_ns is None else counters.cpu_ns / right)
     starts = timed["start_ns"].to_numpy() - cpu.started_at_ns
     moments = np.concatenate((starts, starts + timed["duration_ns"].to_numpy()))
     spending = spending_of(cpu, moments)

@@ -1,5 +1,6 @@
 """Which versions of HTTP were asked for, which the origin saw of each subject, and what has to be said of that."""
 
+from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 from typing import Final
@@ -35,11 +36,17 @@ def version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     Trials that failed, or of which no requests were counted, are left out.
     """
     shares: dict[str, list[float]] = {}
+    names: dict[str, str] = {}
     for trial in trials:
         share = http_2_share(trial)
         if trial.outcome is Outcome.OK and share is not None:
-            shares.setdefault(f"{trial.language} {trial.method}", []).append(share)
-    medians = {name: median(values) for name, values in shares.items()}
+            shares.setdefault(trial.subject, []).append(share)
+            names[trial.subject] = f"{trial.language} {trial.method}"
+    shared = Counter(names.values())
+    medians = {
+        names[subject] if shared[names[subject]] == 1 else f"{names[subject]} ({subject})": median(values)
+        for subject, values in shares.items()
+    }
     if not medians or max(medians.values()) - min(medians.values()) <= _APART:
         return ()
     groups = _alike(medians)

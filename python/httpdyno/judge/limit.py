@@ -47,8 +47,5 @@ def limited_by(trial: Trial) -> Limit | None:
 
 def own_cpu_share(trial: Trial, stretch: Stretch) -> float | None:
     """Return the processor time of a client over a stretch, as a share of its CPUs; None where nobody counted it."""
-    counters = trial.counters
-    cpus = sum(cpu.role != "engine" for cpu in counters.cpus or ())
-    if counters.cpu_user_ns is None or counters.cpu_system_ns is None or not cpus:
-        return None
-    return (counters.cpu_user_ns + counters.cpu_system_ns) * stretch.work / (stretch.length_ns * cpus)
+    cpu_ns, cpus = trial.counters.cpu_ns, len(trial.counters.subject_cpus)
+    return None if cpu_ns is None or not cpus else cpu_ns * stretch.work / (stretch.length_ns * cpus)

@@ -22,13 +22,13 @@ def is_saturated(starts_ns: pl.Series, counters: Counters, *, concurrency: int) 
     ``concurrency`` URLs, which end after the last start, is left out. A list no longer than that is never saturated.
     ``starts_ns`` is Unix time and may hold nulls. Where CPU time was not counted, nobody is saturated.
     """
-    started_at_ns, user_ns, system_ns = counters.started_at_ns, counters.cpu_user_ns, counters.cpu_system_ns
+    started_at_ns, cpu_ns = counters.started_at_ns, counters.cpu_ns
     last_start = starts_ns.drop_nulls()
-    if started_at_ns is None or user_ns is None or system_ns is None or last_start.is_empty():
+    if started_at_ns is None or cpu_ns is None or last_start.is_empty():
         return False
     lasted_ns = int(last_start.to_numpy().max()) - started_at_ns
-    cpus = sum(cpu.role != "engine" for cpu in counters.cpus or ()) or 1
-    spent_ns = (user_ns + system_ns) * max(1 - concurrency / len(last_start), 0)
+    cpus = len(counters.subject_cpus) or 1
+    spent_ns = cpu_ns * max(1 - concurrency / len(last_start), 0)
     return lasted_ns > 0 and spent_ns > 0 and spent_ns >= SATURATED_SHARE * lasted_ns * cpus
 
 

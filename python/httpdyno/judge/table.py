@@ -180,7 +180,7 @@ def _cells(
 ) -> tuple[Cell, ...]:
     cells: list[Cell] = [getattr(row.trials[0], column.name) for column in identity]
     for metric in metrics:
-        figure = _rounded(median(map(metric.figure, row.counting)), metric.digits)
+        figure = metric.rounded(median(map(metric.figure, row.counting)))
         cells += [figure] if metric.name != ranked_by else [*_ranked(row, figure, metric)]
     cells += [_most_often(map(word, row.counting)) for _, word in words]
     well = (trial for trial in row.trials if trial.outcome is Outcome.OK)
@@ -188,7 +188,7 @@ def _cells(
     ceiling, limit = ceiling_over(row.trials)
     wrong = max(verified) if verified else None
     verdict = verdict_of(row.trials, disturbed=row.disturbed)
-    return (*cells, wrong, verdict, _rounded(ceiling, 1), limit.value if limit else None)
+    return (*cells, wrong, verdict, None if ceiling is None else round(ceiling, 1), limit.value if limit else None)
 
 
 def _ranked(row: _Row, figure: Cell, metric: Metric) -> tuple[Cell, ...]:
@@ -197,13 +197,7 @@ def _ranked(row: _Row, figure: Cell, metric: Metric) -> tuple[Cell, ...]:
     shown = None if standing is None or row.alone else standing.text
     value = standing.value if standing else None
     low, high = (value.low, value.high) if value else (None, None)
-    return shown, figure, _rounded(low, metric.digits), _rounded(high, metric.digits)
-
-
-def _rounded(value: float | None, digits: int) -> Cell:
-    if value is None:
-        return None
-    return round(value, digits) if digits else round(value)
+    return shown, figure, metric.rounded(low), metric.rounded(high)
 
 
 def _most_often(words: Iterable[str | None]) -> str | None:

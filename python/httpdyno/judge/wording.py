@@ -5,7 +5,10 @@ from typing import Final
 
 from httpdyno.model import Comparison, Difference, Direction, Interval, Metric
 
-__all__ = ["NO_DIFFERENCE", "change_text", "difference_text", "listed"]
+__all__ = ["NAMED_AT_MOST", "NO_DIFFERENCE", "change_text", "difference_text", "listed", "some_of"]
+
+NAMED_AT_MOST: Final = 3
+"""More names than these a sentence does not list."""
 
 NO_DIFFERENCE: Final = "no difference shown"
 """Not "equal": that is something no measurement shows."""
@@ -33,6 +36,13 @@ def difference_text(comparison: Comparison, metric: Metric) -> str:
 def listed(words: Sequence[str]) -> str:
     """Join words as a sentence does: ``A, B and C``."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def some_of(words: Sequence[str]) -> str:
+    """Join the first few of many: ``A, B, C and 7 more``."""
+    if len(words) <= NAMED_AT_MOST:
+        return listed(words)
+    return f"{', '.join(words[:NAMED_AT_MOST])} and {len(words) - NAMED_AT_MOST} more"
 
 
 def _percent(ratio: float) -> str:

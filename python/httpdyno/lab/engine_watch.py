@@ -12,7 +12,7 @@ from typing import Final, Self
 
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.observer import Observer
-from httpdyno.lab.progress import ProgressReader
+from httpdyno.lab.progress import ProgressReader, parse_progress
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.silence import SilenceWatch
 from httpdyno.model import format_exact
@@ -65,7 +65,7 @@ class EngineWatch:
         self._reading = reading
         self._observer = observer
         self._silence = silence
-        self._reader = ProgressReader()
+        self._reader = ProgressReader(parse_progress)
         self._output = output.open("rb") if observer and observer.wants_output else None
         self._started = False
         """Whether the engine has told that the subject runs."""

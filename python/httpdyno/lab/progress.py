@@ -1,9 +1,15 @@
 """What the engine tells while a trial runs: one JSON object a line, about five a second."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
 
 __all__ = ["Progress", "ProgressReader", "parse_progress"]
+
+_Told = TypeVar("_Told")
+_LONGEST: Final = 64 * 1024
+"""What is longer is no line of progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +63,16 @@ def parse_progress(line: bytes) -> Progress | None:
         return None
 
 
-class ProgressReader:
+class ProgressReader(Generic[_Told]):
     """Puts lines together from whatever pieces the pipe delivers."""
 
-    def __init__(self) -> None:
+    def __init__(self, parse: Callable[[bytes], _Told | None]) -> None:
+        """Keep what reads one line, which gives None for what is no progress."""
+        self._parse = parse
         self._rest = b""
 
-    def feed(self, piece: bytes) -> list[Progress]:
+    def feed(self, piece: bytes) -> list[_Told]:
         """Handle a piece; give the progress of the lines that it completes."""
-        *lines, self._rest = (self._rest + piece).split(b"\n")
-        return [progress for progress in map(parse_progress, lines) if progress is not None]
+        *lines, rest = (self._rest + piece).split(b"\n")
+        self._rest = rest[: _LONGEST + 1]
+        return [progress for progress in map(self._parse, lines) if progress is not None]

@@ -36,14 +36,13 @@ def run_tool_trial(
     peer: Command | None,
     *,
     fill: Fill,
-    rate_per_s: float | None,
     judge: JudgeTool,
 ) -> JudgedTrial:
     """Run one fresh process of a tool, and judge it by its report and by what the origin counted.
 
-    ``fill`` fills in the template that is asked for. None as the rate: as fast as requests are answered.
+    ``fill`` fills in the template that is asked for.
     """
-    command = tool_command(plan, build, fill, rate_per_s)
+    command = tool_command(plan, build, fill)
     spec = RoomSpec.of(plan.condition, command, lab.pinning, peer)
     with ScratchFile() as nothing, lab.room(spec, nothing) as left:
         text, stderr = left.stdout.read_text(), left.stderr.last_words()
@@ -51,7 +50,7 @@ def run_tool_trial(
         return JudgedTrial(judge(plan, artifacts, version=build.version), pl.DataFrame())
 
 
-def tool_command(plan: TrialPlan, build: Build, fill: Fill, rate_per_s: float | None) -> Command:
+def tool_command(plan: TrialPlan, build: Build, fill: Fill) -> Command:
     """Return how a tool is started for a trial: its template, filled in with the point."""
     condition = plan.condition
     urls = condition.workload.urls
@@ -61,7 +60,7 @@ def tool_command(plan: TrialPlan, build: Build, fill: Fill, rate_per_s: float | 
         connections=plan.concurrency,
         duration_s=condition.send_s or condition.deadline_s,
         requests=urls.count,
-        rate_per_s=rate_per_s,
+        rate_per_s=condition.rate_per_s,
         timeout_s=condition.workload.timeout_s,
         keepalive=condition.workload.keepalive,
     )

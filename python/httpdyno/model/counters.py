@@ -155,6 +155,35 @@ class Counters:
     link: Annotated[LinkCounters | None, Embedded("link_")] = None
     against: Annotated[AgainstCounters | None, Embedded("against_")] = None
 
+    @property
+    def cpu_ns(self) -> int | None:
+        """CPU time of the subject."""
+        return _both(self.cpu_user_ns, self.cpu_system_ns)
+
+    @property
+    def engine_cpu_ns(self) -> int | None:
+        """CPU time of the engine, without a link's emulator."""
+        return _both(self.engine_cpu_user_ns, self.engine_cpu_system_ns)
+
+    @property
+    def peer_cpu_ns(self) -> int | None:
+        """CPU time of the server that played the peer."""
+        return _both(self.peer_cpu_user_ns, self.peer_cpu_system_ns)
+
+    @property
+    def subject_cpus(self) -> tuple[CpuTime, ...]:
+        """The CPUs that the subject may use, also those that it shares with the engine."""
+        return tuple(cpu for cpu in self.cpus or () if cpu.role != "engine")
+
+    @property
+    def engine_cpus(self) -> tuple[CpuTime, ...]:
+        """The CPUs that the engine may use, also those that it shares with the subject."""
+        return tuple(cpu for cpu in self.cpus or () if cpu.role != "subject")
+
+
+def _both(user_ns: int | None, system_ns: int | None) -> int | None:
+    return None if user_ns is None or system_ns is None else user_ns + system_ns
+
 
 _SUBJECT: Final = (
     "exit_code",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from httpdyno.model.table import Column
+from httpdyno.model.table import Cell, Column
 from httpdyno.model.trial import Trial
 
 __all__ = ["Direction", "Metric"]
@@ -37,3 +37,9 @@ class Metric:
     def name(self) -> str:
         """Return the name under which people ask for it: ``rightPerSec``."""
         return self.column.name
+
+    def rounded(self, value: float | None) -> Cell:
+        """Return a value as a table keeps it."""
+        if value is None:
+            return None
+        return round(value, self.digits) if self.digits else round(value)

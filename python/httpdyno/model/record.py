@@ -1,7 +1,7 @@
 """The description of a record's column: from an annotated dataclass to a flat schema."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
@@ -173,15 +173,7 @@ def _without_none(type_: object) -> tuple[Any, bool]:
 
 def prefixed(field: Field, prefix: str, *, nullable: bool) -> Field:
     """Return the column that a field of an embedded record makes in the outer one."""
-    return Field(
-        prefix + field.name,
-        field.type,
-        field.nullable or nullable,
-        field.description,
-        field.unit,
-        field.categories,
-        field.members,
-    )
+    return replace(field, name=prefix + field.name, nullable=field.nullable or nullable)
 
 
 def _column(name: str, type_: object, nullable: bool, mark: Recorded) -> Field:

@@ -14,7 +14,6 @@ __all__ = [
     "format_size",
     "format_span",
     "format_time",
-    "optional_size_bytes",
     "parse_duration_ns",
     "parse_rate_bits_per_s",
     "parse_size_bytes",
@@ -68,11 +67,6 @@ def parse_size_bytes(text: str, *, name: str = "size") -> int:
     return _parse(text, units=_BYTES, bare_unit="B", name=name, examples="2GiB, 512MiB or 4096")
 
 
-def optional_size_bytes(text: str | None, *, name: str = "size") -> int | None:
-    """Read a size that need not be given: None without one."""
-    return None if text is None else parse_size_bytes(text, name=name)
-
-
 def parse_rate_bits_per_s(text: str, *, name: str = "rate") -> int:
     """Read the rate of a link in bits a second, such as ``1gbit``, ``100Mbit/s`` or ``2.5gbit``: powers of ten."""
     # Bits are never written with a capital elsewhere, so that no letter is given another meaning.
@@ -102,8 +96,7 @@ def format_exact(number: float) -> str:
     """Write a number with all its digits and without an exponent, as other programs read it: ``5``, ``0.0000025``."""
     if not math.isfinite(number):
         raise InvalidValue(f"{number} cannot be written as a number")
-    text = format(Decimal(repr(number)), "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return _plain(Decimal(repr(number)))
 
 
 def format_size(size_bytes: int | float) -> str:

@@ -4,10 +4,19 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import Final
 
-from httpdyno.model import Cell, Column, ColumnKind, Note, Table, format_size, format_time
+from httpdyno.model import Cell, Column, ColumnKind, Note, Outcome, Table, Validity, format_size, format_time
 
-__all__ = ["cell_text", "note_lines", "right_aligned", "without_controls"]
+__all__ = ["cell_text", "note_lines", "right_aligned", "tone_of", "without_controls"]
 
+_TONES: Final = (
+    {outcome.value: "bad" for outcome in Outcome}
+    | {validity.value: "doubtful" for validity in Validity}
+    | {"chosen": "good", "failed": "bad", "raises faults": "bad"}  # of the loads that a search has tried
+    | {"held": "good", "held?": "doubtful", "slow": "bad", "errors": "bad"}  # of points of a grid
+    | {Validity.VALID.value: "good", Outcome.OK.value: "good", Validity.INCORRECT.value: "bad"}
+    | {Outcome.UNAVAILABLE.value: "absent"}
+)
+_TONED: Final = frozenset({"outcome", "validity", "verdict"})
 _WHOLE_FROM: Final = 100
 _MILLION: Final = 1_000_000
 _CONTROLS: Final = {
@@ -44,6 +53,16 @@ def cell_text(cell: Cell, column: Column, *, absent: str = "") -> str:
     if column.kind in _NUMBERS:
         return _NUMBERS[column.kind](cell)
     return f"{cell:.0f}" if isinstance(cell, float) else str(cell)
+
+
+def tone_of(cell: Cell, column: Column) -> str:
+    """Return how a cell is tinted that says how something went: ``good``, ``doubtful``, ``bad``, ``absent``; or empty.
+
+    A number beyond the limit of its column is doubtful.
+    """
+    if isinstance(cell, str):
+        return _TONES.get(cell, "") if column.toned or column.name in _TONED else ""
+    return "doubtful" if cell is not None and column.limit is not None and cell > column.limit else ""
 
 
 def _duration_text(milliseconds: float) -> str:

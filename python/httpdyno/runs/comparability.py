@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from httpdyno.judge.wording import some_of
 from httpdyno.model import Trial
 from httpdyno.store import Difference, Manifest, differences
 
@@ -23,7 +24,6 @@ _NAMES: Final = {"urls_given": "URLs", "timeout_ns": "timeout", "http_version": 
 _SETTINGS_OF_CONDITIONS: Final = frozenset(
     {"concurrency", "timeout_s", "link", "against", "keepalive", "check", "http_version"}
 )
-_NAMED_AT_MOST: Final = 3
 
 
 def run_differences(a: Manifest, b: Manifest, trials_a: Sequence[Trial], trials_b: Sequence[Trial]) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def _conditions(trials_a: Sequence[Trial], trials_b: Sequence[Trial], *, counted
             found[first[group][place], second[group][place]].append(group[1])
         for (one, other), subjects in found.items():
             if one != other:
-                whose = "" if len(subjects) == len(common) else f" of {_some(subjects)}"
+                whose = "" if len(subjects) == len(common) else f" of {some_of(subjects)}"
                 yield Difference("trials", _NAMES.get(field, field) + whose, *_shown(field, one, other))
 
 
@@ -77,8 +77,3 @@ def _shown(field: str, *values: object) -> list[object]:
     if field == "timeout_ns":
         return [f"{value / 1e9:g} s" for value in values if isinstance(value, int)]
     return [f"{value:,}" if field == "urls_given" else value for value in values]
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED_AT_MOST
-    return ", ".join(names[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")

@@ -26,7 +26,7 @@ _HIDDEN: Final = (
         "pAdjusted", ColumnKind.NUMBER, description="the same, corrected for the number of comparisons", shown=False
     ),
     Column("difference", description="better, worse or undecided", shown=False),
-    Column("passed", description="the thresholds that the change is beyond", shown=False),
+    Column("broken", description="the thresholds that the change is beyond", shown=False),
 )
 
 
@@ -50,8 +50,8 @@ class Side:
     def value(self, metric: Metric) -> Cell:
         """Return the median over the trials that count, else over those that went well: what ``bench`` shows."""
         well = [trial for trial in self.trials if trial.outcome is Outcome.OK]
-        value = median(map(metric.figure, rankable_trials(self.trials) if rankable(self.trials) else well))
-        return None if value is None else round(value, metric.digits) if metric.digits else round(value)
+        counting = rankable_trials(self.trials) if rankable(self.trials) else well
+        return metric.rounded(median(map(metric.figure, counting)))
 
     def _any(self, validity: Validity) -> bool:
         return any(trial.validity is validity for trial in self.trials)
@@ -69,7 +69,7 @@ class ComparedRow:
     verdict: str
     comparison: Comparison | None = None
     """None where there is nothing to compare with."""
-    passed: tuple[Threshold, ...] = ()
+    broken: tuple[Threshold, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -79,10 +79,10 @@ class ComparedRow:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """The thresholds that are passed, each in one line that says by what."""
+        """The thresholds that are broken, each in one line that says by what."""
         ratio = self.comparison.ratio if self.comparison else None
         change = change_text(ratio) if ratio else self.verdict
-        return tuple(f"{self.label}: {self.metric.name} {change}, beyond {one.text!r}" for one in self.passed)
+        return tuple(f"{self.label}: {self.metric.name} {change}, beyond {one.text!r}" for one in self.broken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Compared:
     judged: frozenset[str]
     """The metrics by which anything could be said, be it that no difference shows."""
     failures: tuple[str, ...]
-    """The thresholds that are passed, each in one line."""
+    """The thresholds that are broken, each in one line."""
     unjudged: tuple[str, ...]
     """The rows of which nothing can be said, each in one line with the reason."""
 
@@ -188,12 +188,12 @@ def _cells(row: ComparedRow) -> tuple[Cell, ...]:
         comparison.p if comparison else None,
         comparison.p_adjusted if comparison else None,
         comparison.difference.value if comparison else None,
-        "; ".join(threshold.text for threshold in row.passed) or None,
+        "; ".join(threshold.text for threshold in row.broken) or None,
     )
 
 
 def _passing(row: ComparedRow) -> list[str]:
-    return [f"FAILED {threshold.text}" for threshold in row.passed]
+    return [f"FAILED {threshold.text}" for threshold in row.broken]
 
 
 def _level_notes(rows: Sequence[ComparedRow]) -> list[str]:

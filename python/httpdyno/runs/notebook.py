@@ -37,7 +37,7 @@ _STANDING: Final[dict[str, pl.DataType]] = {
     "worst": pl.Int64(),
     "condition": pl.String(),
 }
-_FOR_PEOPLE: Final = ("change", "passed")
+_FOR_PEOPLE: Final = ("change", "broken")
 """Columns of a comparison that say nothing that the others do not."""
 
 

@@ -5,8 +5,8 @@ from typing import Final
 
 from httpdyno.errors import UnreadableRun
 from httpdyno.model import Cell, Column, ColumnKind, Table
-from httpdyno.store import Run, holder_of, open_run
-from httpdyno.store.files import storing
+from httpdyno.store import Run, holder_of, open_run, run_folders
+from httpdyno.store.find import foreign_folders
 
 __all__ = ["RUN_COLUMNS", "runs_table"]
 
@@ -30,20 +30,12 @@ def runs_table(folder: Path) -> tuple[Table, tuple[str, ...]]:
         raise UnreadableRun(f"{folder} is no folder; runs are kept in one")
     rows: list[tuple[Cell, ...]] = []
     complaints: list[str] = []
-    for path in _folders(folder):
+    for path in (*run_folders(folder), *foreign_folders(folder)):
         try:
             rows.append(_row(open_run(path)))
         except UnreadableRun as error:
             complaints.append(error.line)
     return Table(RUN_COLUMNS, tuple(rows)), tuple(complaints)
-
-
-def _folders(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        return []
-    with storing(folder):
-        found = (path for path in folder.iterdir() if not path.name.startswith(".") and path.is_dir())
-        return sorted(found, reverse=True)
 
 
 def _row(run: Run) -> tuple[Cell, ...]:

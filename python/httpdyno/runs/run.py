@@ -169,7 +169,8 @@ def carry_out(
             return False
         if cool_down is not None:
             cool_down.after_trial(ran=judged.trial.outcome is not Outcome.UNAVAILABLE)
-        keep(_with_pause(judged, pause))
+        judged = _with_pause(judged, pause)
+        keep(judged)
         trials.append(judged.trial)
         if judged.trial.outcome is Outcome.INTERRUPTED:
             return False

@@ -120,6 +120,8 @@ def _chosen(definition: Definition, table: Table, columns: str) -> Table:
     known = [column.name for column in table.columns]
     names = {_ALL: known, _PUBLISHED: list(definition.published_columns) or None}.get(columns)
     names = names or [name.strip() for name in columns.split(",") if name.strip()]
+    if not names:
+        raise UnknownName(f"--columns: none is named; known are: {', '.join(known)}")
     for name in names:
         if name not in known:
             raise UnknownName(f"--columns: {name!r} is no column of {definition.name}; known are: {', '.join(known)}")

@@ -35,7 +35,6 @@ PLACEHOLDERS: Final = (
     "timeout_s",
     "method",
     "headers",
-    "body_file",
     "content",
     "keepalive",
 )
@@ -63,7 +62,6 @@ class Load:
     method: str = "GET"
     headers: tuple[str, ...] = ()
     """Each as ``Name: value``."""
-    body_file: str | None = None
     content: str | None = None
     """What is sent with each request, as text; it takes a template of its own (``fill_content``)."""
     keepalive: bool = True
@@ -110,7 +108,7 @@ def fill_template(tool: Subject, load: Load) -> tuple[str, ...]:
             f"{tool.id}: cannot run {_LOOPS[load.loop]}: its subject.toml has no template for one; name another tool"
         )
     template = tool.open_argv if load.loop is Loop.OPEN and tool.open_argv else tool.run_argv
-    return _filled(tool, template, load)
+    return _filled(template, load)
 
 
 def fill_sequence(tool: Subject, load: Load) -> tuple[str, ...]:
@@ -121,7 +119,7 @@ def fill_sequence(tool: Subject, load: Load) -> tuple[str, ...]:
             f"{tool.id}: cannot send {SEQUENCES[load.keepalive]}: its subject.toml has no template for it;"
             " name another tool"
         )
-    return _filled(tool, template, load)
+    return _filled(template, load)
 
 
 def fill_content(tool: Subject, load: Load) -> tuple[str, ...]:
@@ -132,13 +130,11 @@ def fill_content(tool: Subject, load: Load) -> tuple[str, ...]:
         )
     if load.loop is Loop.OPEN:
         raise InvalidValue(f"{tool.id}: cannot send content in {_LOOPS[Loop.OPEN]}; name httpdyno-load, which can")
-    return _filled(tool, tool.content_argv, load)
+    return _filled(tool.content_argv, load)
 
 
-def _filled(tool: Subject, template: Sequence[str], load: Load) -> tuple[str, ...]:
+def _filled(template: Sequence[str], load: Load) -> tuple[str, ...]:
     values = _values(load)
-    if load.body_file is None and "body_file" in _names(template):
-        raise InvalidValue(f"{tool.id}: its command needs a file with content to send")
     argv: list[str] = []
     for part in template:
         if part == "{headers}":
@@ -172,7 +168,6 @@ def _values(load: Load) -> dict[str, str]:
         "rate_per_connection": format_exact(rate / load.connections),
         "timeout_s": format_exact(load.timeout_s),
         "method": load.method,
-        "body_file": load.body_file or "",
         "content": load.content or "",
         "keepalive": str(load.keepalive).lower(),
     }

@@ -3,7 +3,6 @@
 import gzip
 import io
 import shutil
-import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import IO, Final, Self, cast
 
 from httpdyno.errors import UsageError
 from httpdyno.lab.scratch import ScratchFile
+from httpdyno.standard_input import standard_input
 from httpdyno.storage import storage_errors
 from httpdyno.urls.download import Received, download
 from httpdyno.urls.source import STANDARD_INPUT
@@ -90,7 +90,7 @@ def opened_list(source: str, progress: Received | None = None) -> Iterator[IO[by
 
 def _opened(source: str, progress: Received | None, stack: ExitStack) -> io.BufferedReader:
     if source == STANDARD_INPUT:
-        stdin = sys.stdin.buffer
+        stdin = standard_input().buffer
         return stdin if isinstance(stdin, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stdin))
     if not is_remote(source):
         return stack.enter_context(Path(source).open("rb"))

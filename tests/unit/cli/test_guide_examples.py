@@ -181,7 +181,8 @@ def test_the_commands_of_a_page_can_be_typed(page: str, words: tuple[str, ...]) 
         # Reads them as the command does, and ends before it does anything; what it refuses is raised.
         names = command_of(verb).make_context(verb, arguments).params.get("names")
         named = {names} if isinstance(names, str) else set(names or ())
-        assert named <= set(read_catalogue().subjects), page
+        # Some may be of a folder of the reader's own.
+        assert "--subjects" in words or named <= set(read_catalogue().subjects), page
     for before, word in pairwise(arguments):
         if before == "--link":
             Link.parse(word)

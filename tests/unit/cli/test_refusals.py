@@ -43,7 +43,9 @@ from httpdyno.store import open_run
             "httpdyno: --limit: '0' is no whole number of 1 or more; see: httpdyno bench -h",
         ),
         (["bench", "good", "--repeat", "two"], "httpdyno: --repeat: 'two' is no whole number of 1 or more; see:"),
-        (["capacity", "good", "--rps", "many"], "httpdyno: --rps: 'many' is no number of 0.01 or more; see:"),
+        (["capacity", "good", "--rps", "many"], "httpdyno: --rps: 'many' is no number from 0.01 to 1000000; see:"),
+        (["capacity", "good", "--rps", "inf"], "httpdyno: --rps: 'inf' is no number from 0.01 to 1000000; see:"),
+        (["bench", "good", "--saturate", "--limit", "3"], "httpdyno: --limit: 3 URLs are too few for 1 in flight"),
         (
             ["bench", "good", "--saturate", "--concurrency", "50"],
             "httpdyno: --saturate: --concurrency says how many requests are in flight, too; leave one of the two out",

@@ -35,6 +35,12 @@ def test_subjects_that_spoke_another_version_are_named() -> None:
     )
 
 
+def test_two_copies_of_a_client_are_two_subjects() -> None:
+    trials = [spoke("a", 76, method="client"), spoke("a-copy", 0, method="client")]
+    (note,) = version_notes(trials)
+    assert note.endswith("HTTP/2 in 76 % of the requests of C client (a); no HTTP/2 of C client (a-copy)")
+
+
 @pytest.mark.parametrize(
     "trials",
     [

@@ -6,7 +6,7 @@ import pytest
 
 from doubles.honest_trial import BIN, ENGINE, HONEST, MS, SUBJECT, S, bins, finding, with_counters, with_summary
 from httpdyno.judge.validity import RULES, findings, judge_validity
-from httpdyno.model import Counters, CpuTime, Outcome, Tally, Trial, Validity
+from httpdyno.model import Counters, CpuTime, LinkCounters, Outcome, Tally, Trial, Validity
 
 
 def test_an_honest_trial_meets_every_rule() -> None:
@@ -152,6 +152,15 @@ def test_who_shares_a_cpu_with_the_subject_is_counted_once() -> None:
     assert finding(with_counters(cpus=(other,)), "foreign_cpu").number == 20
     interrupts = replace(other, interrupt_ns=S)
     assert finding(with_counters(cpus=(interrupts,)), "foreign_cpu").number == 10
+
+
+def test_a_peer_and_a_link_that_share_the_subjects_cpu_are_no_others() -> None:
+    shared = CpuTime(0, "both", 10 * S, 0, 10 * S, None)
+    peer = {"peer_cpu_user_ns": S // 2, "peer_cpu_system_ns": S // 2}
+    assert finding(with_counters(cpus=(shared,), **peer), "foreign_cpu").number == 10
+    link = LinkCounters(cpu=0, cpu_time_ns=S)
+    assert finding(with_counters(cpus=(shared,), link=link), "foreign_cpu").number == 10
+    assert finding(with_counters(cpus=(shared,), link=replace(link, cpu=1)), "foreign_cpu").number == 20
 
 
 NOTHING = replace(HONEST, counters=Counters(), figures={}, tally=None)

@@ -68,21 +68,21 @@ def test_each_subject_of_two_runs_is_a_row_with_its_versions(tmp_path: Path) -> 
     assert "95 % confidence" in notes_of(compared)[2]
     shown = {column.name for column in compared.table.columns if column.shown}
     assert {"subject", "valueA", "change"} <= shown
-    assert not {"condition", "unit", "p", "passed"} & shown
+    assert not {"condition", "unit", "p", "broken"} & shown
 
 
-def test_a_threshold_that_is_passed_is_a_failure_that_says_by_what(tmp_path: Path) -> None:
+def test_a_threshold_that_is_broken_is_a_failure_that_says_by_what(tmp_path: Path) -> None:
     compared = against(two(tmp_path, trials_of("go", BEFORE), trials_of("go", AFTER)), "rightPerSec < -5%")
     assert compared.failures == ("go: rightPerSec -10.0 % (-11.5 % to -8.4 %), beyond 'rightPerSec < -5%'",)
-    assert compared.table.values("passed") == ("rightPerSec < -5%",)
+    assert compared.table.values("broken") == ("rightPerSec < -5%",)
     assert "FAILED rightPerSec < -5%" in notes_of(compared)
     assert compared.judged == {"rightPerSec"}
 
 
 @pytest.mark.parametrize("threshold", ["rightPerSec < -10%", "rightPerSec > +5%"])
-def test_a_threshold_that_is_not_passed_for_sure_is_no_failure(tmp_path: Path, threshold: str) -> None:
+def test_a_threshold_that_is_not_broken_for_sure_is_no_failure(tmp_path: Path, threshold: str) -> None:
     compared = against(two(tmp_path, trials_of("go", BEFORE), trials_of("go", AFTER)), threshold)
-    assert (compared.failures, compared.table.values("passed")) == ((), (None,))
+    assert (compared.failures, compared.table.values("broken")) == ((), (None,))
 
 
 def test_several_metrics_are_rows_of_their_own_with_their_units(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_several_metrics_are_rows_of_their_own_with_their_units(tmp_path: Path) 
 
     runs = two(tmp_path, times(BEFORE, 1e6), times(BEFORE, 2e6))
     compared = compare_two_runs(*runs, [RIGHT, P99], [parse_threshold("p99 > 10%", CRAWL_METRICS)], anyway=False)
-    assert rows_of(compared, "metric", "unit", "valueA", "valueB", "verdict", "passed") == [
+    assert rows_of(compared, "metric", "unit", "valueA", "valueB", "verdict", "broken") == [
         ("rightPerSec", "1/s", 100.0, 100.0, "no difference shown", None),
         ("p99", "ms", 100.0, 200.0, "longer", "p99 > +10%"),
     ]
@@ -218,7 +218,7 @@ def test_each_pair_of_one_run_is_a_row_the_better_first(tmp_path: Path) -> None:
 def test_all_others_are_compared_with_a_baseline(tmp_path: Path) -> None:
     trials = trials_of("slow", AFTER) + trials_of("base", BEFORE) + trials_of("same", BEFORE)
     compared = within(tmp_path, trials, "rightPerSec < -5%", baseline="base")
-    assert rows_of(compared, "subject", "baseline", "verdict", "passed") == [
+    assert rows_of(compared, "subject", "baseline", "verdict", "broken") == [
         ("slow", "base", "slower", "rightPerSec < -5%"),
         ("same", "base", "no difference shown", None),
     ]

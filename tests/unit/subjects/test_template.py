@@ -120,11 +120,6 @@ def test_headers_repeat_with_their_option() -> None:
     assert fill_template(tool, CLOSED) == ("x", URL)
 
 
-def test_content_that_is_not_there_is_missed() -> None:
-    with pytest.raises(InvalidValue, match="needs a file with content"):
-        fill_template(a_tool("x", "-p", "{body_file}"), CLOSED)
-
-
 @pytest.mark.parametrize("change", [{"connections": 0}, {"duration_s": 0}, {"requests": 0}, {"threads": 0}])
 def test_a_load_of_nothing_is_refused(change: dict[str, int]) -> None:
     usual = {"url": URL, "connections": 1, "duration_s": 1, "requests": 1}

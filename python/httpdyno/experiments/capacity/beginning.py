@@ -68,11 +68,12 @@ def make_capacity(options: CapacityOptions, subjects: Sequence[Subject], engine:
             tell(f"{tool.id} counts from when it sent, not from when that was due: no time of its has what waited")
     there = None if options.against is None else settled(options.against, engine, tell, web=_WEB, seed=options.seed)
     web = engine.web(_WEB, seed=there.seed if there else options.seed)
+    usual_timeout_s = (preset and preset.table.circumstances.timeout_s) or _TIMEOUT_S
     usual_s = _QUICK_DURATION_S if options.quick else DEFAULT_DURATION_S
     found = {
         "slo": DEFAULT_OBJECTIVE if options.slo is None else options.slo,
         "duration_s": usual_s if options.duration_s is None else options.duration_s,
-        "timeout_s": options.timeout_s or (preset and preset.table.circumstances.timeout_s) or _TIMEOUT_S,
+        "timeout_s": usual_timeout_s if options.timeout_s is None else options.timeout_s,
         "seed": web.seed,
         "scale": options.scale if options.preset else None,
         "against": there.url if there else None,

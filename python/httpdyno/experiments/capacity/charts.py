@@ -5,7 +5,7 @@ from typing import Final
 
 from httpdyno.experiments.capacity.found import TONES, Found, target_words
 from httpdyno.experiments.capacity.frontier_point import Frontier, FrontierAxis
-from httpdyno.experiments.capacity.grid_axis import FRONTIER_AXES, SIZE, GridAxis
+from httpdyno.experiments.capacity.grid_axis import FRONTIER_AXES, SIZE
 from httpdyno.experiments.capacity.layout import Layout
 from httpdyno.experiments.capacity.reach import size_reached
 from httpdyno.model import Axis, Chart, ChartKind, Series, Tile, Tone, format_time
@@ -57,8 +57,8 @@ def grid_chart(points: Sequence[Found], names: Mapping[str, str]) -> Chart | Non
         name="grid",
         title=f"Where {target_words(points)} are held" if target_words(points) else "Answers a second",
         kind=ChartKind.TILES,
-        x=Axis(_title(layout.across, columns)),
-        y=Axis(_title(layout.up, layout.up.values(one.point for one in points)) if layout.up else ""),
+        x=Axis(layout.across.heading(columns)),
+        y=Axis(layout.up.heading(layout.up.values(one.point for one in points)) if layout.up else ""),
         series=(),
         caption=_grid_caption(points, shared),
         section=GRID,
@@ -107,11 +107,6 @@ def _rows(layout: Layout, points: Sequence[Found], names: Mapping[str, str]) -> 
 
 def _row(layout: Layout, one: Found) -> int | str | None:
     return layout.up.read(one.point) if layout.up else one.subject
-
-
-def _title(axis: GridAxis, values: Sequence[int | None]) -> str:
-    unit, _ = axis.unit(values)
-    return f"{axis.title}, {unit}" if unit else axis.title
 
 
 def _words(one: Found, layout: Layout, names: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ from httpdyno.experiments.capacity.beginning import begin_capacity
 from httpdyno.experiments.capacity.capacity import restore_capacity
 from httpdyno.experiments.capacity.ending import end_capacity
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
+from httpdyno.experiments.capacity.judge.tool import judge_capacity_tool
 from httpdyno.experiments.capacity.judge.trial import judge_capacity
 from httpdyno.experiments.capacity.metrics import CAPACITY_METRICS
 from httpdyno.experiments.capacity.options import NAME
@@ -14,11 +15,12 @@ from httpdyno.experiments.capacity.point_table import point_table
 from httpdyno.experiments.capacity.published_form import grid_beside, grid_rows, grid_views
 from httpdyno.experiments.capacity.report import capacity_report
 from httpdyno.experiments.capacity.rules import CAPACITY_RULES
-from httpdyno.experiments.capacity.tool_trial import run_capacity_tool
 from httpdyno.experiments.capacity.views import capacity_views
 from httpdyno.experiments.definition import Definition, has_lines
 from httpdyno.lab.client_trial import run_client_trial
+from httpdyno.lab.tool_trial import run_tool_trial
 from httpdyno.model import Column, LinesSummary, SubjectKind, Trial, format_time
+from httpdyno.subjects.template import fill_template
 
 __all__ = ["DEFINITION"]
 
@@ -47,7 +49,10 @@ DEFINITION: Final = Definition(
     ),
     tabulate=point_table,
     views=capacity_views,
-    runs={SubjectKind.CLIENT: partial(run_client_trial, judge=judge_capacity), SubjectKind.TOOL: run_capacity_tool},
+    runs={
+        SubjectKind.CLIENT: partial(run_client_trial, judge=judge_capacity),
+        SubjectKind.TOOL: partial(run_tool_trial, fill=fill_template, judge=judge_capacity_tool),
+    },
     told=_told,
     begin=begin_capacity,
     end=end_capacity,

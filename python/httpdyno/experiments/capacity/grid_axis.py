@@ -63,6 +63,11 @@ class GridAxis:
             return self.units[len(self.units) // 2]
         return next((unit for unit in self.units if unit[1] <= least), self.units[-1])
 
+    def heading(self, values: Sequence[Value]) -> str:
+        """Return the title with the unit of the values: ``rtt, ms``."""
+        unit, _ = self.unit(values)
+        return f"{self.title}, {unit}" if unit else self.title
+
     def labels(self, values: Sequence[Value]) -> list[str]:
         """Write the values without their unit, which the axis names."""
         _, factor = self.unit(values)

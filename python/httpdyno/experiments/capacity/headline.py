@@ -11,12 +11,11 @@ from httpdyno.experiments.capacity.grid_axis import AXES, FRONTIER_AXES, LINK_RA
 from httpdyno.experiments.capacity.judge.foreseen import LimitKind
 from httpdyno.experiments.capacity.quantity import shown_size
 from httpdyno.experiments.capacity.reach import size_reached
-from httpdyno.judge.wording import listed
+from httpdyno.judge.wording import listed, some_of
 from httpdyno.model import Tone
 
 __all__ = ["capacity_headline"]
 
-_NAMED_AT_MOST: Final = 3
 _OF_THE_POINT: Final = frozenset({LimitKind.BANDWIDTH, LimitKind.WINDOW, LimitKind.CPU, LimitKind.CONCURRENCY})
 """What can limit a subject; an origin or a link that came to its end limits the measurement."""
 
@@ -86,7 +85,7 @@ def _reach(frontiers: Sequence[Frontier], target: str, names: Mapping[str, str],
         axis.name(point.x) for point in first.points if point.fails_from_bytes is not None and point.size_bytes is None
     ]
     if nowhere:
-        said += f", and nothing that was tried at {_some(nowhere)}"
+        said += f", and nothing that was tried at {some_of(nowhere)}"
     return said + rest
 
 
@@ -115,7 +114,7 @@ def _ties(order: Sequence[Frontier], at: int, names: Mapping[str, str]) -> str:
         return ""
     if len(tied) == len(pairs):
         return "; they cannot be told apart"
-    who = _some([f"{names[one.subject]} and {names[other.subject]}" for one, other in tied])
+    who = some_of([f"{names[one.subject]} and {names[other.subject]}" for one, other in tied])
     return f"; {who} cannot be told apart"
 
 
@@ -174,9 +173,3 @@ def _size(point: FrontierPoint) -> str:
     if point.doubtful and point.holds_up_to_bytes is not None and point.holds_up_to_bytes < reached:
         return f"{size} (surely {shown_size(point.holds_up_to_bytes)})"
     return size
-
-
-def _some(words: Sequence[str]) -> str:
-    if len(words) <= _NAMED_AT_MOST:
-        return listed(words)
-    return f"{', '.join(words[:_NAMED_AT_MOST])} and {len(words) - _NAMED_AT_MOST} more"

@@ -24,7 +24,9 @@ from httpdyno.model import SubjectKind
 __all__ = ["NAME", "VERB", "CapacityOptions"]
 
 NAME: Final = "capacity"
-_RPS = Option("--rps", "Right answers a second to be held. Default: 2000.", metavar="N", least=0.01, stored=False)
+_RPS = Option(
+    "--rps", "Right answers a second to be held. Default: 2000.", metavar="N", least=0.01, most=1_000_000, stored=False
+)
 _SLO = Option(
     "--slo",
     "What has to hold beside the rate: p50, p90, p99, p99.9, mean, max and errors. "

@@ -82,8 +82,7 @@ def _ms(time_ns: int) -> Cell:
 
 
 def _median(metric: Metric, trials: Sequence[Trial]) -> Cell:
-    value = median(map(metric.figure, trials))
-    return None if value is None else round(value, metric.digits)
+    return metric.rounded(median(map(metric.figure, trials)))
 
 
 def _verdict(trials: Sequence[Trial]) -> str:

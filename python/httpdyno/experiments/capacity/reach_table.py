@@ -63,7 +63,6 @@ def search_notes(frontiers: Sequence[Frontier]) -> list[str]:
 def _table(frontiers: Sequence[Frontier], target: str) -> Table:
     axis = FRONTIER_AXES[frontiers[0].axis]
     values = list(dict.fromkeys(point.x for one in frontiers for point in one.points))
-    unit, _ = axis.unit(values)
     settings = dict.fromkeys(one.rest for one in frontiers)
     several = len(settings) > 1
     rows: list[tuple[Cell, ...]] = []
@@ -71,7 +70,7 @@ def _table(frontiers: Sequence[Frontier], target: str) -> Table:
         cells = {point.x: _cell(point) for point in one.points}
         named = (one.subject, one.rest) if several else (one.subject,)
         rows.append((*named, *(cells.get(value) for value in values)))
-    across = f"across: {axis.title}{f', {unit}' if unit else ''}"
+    across = f"across: {axis.heading(values)}"
     rest = "" if several or not frontiers[0].rest else f"; {frontiers[0].rest}"
     return Table(
         (

@@ -57,8 +57,8 @@ def _table(layout: Layout, place: Place, points: Sequence[Found], names: Mapping
     cells = [(label, *(_cell(_at(layout.across, value, of)) for value in columns)) for label, of in rows]
     said = [layout.panel_name(place, names), layout.shared([one.point for one in points])]
     if layout.up is not None:
-        said.append(f"down: {_head(layout.up, layout.up.values(one.point for one in points))}")
-    said.append(f"across: {_head(layout.across, columns)}")
+        said.append(f"down: {layout.up.heading(layout.up.values(one.point for one in points))}")
+    said.append(f"across: {layout.across.heading(columns)}")
     corner = _SUBJECT if layout.up is None else layout.up.title
     return Table(
         (Column(corner), *(Column(label, _AT_THE_RIGHT, toned=True) for label in layout.across.labels(columns))),
@@ -74,11 +74,6 @@ def _rows(layout: Layout, points: Sequence[Found], names: Mapping[str, str]) -> 
         return [(name, [one for one in points if one.subject == subject]) for subject, name in names.items()]
     values = up.values(one.point for one in points)
     return [(label, _at(up, value, points)) for label, value in zip(up.labels(values), values, strict=True)]
-
-
-def _head(axis: GridAxis, values: Sequence[Value]) -> str:
-    unit, _ = axis.unit(values)
-    return f"{axis.title}, {unit}" if unit else axis.title
 
 
 def _at(axis: GridAxis, value: Value, points: Sequence[Found]) -> list[Found]:

@@ -8,20 +8,22 @@ from httpdyno.experiments.cost.beginning import begin_cost
 from httpdyno.experiments.cost.charts import cost_charts
 from httpdyno.experiments.cost.cost import Cost
 from httpdyno.experiments.cost.figures import CostPoint, CostSummary
+from httpdyno.experiments.cost.judge.tool import judge_cost_tool
 from httpdyno.experiments.cost.judge.trial import judge_cost
 from httpdyno.experiments.cost.metrics import COST_METRICS
 from httpdyno.experiments.cost.options import NAME
 from httpdyno.experiments.cost.rules import COST_RULES
 from httpdyno.experiments.cost.table import IDENTITY, RANKED_BY, cost_table, cost_views
-from httpdyno.experiments.cost.tool_trial import run_cost_tool
 from httpdyno.experiments.definition import Definition, has_lines
 from httpdyno.experiments.preset_run import PresetRun
 from httpdyno.experiments.published import run_beside
 from httpdyno.experiments.restoring import restored
 from httpdyno.experiments.usual_report import usual_report
 from httpdyno.lab.client_trial import run_client_trial
+from httpdyno.lab.tool_trial import run_tool_trial
 from httpdyno.model import LinesSummary, Note, SubjectKind, Table, Trial, format_time
 from httpdyno.published import published_table
+from httpdyno.subjects.template import fill_sequence
 
 __all__ = ["DEFINITION"]
 
@@ -54,7 +56,10 @@ DEFINITION: Final = Definition(
     tabulate=cost_table,
     compared_by=(RANKED_BY, "real", "peakMemory"),
     views=cost_views,
-    runs={SubjectKind.CLIENT: partial(run_client_trial, judge=judge_cost), SubjectKind.TOOL: run_cost_tool},
+    runs={
+        SubjectKind.CLIENT: partial(run_client_trial, judge=judge_cost),
+        SubjectKind.TOOL: partial(run_tool_trial, fill=fill_sequence, judge=judge_cost_tool),
+    },
     told=_told,
     begin=begin_cost,
     restore=partial(restored, Cost),

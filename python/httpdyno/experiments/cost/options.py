@@ -59,7 +59,7 @@ VERB: Final = Verb(
     NAME,
     CostOptions,
     help="Measure what each subject spends on JSON documents that it fetches, parses and checks one after another.",
-    names="Clients, and tools beside them. Default: the eleven of the published crawl's table, ab and httperf.",
+    names="Clients, and tools beside them. Default: the usual eleven of bench, ab and httperf.",
     kinds=(SubjectKind.CLIENT, SubjectKind.TOOL),
     examples=(
         Example("httpdyno cost", "the eleven clients, ab and httperf"),

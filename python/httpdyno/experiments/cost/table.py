@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from httpdyno.experiments.companion import ORIGIN
 from httpdyno.experiments.cost.figures import Coding, CostPoint, CostSummary, RequestClock
 from httpdyno.experiments.cost.judge.tool import UNCHECKED
 from httpdyno.experiments.cost.metrics import COST_METRICS
@@ -116,7 +117,8 @@ def _own_times(group: Sequence[Trial]) -> Iterator[str]:
             continue
         way = trial.counters.against
         if way is None:
-            why = f"nobody stamps the requests that {trial.peer} gets"
+            ours = trial.peer == ORIGIN
+            why = "no request reached the origin" if ours else f"nobody stamps the requests that {trial.peer} gets"
         else:
             why = f"the clock of {way.url} is known to {format_time(way.clock_bound_ns or 0)} only"
         yield f"start-up and steady state rest on the clients' own times: {why}"

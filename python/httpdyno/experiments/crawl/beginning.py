@@ -66,6 +66,8 @@ def begin_crawl(
             subjects = [one.subject for one in tuned]
         if options.saturate:
             with _first_urls(urls, options, beginning) as first:
+                if none_in_flight := find_short(first.count, 1, subjects):
+                    raise UsageError(none_in_flight.refusal(urls.source if options.limit is None else None))
                 subjects = saturated(subjects, crawl, first, beginning)
         short = None if options.on_live_web else find_short(urls.count, crawl.concurrency, subjects)
         if short:

@@ -90,7 +90,7 @@ _CONTACT = Option(
 _YES = Option("--yes", "Live web: start without asking.", stored=False, group=Group.LIVE)
 _ALL = Option(
     "--all",
-    "Every client there is, not only the eleven of the published crawl's table.",
+    "Every client there is, not only the usual eleven.",
     stored=False,
     group=Group.MACHINE,
 )
@@ -166,7 +166,7 @@ VERB: Final = Verb(
     NAME,
     BenchOptions,
     help="Crawl the same URLs with each client, interleaved, and print the table.",
-    names="Default: the eleven of the published crawl's table, and those of --subjects.",
+    names="Default: the usual eleven, which are the ten of the published crawl and Bun, and those of --subjects.",
     fetcher=True,
     examples=(
         Example("httpdyno bench go-net-http rust-reqwest", "two clients, compared"),

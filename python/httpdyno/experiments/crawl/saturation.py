@@ -67,4 +67,4 @@ def _reason(trial: Trial) -> str:
 
 
 def _cpus(trial: Trial) -> int:
-    return sum(cpu.role != "engine" for cpu in trial.counters.cpus or ()) or 1
+    return len(trial.counters.subject_cpus) or 1

@@ -63,13 +63,14 @@ def make_latency(
         refuse_beside(link=options.link, peer=peer.id if peer else None)
         there = settled(options.against, engine, tell, web=_WEB, seed=options.seed)
     web = engine.web(_WEB, seed=there.seed if there else options.seed)
+    usual_s = QUICK_DURATION_S if options.quick else DURATION_S
     latency = Latency(
         points=_points(options),
         **(
             stored_options(options)
             | {
                 "keepalive": options.keepalive or ("both" if options.preset is None else "on"),
-                "duration_s": options.duration_s or (QUICK_DURATION_S if options.quick else DURATION_S),
+                "duration_s": usual_s if options.duration_s is None else options.duration_s,
                 "against": there.url if there else None,
                 "peer": peer.id if peer else None,
                 "seed": web.seed,

@@ -13,10 +13,11 @@ from typing import Any, Final, Protocol
 
 from httpdyno.errors import EngineFailed, Interrupted, InvalidValue, NothingMeasured
 from httpdyno.experiments.load.options import LoadOptions
-from httpdyno.experiments.load.progress import LoadProgress, LoadProgressReader
+from httpdyno.experiments.load.progress import LoadProgress, parse_load_progress
 from httpdyno.experiments.load.started import StartedLoad, start_load
 from httpdyno.installation import RENEW_ENGINE
 from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.progress import ProgressReader
 from httpdyno.lab.scratch import ScratchFile
 
 __all__ = ["LoadObserver", "LoadReport", "run_load", "watch_load"]
@@ -97,7 +98,7 @@ class _Listener:
     def __init__(self, reading: int, observer: LoadObserver | None) -> None:
         self._reading = reading
         self._observer = observer
-        self._reader = LoadProgressReader()
+        self._reader = ProgressReader(parse_load_progress)
 
     def hears(self) -> bool:
         """Read what there is; return whether there may be more."""

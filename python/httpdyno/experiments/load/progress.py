@@ -3,10 +3,7 @@
 import json
 from dataclasses import dataclass
 
-__all__ = ["LoadProgress", "LoadProgressReader", "parse_load_progress"]
-
-_LONGEST = 64 * 1024
-"""What is longer is no line of progress."""
+__all__ = ["LoadProgress", "parse_load_progress"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +42,3 @@ def parse_load_progress(line: bytes) -> LoadProgress | None:
 
 def _whole(value: float | None) -> int | None:
     return None if value is None else int(value)
-
-
-class LoadProgressReader:
-    """Puts lines together from whatever pieces the pipe delivers."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def feed(self, piece: bytes) -> list[LoadProgress]:
-        """Handle a piece; give the progress of the lines that it completes."""
-        *lines, rest = (self._rest + piece).split(b"\n")
-        self._rest = rest[: _LONGEST + 1]
-        return [progress for progress in map(parse_load_progress, lines) if progress is not None]

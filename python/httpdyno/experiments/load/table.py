@@ -133,10 +133,7 @@ def _verdict(trial: Trial) -> str:
 
 
 def _cell(metric: Metric, trial: Trial) -> Cell:
-    value = metric.figure(trial)
-    if value is None:
-        return None
-    return round(value, metric.digits) if metric.digits else round(value)
+    return metric.rounded(metric.figure(trial))
 
 
 def _figures(trials: Sequence[Trial]) -> Table:

@@ -34,7 +34,9 @@ _LOOP = Option(
     stored=False,
     offers=("closed", "open"),
 )
-_RATE = Option("--rate", "Open loop: requests a second, at each point.", metavar="N", stored=False)
+_RATE = Option(
+    "--rate", "Open loop: requests a second, at each point.", metavar="N", least=0.01, most=1_000_000, stored=False
+)
 _THREADS = Option(
     "--threads",
     "THREADS of the server: 1, unlimited, or both: 1,unlimited. Default: unlimited.",

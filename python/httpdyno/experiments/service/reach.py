@@ -32,15 +32,6 @@ class Reach:
     unfinished: bool = False
     """Whether its search was stopped before it was known where it breaks."""
 
-    @property
-    def words(self) -> str:
-        """Describe between which numbers it breaks, in a few words."""
-        if self.failed is None:
-            return "nothing tried" if self.held is None else f"more than {self.held:,}"
-        if self.held is None:
-            return f"fewer than {self.failed:,}"
-        return f"{self.held:,} to {self.failed:,}"
-
 
 def reaches(trials: Sequence[Trial], bounds: Bounds | None = None) -> tuple[Reach, ...]:
     """Return how many connections each server holds, those of one variant together.

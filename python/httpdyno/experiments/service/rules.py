@@ -34,7 +34,7 @@ def _cpu(trial: Trial) -> Reading:
     service = trial.get(ServiceSummary)
     if service is not None and service.generator_busy_share is not None:
         return Reading(100 * service.generator_busy_share)
-    cpus = [cpu for cpu in trial.counters.cpus or () if cpu.role != "subject"]
+    cpus = trial.counters.engine_cpus
     if service is None or service.generator_cpu_ns is None or not service.generator_wall_ns or not cpus:
         return Reading(None, _NOT_COUNTED)
     if service.generator_wall_ns < SHORTEST_NS:

@@ -46,7 +46,7 @@ class Bounds:
     def search(self) -> DoublingSearch:
         """The search of one server."""
         factor, resolution = (_QUICK_FACTOR, _QUICK_RESOLUTION) if self.quick else (_FACTOR, _RESOLUTION)
-        return DoublingSearch(self.low, max(self.low, self.high), factor, resolution)
+        return DoublingSearch(self.low, self.high, factor, resolution)
 
 
 def search_plan(

@@ -23,7 +23,7 @@ from httpdyno.subjects.build import Build, filled
 from httpdyno.subjects.environment import program_path
 from httpdyno.subjects.template import Load, fill_content, fill_template
 
-__all__ = ["cannot_do", "drive_argv", "own_generator", "run_server_trial", "server_command"]
+__all__ = ["cannot_do", "drive_argv", "own_generator", "read_samples", "run_server_trial", "server_command"]
 
 _EVERY_MS: Final = 250
 """How often an answer is checked beside the load."""
@@ -72,7 +72,7 @@ def run_server_trial(lab: Lab, plan: TrialPlan, build: Build, peer: Command | No
                 report=left.report,
                 drive=_json(drive),
                 load=_json(load),
-                samples=_samples(samples) if tool is None else None,
+                samples=read_samples(samples) if tool is None else None,
                 text="" if tool is None else left.driver_output.read_text(),
                 stderr=left.stderr.last_words(),
                 said=left.said,
@@ -186,8 +186,9 @@ def _json(file: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _samples(file: Path) -> pl.DataFrame:
+def read_samples(file: Path) -> pl.DataFrame:
     """Read every request that ended; the last line may be cut where the generator was."""
     if not file.exists() or not file.stat().st_size:
         return pl.DataFrame(schema=SAMPLE_COLUMNS)
-    return pl.read_csv(file, schema=SAMPLE_COLUMNS, ignore_errors=True, truncate_ragged_lines=True)
+    read = pl.read_csv(file, schema=SAMPLE_COLUMNS, ignore_errors=True, truncate_ragged_lines=True)
+    return read.drop_nulls(["intended_ns", "end_ns", "status_or_error", "connection"])

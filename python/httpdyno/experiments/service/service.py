@@ -56,6 +56,11 @@ class Service(ServiceOptions):
             raise InvalidValue("--search: only requests that wait have an ideal to hold; leave out --endpoint")
         if self.search and self.axes.rate_per_s is not None:
             raise InvalidValue("--search: the rate follows from the number of connections; leave out --rate")
+        if self.search and self.most_connections < min(self.axes.connections):
+            raise InvalidValue(
+                f"--most-connections: {self.most_connections:,} are fewer than the {min(self.axes.connections):,} "
+                "that the search begins with; give more, or fewer --connections"
+            )
         _ = self.conditions()
 
     @property

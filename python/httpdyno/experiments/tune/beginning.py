@@ -45,7 +45,7 @@ def begin_search(beginning: Beginning, names: Sequence[str], options: TuneOption
     with ExitStack() as refused:
         urls = refused.enter_context(_open_urls(options, engine, beginning.interruption))
         remark_on(urls, beginning.tell)
-        highest = _highest(urls.count, subjects, beginning.tell)
+        highest = _highest(urls, options, subjects, beginning.tell)
         search = Tune(
             **(stored_options(options) | {"seed": web.seed}),
             file=urls.file.path,
@@ -57,14 +57,16 @@ def begin_search(beginning: Beginning, names: Sequence[str], options: TuneOption
     return Begun(search, subjects, urls)
 
 
-def _highest(urls: int, subjects: Sequence[Subject], tell: Tell) -> int:
+def _highest(urls: UrlFile, options: TuneOptions, subjects: Sequence[Subject], tell: Tell) -> int:
     """Return the highest concurrency that a list is long enough for; say so where it bounds the search."""
-    short = find_short(urls, None, subjects)
+    short = find_short(urls.count, None, subjects)
     if short:
-        raise UsageError(f"--limit: {short}; give so many")
-    most = urls // LEAST_TURNS
+        where = f"--urls {urls.source}" if options.limit is None else "--limit"
+        raise UsageError(f"{where}: {short}; give so many")
+    most = urls.count // LEAST_TURNS
     if most < HIGHEST:
-        tell(f"{urls:,} URLs: no more than {most:,} in flight are tried, since a rate needs {LEAST_TURNS} for each")
+        why = f"a rate needs {LEAST_TURNS} for each"
+        tell(f"{urls.count:,} URLs: no more than {most:,} in flight are tried, since {why}")
     return min(most, HIGHEST)
 
 

@@ -133,8 +133,7 @@ def _limit(trials: Sequence[Trial]) -> str | None:
 
 
 def _median(trials: Sequence[Trial], metric: Metric) -> Cell:
-    value = median(map(metric.figure, trials))
-    return None if value is None else round(value, metric.digits) if metric.digits else round(value)
+    return metric.rounded(median(map(metric.figure, trials)))
 
 
 def _verdict(standing: Standing, trials: Sequence[Trial]) -> str:

@@ -35,10 +35,10 @@ def find(pattern: str, text: str, *, what: str) -> re.Match[str]:
     return match
 
 
-def find_number(pattern: str, text: str, *, otherwise: int = 0) -> int:
+def find_number(pattern: str, text: str) -> int:
     """Return the whole number of a line that a report leaves out when there is nothing to tell."""
     match = re.search(pattern, text, re.MULTILINE)
-    return int(match[1]) if match else otherwise
+    return int(match[1]) if match else 0
 
 
 def span_ns(text: str) -> int:

@@ -15,19 +15,20 @@ _NO_PRESSURE: Final = "this kernel keeps no pressure stall information (PSI)"
 def foreign_cpu(trial: Trial) -> Reading:
     """Return the time that others used of the subject's CPUs.
 
-    Others are all but the subject, the engine where it shares the CPU, and interrupts: those carry the trial's own
-    packets, and some kernels count them as the program's that they interrupt.
+    Others are all but the subject, the trial's other programs where they share the CPU (the engine, a peer, a link's
+    emulator), and interrupts: those carry the trial's own packets, and some kernels count them as the program's that
+    they interrupt.
     """
     counters = trial.counters
-    cpus = [cpu for cpu in counters.cpus or () if cpu.role != "engine"]
-    user_ns, system_ns = counters.cpu_user_ns, counters.cpu_system_ns
-    if not cpus or user_ns is None or system_ns is None:
+    cpus, own_ns = counters.subject_cpus, counters.cpu_ns
+    if not cpus or own_ns is None:
         return Reading(None, _NO_CPUS)
     if _window_ns(cpus) < SHORTEST_NS:
         return Reading(None, TOO_SHORT)
-    own_ns = user_ns + system_ns
     if any(cpu.role == "both" for cpu in cpus):
-        own_ns += (counters.engine_cpu_user_ns or 0) + (counters.engine_cpu_system_ns or 0)
+        own_ns += (counters.engine_cpu_ns or 0) + (counters.peer_cpu_ns or 0)
+    if counters.link is not None and any(cpu.cpu == counters.link.cpu for cpu in cpus):
+        own_ns += counters.link.cpu_time_ns or 0
     used_ns = sum(cpu.busy_ns - (cpu.interrupt_ns or 0) for cpu in cpus)
     return Reading(100 * max(used_ns - own_ns, 0) / sum(cpu.window_ns for cpu in cpus))
 

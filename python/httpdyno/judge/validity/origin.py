@@ -4,7 +4,7 @@ from typing import Final
 
 from httpdyno.judge.validity.rule import Reading
 from httpdyno.judge.validity.stretch import SHORTEST_NS, TOO_SHORT, Stretch
-from httpdyno.model import CeilingLimit, Counters, Trial
+from httpdyno.model import CeilingLimit, Trial
 
 __all__ = ["ceiling_reached", "cpu_busy", "cpu_used", "lateness", "waiting"]
 
@@ -27,17 +27,17 @@ def cpu_used(trial: Trial) -> Reading:
     It is known of the whole trial only and counts evenly for each answer.
     """
     counters, stretch = trial.counters, Stretch.of(trial)
-    user_ns, system_ns, cpus = counters.engine_cpu_user_ns, counters.engine_cpu_system_ns, _engine_cpus(counters)
-    if stretch is None or user_ns is None or system_ns is None or not cpus:
+    cpu_ns, cpus = counters.engine_cpu_ns, len(counters.engine_cpus)
+    if stretch is None or cpu_ns is None or not cpus:
         return Reading(None, "the engine did not count its CPU time")
     if stretch.length_ns < SHORTEST_NS:
         return Reading(None, TOO_SHORT)
-    return Reading(100 * (user_ns + system_ns) * stretch.work / (stretch.length_ns * cpus))
+    return Reading(100 * cpu_ns * stretch.work / (stretch.length_ns * cpus))
 
 
 def cpu_busy(trial: Trial) -> Reading:
     """Return how busy the busiest of the engine's CPUs was in the whole trial, whoever used it."""
-    cpus = [cpu for cpu in trial.counters.cpus or () if cpu.role != "subject"]
+    cpus = trial.counters.engine_cpus
     if not cpus:
         return Reading(None, "the engine did not count how busy its CPUs were")
     if min(cpu.window_ns for cpu in cpus) < SHORTEST_NS:
@@ -50,7 +50,7 @@ def waiting(trial: Trial) -> Reading:
 
     It is known of the whole trial only and counts evenly for each answer.
     """
-    waited_ns, stretch, cpus = trial.counters.origin_waiting_ns, Stretch.of(trial), _engine_cpus(trial.counters)
+    waited_ns, stretch, cpus = trial.counters.origin_waiting_ns, Stretch.of(trial), len(trial.counters.engine_cpus)
     if waited_ns is None or stretch is None or not cpus:
         return Reading(
             None, "nobody counted how long the origin waited for its CPU: this kernel cannot, or the engine is old"
@@ -88,7 +88,3 @@ def ceiling_reached(trial: Trial) -> Reading:
     if ceiling is None or rate is None:
         return Reading(None, "there are no right answers")
     return Reading(100 * rate / ceiling, f"{rate:,.0f} of {ceiling:,.0f} right answers a second")
-
-
-def _engine_cpus(counters: Counters) -> int:
-    return sum(cpu.role != "subject" for cpu in counters.cpus or ())

@@ -12,8 +12,8 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table as Grid
 from rich.text import Text
 
-from httpdyno.model import Cell, Column, ColumnKind, Outcome, Table, Validity
-from httpdyno.report.cell import cell_text, note_lines, right_aligned, without_controls
+from httpdyno.model import Cell, Column, ColumnKind, Table
+from httpdyno.report.cell import cell_text, note_lines, right_aligned, tone_of, without_controls
 from httpdyno.report.surface import Surface
 
 __all__ = ["render"]
@@ -26,13 +26,7 @@ _PADDING: Final = re.compile(r" +((?:\x1b\[0m)?)$", re.MULTILINE)
 _NARROWEST: Final = 20
 """Where words do not fit side by side they are not broken, either."""
 _UNDER_HEADINGS: Final = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
-_STYLES: Final[dict[str, str]] = (
-    {outcome.value: "red" for outcome in Outcome}
-    | {validity.value: "yellow" for validity in Validity}
-    | {"chosen": "bold green"}  # of the loads that a search has tried
-    | {"held": "bold green", "held?": "yellow", "slow": "red", "errors": "red", "failed": "red"}  # of points of a grid
-    | {Validity.VALID.value: "green", Validity.INCORRECT.value: "red", Outcome.UNAVAILABLE.value: "dim"}
-)
+_STYLES: Final = {"good": "green", "doubtful": "yellow", "bad": "red", "absent": "dim"}
 
 
 def render(table: Table, surface: Surface) -> str:
@@ -102,7 +96,7 @@ def _grid(columns: Sequence[Column], texts: Sequence[Sequence[str]], group: Sequ
 
 
 def _style(column: Column, text: Cell) -> str:
-    return _STYLES.get(str(text), "") if column.toned or column.name == "verdict" else ""
+    return _STYLES.get(tone_of(text, column), "")
 
 
 def _groups(

@@ -4,21 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from httpdyno.model import Cell, Column, ColumnKind, Outcome, Table, Validity
-from httpdyno.report.cell import cell_text, note_lines, right_aligned
+from httpdyno.model import Cell, Column, ColumnKind, Table
+from httpdyno.report.cell import cell_text, note_lines, right_aligned, tone_of
 
 __all__ = ["Grid", "GridCell", "GridRow", "Heading", "grid"]
 
 _SHORT: Final = 28
 _MUCH: Final = 60
-_TONES: Final = (
-    {outcome.value: "bad" for outcome in Outcome}
-    | {validity.value: "doubtful" for validity in Validity}
-    | {"chosen": "good", "raises faults": "bad"}  # of the loads that a search has tried
-    | {Validity.VALID.value: "good", Outcome.OK.value: "good", Validity.INCORRECT.value: "bad"}
-)
-"""How a word is tinted that says how something went."""
-_TONED: Final = frozenset({"outcome", "validity", "verdict"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +92,7 @@ def _cells(cells: Sequence[Cell], column: Column) -> list[GridCell]:
     if column.kind is ColumnKind.DECIMAL:
         texts = _aligned(cells, texts)
     return [
-        GridCell(text, "" if cell is None else str(cell), _layout(text, column), _tone(cell, column))
+        GridCell(text, "" if cell is None else str(cell), _layout(text, column), tone_of(cell, column))
         for cell, text in zip(cells, texts, strict=True)
     ]
 
@@ -120,12 +112,6 @@ def _layout(text: str, column: Column) -> str:
     if right_aligned(column):
         return "right" if column.limit is None else "right limited"
     return "text much" if len(text) > _MUCH else "text" if len(text) > _SHORT else ""
-
-
-def _tone(cell: Cell, column: Column) -> str:
-    if isinstance(cell, str):
-        return _TONES.get(cell, "") if column.toned or column.name in _TONED else ""
-    return "doubtful" if cell is not None and column.limit is not None and cell > column.limit else ""
 
 
 def _subject(table: Table, row: tuple[Cell, ...], places: Mapping[str, int]) -> int | None:

@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Final, NamedTuple
 
-from httpdyno.judge.wording import listed
-from httpdyno.model import Difference, Interval, Metric, Ranking, Standing
+from httpdyno.judge.wording import NAMED_AT_MOST, listed, some_of
+from httpdyno.model import Comparison, Difference, Interval, Metric, Ranking, Standing
 from httpdyno.stats import FEWEST_BLOCKS
 
 __all__ = ["best_text", "bound_text", "figure_text", "headline"]
 
 _WHOLE_FROM: Final = 100
-_NAMED_AT_MOST: Final = 3
 
 
 def headline(
@@ -40,7 +39,7 @@ def headline(
     ahead = [names[subject] for subject, bound in bounds.items() if bound > best]
     if ahead:
         may = "may be faster" if metric.column.unit == "1/s" else "may have more"
-        first = f"Nobody is called first, for {_some(ahead)} {may}; of those ranked "
+        first = f"Nobody is called first, for {some_of(ahead)} {may}; of those ranked "
         first += _first(ranking, metric, medians, names, _BEHIND)
     else:
         first = _first(ranking, metric, medians, names, _LEADING)
@@ -54,7 +53,7 @@ def best_text(ranking: Ranking, metric: Metric, medians: Mapping[str, float], na
     median.
     """
     best, second = (standing.subject for standing in ranking.standings[:2])
-    sure = any(standing.subject == second and standing.best > 1 for standing in ranking.standings)
+    sure = ranking.standings[1].best > 1
     surely = _times(best, second, ranking, medians, names)
     times = surely if sure else f"{_multiple(best, second, medians, names)}, not for sure"
     return f"{names[best]}, {_figure(medians[best], metric)}, {times}"
@@ -91,7 +90,8 @@ def _first(
         return f"{names[alone.subject]}: {_figure(medians[alone.subject], metric)}{_spread(alone)}"
     if max(comparison.blocks for comparison in ranking.comparisons) < FEWEST_BLOCKS:
         return _first_look(ranking, metric, medians, names, words)
-    leaders = [standing for standing in standings if standing.best == 1]
+    # Of three each may be surely ahead of the next, where blocks are missing: then nobody is surely first.
+    leaders = [standing for standing in standings if standing.best == 1] or list(standings)
     if len(leaders) > 1:
         return _shared_lead(leaders, ranking, metric, medians, names, words)
     # Where blocks are missing, who is surely first need not have the best median.
@@ -121,16 +121,16 @@ def _shared_lead(
     names: Mapping[str, str],
     words: _Words,
 ) -> str:
-    who = _some([names[standing.subject] for standing in leaders])
+    who = some_of([names[standing.subject] for standing in leaders])
     values = [medians[standing.subject] for standing in leaders]
-    if len(values) <= _NAMED_AT_MOST:
+    if len(values) <= NAMED_AT_MOST:
         what = listed([figure_text(value) for value in values])
     else:
         what = f"{figure_text(min(values))} to {figure_text(max(values))}"
-    pairs = [_ratio(ranking, one.subject, other.subject) for one, other in combinations(leaders, 2)]
-    ratio = pairs[0] if len(pairs) == 1 else None
+    untold = any(_pair(ranking, one.subject, other.subject).p is None for one, other in combinations(leaders, 2))
+    ratio = _ratio(ranking, leaders[0].subject, leaders[1].subject) if len(leaders) == 2 else None
     # A difference that is called a tie, and looks like one that is sure, needs its reason.
-    why = ", for too few of their trials count" if None in pairs else _after_correction(ranking) if ratio else ""
+    why = ", for too few of their trials count" if untold else _after_correction(ranking) if ratio else ""
     sentence = f"{who} {words.several} and cannot be told apart{why}: {what} {_phrase(metric)}"
     return f"{sentence}, a ratio of {ratio.estimate:.2f} ({_bounds(ratio)})" if ratio else sentence
 
@@ -167,11 +167,15 @@ def _spread(standing: Standing) -> str:
 
 def _ratio(ranking: Ranking, subject: str, baseline: str) -> Interval | None:
     """Return how many times the figure of ``baseline`` that of ``subject`` is, whichever of them was compared first."""
-    of_both = next(pair for pair in ranking.comparisons if {pair.subject, pair.baseline} == {subject, baseline})
+    of_both = _pair(ranking, subject, baseline)
     ratio = of_both.ratio
     if ratio is None or of_both.subject == subject:
         return ratio
     return Interval(1 / ratio.estimate, 1 / ratio.high, 1 / ratio.low, ratio.level)
+
+
+def _pair(ranking: Ranking, one: str, other: str) -> Comparison:
+    return next(pair for pair in ranking.comparisons if {pair.subject, pair.baseline} == {one, other})
 
 
 def _ties(ranking: Ranking) -> list[list[str]]:
@@ -202,7 +206,7 @@ def _told_of_ties(ranking: Ranking, names: Mapping[str, str]) -> list[str]:
     runs = _ties(ranking)
     if not runs:
         return []
-    if len(runs) == 1 and len(runs[0]) <= _NAMED_AT_MOST:
+    if len(runs) == 1 and len(runs[0]) <= NAMED_AT_MOST:
         return [f"{listed([names[subject] for subject in runs[0]])} cannot be told apart"]
     below = sum(standing.best > 1 for standing in ranking.standings)
     return [f"of the {below} below, not all can be told apart"]
@@ -213,13 +217,7 @@ def _left_out(unranked: Mapping[str, str], names: Mapping[str, str]) -> str:
     by_reason: dict[str, list[str]] = {}
     for subject, reason in unranked.items():
         by_reason.setdefault(reason, []).append(names[subject])
-    return ", ".join(f"{_some(those)} ({reason})" for reason, those in by_reason.items())
-
-
-def _some(words: Sequence[str]) -> str:
-    if len(words) <= _NAMED_AT_MOST:
-        return listed(words)
-    return f"{', '.join(words[:_NAMED_AT_MOST])} and {len(words) - _NAMED_AT_MOST} more"
+    return ", ".join(f"{some_of(those)} ({reason})" for reason, those in by_reason.items())
 
 
 def _figure(value: float, metric: Metric) -> str:

@@ -131,10 +131,8 @@ def _against(comparison: Comparison, first: str) -> tuple[str, float, float, flo
 
 
 def _cpu_ms_an_answer(trial: Trial) -> float | None:
-    user, system = trial.counters.cpu_user_ns, trial.counters.cpu_system_ns
-    if user is None or system is None or trial.tally is None or not trial.tally.right:
-        return None
-    return (user + system) / 1e6 / trial.tally.right
+    cpu_ns = trial.counters.cpu_ns
+    return None if cpu_ns is None or not trial.tally or not trial.tally.right else cpu_ns / 1e6 / trial.tally.right
 
 
 def _percent(levels: set[float]) -> str:

@@ -1,7 +1,6 @@
 """The tables of a report that rank: the figures of each subject, and every pair."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Final
 
 from httpdyno.judge.wording import difference_text
@@ -33,14 +32,8 @@ def ranking_table(table: Table, ranked_by: str) -> Table:
     """
     first = ("rank", ranked_by, f"{ranked_by}Low", f"{ranked_by}High", "wrong", "verdict")
     columns = [column.name for column in table.columns]
-    named = [place for place, column in enumerate(table.columns) if column.kind is ColumnKind.TEXT][:_NAMES]
-    chosen = [columns.index(name) for name in first if name in columns]
-    order = dict.fromkeys((*named, *chosen, *range(len(columns))))
-    return replace(
-        table,
-        columns=tuple(table.columns[place] for place in order),
-        rows=tuple(tuple(row[place] for place in order) for row in table.rows),
-    )
+    named = [column.name for column in table.columns if column.kind is ColumnKind.TEXT][:_NAMES]
+    return table.select(dict.fromkeys((*named, *(name for name in first if name in columns), *columns)))
 
 
 def comparison_table(comparisons: Iterable[Comparison], metric: Metric, names: Mapping[str, str]) -> Table:
@@ -62,7 +55,7 @@ def comparison_table(comparisons: Iterable[Comparison], metric: Metric, names: M
             ),
             None if comparison.p_adjusted is None else _chance(comparison.p_adjusted),
             comparison.blocks,
-            "too few trials to tell" if comparison.ratio is None else difference_text(comparison, metric),
+            "too few trials to tell" if comparison.p is None else difference_text(comparison, metric),
         )
         for comparison in comparisons
     ]
@@ -77,7 +70,4 @@ def without_empty(table: Table, name: str) -> Table:
     """Leave out a column that says nothing: the condition of an experiment that has one only."""
     if any(table.values(name)):
         return table
-    kept = [place for place, column in enumerate(table.columns) if column.name != name]
-    return Table(
-        tuple(table.columns[place] for place in kept), tuple(tuple(row[place] for place in kept) for row in table.rows)
-    )
+    return table.select(column.name for column in table.columns if column.name != name)

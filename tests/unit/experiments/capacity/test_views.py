@@ -122,7 +122,7 @@ def test_a_run_without_trials_says_so() -> None:
 
 def test_what_holds_is_green_where_there_are_colours() -> None:
     (view,) = capacity_views([capacity_trial(point(1))], {})
-    assert "\x1b[1;32mheld" in render(view, "table", Surface(colour=True, width=TERMINAL))
+    assert "\x1b[32mheld" in render(view, "table", Surface(colour=True, width=TERMINAL))
     assert "\x1b" not in render(view, "table", Surface(width=TERMINAL))
 
 

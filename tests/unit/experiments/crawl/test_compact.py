@@ -125,3 +125,5 @@ def test_columns_are_known_before_anything_is_measured(name: str) -> None:
     check_columns(definition, "all")
     with pytest.raises(UnknownName, match="--columns: 'nosuch' is no column of .*; known are: "):
         check_columns(definition, "nosuch")
+    with pytest.raises(UnknownName, match="--columns: none is named; known are: "):
+        check_columns(definition, " , ")

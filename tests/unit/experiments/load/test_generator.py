@@ -14,8 +14,9 @@ from httpdyno.errors import EngineFailed, Interrupted, InvalidValue, NothingMeas
 from httpdyno.experiments.load import generator
 from httpdyno.experiments.load.generator import run_load
 from httpdyno.experiments.load.options import LoadOptions
-from httpdyno.experiments.load.progress import LoadProgress, LoadProgressReader, parse_load_progress
+from httpdyno.experiments.load.progress import LoadProgress, parse_load_progress
 from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.progress import ProgressReader
 
 REPORTS = Path(__file__).parents[3] / "fixtures" / "load-reports"
 LINE = (
@@ -214,7 +215,7 @@ def test_what_is_no_progress_is_passed_over(line: bytes) -> None:
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_progress_comes_in_any_pieces(size: int) -> None:
-    reader = LoadProgressReader()
+    reader = ProgressReader(parse_load_progress)
     text = LINE * 3
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
     assert [one for piece in pieces for one in reader.feed(piece)] == [parse_load_progress(LINE)] * 3

@@ -139,6 +139,8 @@ def test_another_generator_is_remembered_with_its_folder() -> None:
         ([], {"preset": "nosuch"}, "--preset: service has no preset 'nosuch'; known are: published"),
         ([], {"preset": "published", "search": True}, "--search: a preset has its own numbers"),
         ([], {"most_connections": 5}, "--most-connections: only a search"),
+        ([], {"search": True, "most_connections": 0}, "--most-connections: 0 are fewer than the"),
+        ([], {"search": True, "connections": "30000"}, "--most-connections: 10,000 are fewer than the 30,000"),
         ([], {"duration_s": 0.1}, "--duration: 0.1 s are too short"),
     ],
 )

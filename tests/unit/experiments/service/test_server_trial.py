@@ -8,8 +8,9 @@ import pytest
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.service.axes import Axes
 from httpdyno.experiments.service.figures import Endpoint, ServicePoint
-from httpdyno.experiments.service.server_trial import cannot_do, drive_argv, own_generator
+from httpdyno.experiments.service.server_trial import cannot_do, drive_argv, own_generator, read_samples
 from httpdyno.experiments.service.service import Service
+from httpdyno.judge.generator.samples import SAMPLE_COLUMNS
 from httpdyno.lab.room import Command, Driver, Pinning, RoomFiles, RoomSpec
 from httpdyno.model import Capabilities, Condition, Loop, Subject, SubjectKind
 
@@ -106,3 +107,15 @@ def test_a_server_gets_the_last_cpus_and_who_asks_the_first() -> None:
 def test_what_a_server_does_not_claim_is_not_asked_of_it(server: Subject, axes: Axes, why: str | None) -> None:
     found = cannot_do(server, condition(axes)[1])
     assert (found is None) if why is None else (found or "").startswith(why)
+
+
+def test_a_line_that_was_cut_is_no_sample(tmp_path: Path) -> None:
+    file = tmp_path / "samples"
+    heading = ",".join(SAMPLE_COLUMNS)
+    row = "0,0,1,2,200,13,1,0"
+    assert read_samples(file).is_empty()
+    for end in range(len(row)):
+        file.write_text(f"{heading}\n{row}\n{row[:end]}")
+        read = read_samples(file)
+        assert read.height in {1, 2}
+        assert not read["status_or_error"].has_nulls()

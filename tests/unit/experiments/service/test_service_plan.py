@@ -189,7 +189,6 @@ def test_each_server_is_searched_to_where_it_breaks() -> None:
     assert (found["fast"].held, found["fast"].failed) == (1000, None)
     assert (found["slow"].held, found["slow"].failed) == (293, 320)
     assert (found["flask"].held, found["flask"].failed) == (None, 20)
-    assert [one.words for one in found.values()].count("fewer than 20") == 1
     assert found["slow"].how == "p99 is 4 s, 2.00 times the ideal of 2 s"
     # Rounds: each block has every server that is still searched once.
     assert {trial.subject for trial in trials if trial.block == 0} == {"fast", "slow", "flask"}

@@ -26,7 +26,6 @@ _RECEIVE_BUFFER_BYTES: Final = 6 * 1024**2
 """What tcp_wmem and tcp_rmem allow at most where nobody has changed them (tcp(7)); used when they were not recorded."""
 _WINDOW_SHARE: Final = 0.5
 """Of a receive buffer, that part is window: the rest is for what the kernel keeps beside the data (tcp(7))."""
-_SUBJECT_ROLES: Final = frozenset({"subject", "both"})
 _BUSY_ENOUGH: Final = 0.9
 """Below, CPU time tells nothing of the most: runtimes spin while they wait, and do more at once under load."""
 
@@ -194,13 +193,13 @@ class Situation:
 def _busy(trial: Trial) -> tuple[int, float | None, float | None]:
     """Return the number of the subject's CPUs, and the shares of their time that it, its packets and all took."""
     counters = trial.counters
-    cpus = [cpu for cpu in counters.cpus or () if cpu.role in _SUBJECT_ROLES and cpu.window_ns > 0]
+    cpus = [cpu for cpu in counters.subject_cpus if cpu.window_ns > 0]
     if not cpus:
         return 0, None, None
     own_ns = busy_ns = sum(cpu.busy_ns for cpu in cpus)
-    if counters.cpu_user_ns is not None and counters.cpu_system_ns is not None:
+    if counters.cpu_ns is not None:
         interrupts_ns = sum(cpu.interrupt_ns or 0 for cpu in cpus)
-        own_ns = min(busy_ns, counters.cpu_user_ns + counters.cpu_system_ns + interrupts_ns)
+        own_ns = min(busy_ns, counters.cpu_ns + interrupts_ns)
     window_ns = sum(cpu.window_ns for cpu in cpus)
     return len(cpus), own_ns / window_ns, busy_ns / window_ns
 

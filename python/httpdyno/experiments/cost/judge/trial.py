@@ -106,8 +106,7 @@ def cost_summary(
     The CPU time is divided among the documents ``paid``; ``content_bytes`` counts after decoding. Without ``requests``,
     start-up and steady state are not known.
     """
-    user, system, real = counters.cpu_user_ns, counters.cpu_system_ns, counters.wall_ns
-    cpu_ns = None if user is None or system is None else user + system
+    cpu_ns, real = counters.cpu_ns, counters.wall_ns
     spending = None if requests is None else _spending(report, requests.begun_ns)
     steering = report.get("receive_steering") or {}
     return CostSummary(

@@ -101,8 +101,10 @@ def claimed_summary(
     )
     if latency and claimed.requests and point.ideal_ns and p99 is not None:
         late = p99 >= HELD_WITHIN * point.ideal_ns
-        why = _late_words(p99, point, at_least=False) if late else None
-        summary = replace(summary, held=not late and not failed, why_not=why)
+        ended = claimed.requests + claimed.error_count
+        why = f"{100 * failed / ended:.1f} % of the requests failed" if failed > _SHARE_ALLOWED * ended else None
+        why = why or (_late_words(p99, point, at_least=False) if late else None)
+        summary = replace(summary, held=why is None, why_not=why)
     began_ns = load_began_ns(artifacts)
     whole = None if began_ns is None else (began_ns + unit_ns(point), began_ns + claimed.duration_ns)
     return _with_usage(summary, artifacts, counters, whole)

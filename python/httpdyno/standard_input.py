@@ -1,0 +1,15 @@
+"""Standard input, which whoever starts us may have closed."""
+
+import sys
+from typing import TextIO
+
+from httpdyno.errors import UsageError
+
+__all__ = ["standard_input"]
+
+
+def standard_input() -> TextIO:
+    """Return standard input; ``UsageError`` where there is none."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise UsageError("standard input is closed, and it was to be read; leave it open, or name a file")
+    return sys.stdin
