@@ -79,6 +79,9 @@ impl Shared {
         loop {
             let taken = self.pool.borrow_mut().take(origin)?;
             match taken {
+                Pooled::Shared(ref shared) if shared.is_lost() => {
+                    self.pool.borrow_mut().drop_all(origin);
+                }
                 Pooled::Shared(_) => return Some(taken),
                 Pooled::Alone(mut alone) => {
                     if alone.is_fresh().await {

@@ -52,22 +52,30 @@ impl Spin {
     }
 }
 
-/// Who waits for which moment. Claims are made in the order of their times, so the first to come is the first to go.
+/// Who waits for which moment, in the order of the moments; of those who wait for the same, who came first goes first.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     waiting: RefCell<VecDeque<(u64, usize)>>,
+    /// Until when it sleeps; 0 while it is awake.
+    sleeps_until_ns: Cell<u64>,
+    /// Somebody came who is to be woken before that.
     news: Notify,
     /// Nanoseconds that were spun away with nothing else to do.
     spun_ns: Cell<u64>,
 }
 
 impl Queue {
-    /// Adds who waits for a moment that is not before anybody else's.
+    /// Adds who waits for a moment. Claims are made in the order of their times, so that the end is nearly always the place.
     pub(super) fn push(&self, moment_ns: u64, lane: usize) {
         let mut waiting = self.waiting.borrow_mut();
-        debug_assert!(waiting.back().is_none_or(|(last, _)| *last <= moment_ns));
-        waiting.push_back((moment_ns, lane));
-        if waiting.len() == 1 {
+        if waiting.back().is_none_or(|(last, _)| *last <= moment_ns) {
+            waiting.push_back((moment_ns, lane));
+        } else {
+            let place = waiting.partition_point(|(other, _)| *other <= moment_ns);
+            waiting.insert(place, (moment_ns, lane));
+        }
+        if moment_ns < self.sleeps_until_ns.get() {
+            self.sleeps_until_ns.set(0);
             self.news.notify_one();
         }
     }
@@ -89,6 +97,7 @@ impl Queue {
         loop {
             let first = self.waiting.borrow().front().copied();
             let Some((moment_ns, lane)) = first else {
+                self.sleeps_until_ns.set(u64::MAX);
                 self.news.notified().await;
                 continue;
             };
@@ -102,8 +111,16 @@ impl Queue {
                 self.waiting.borrow_mut().pop_front();
                 wake(lane);
             } else if let Some(sleep_ns) = spin.sleep_ns(moment_ns - at_ns) {
-                alarm.after(sleep_ns).await?;
-                spin.learn(now_ns().saturating_sub(at_ns + sleep_ns));
+                self.sleeps_until_ns.set(moment_ns);
+                tokio::select! {
+                    biased;
+                    slept = alarm.after(sleep_ns) => {
+                        slept?;
+                        spin.learn(now_ns().saturating_sub(at_ns + sleep_ns));
+                    }
+                    () = self.news.notified() => {}
+                }
+                self.sleeps_until_ns.set(0);
             } else {
                 (spun_from_ns, seen) = (Some(at_ns), turns.get());
                 // What the kernel has put off to a thread of its own, as packets on the loopback, would wait for milliseconds.
@@ -182,6 +199,8 @@ fn watched(clock: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     #[test]
@@ -210,5 +229,40 @@ mod tests {
             before = spin.ns;
         }
         assert_eq!(spin.ns, LEAST_SPIN_NS);
+    }
+
+    #[test]
+    fn who_comes_late_for_an_earlier_moment_is_woken_at_it() {
+        let (queue, turns) = (Queue::default(), Cell::new(0));
+        let woken = RefCell::new(Vec::new());
+        let began = Instant::now();
+        let now_ns = || u64::try_from(began.elapsed().as_nanos()).unwrap();
+        let hour_ns = 3_600_000_000_000;
+        queue.push(hour_ns, 0);
+        let latecomers = async {
+            // By now it sleeps for an hour, and after the first of these for half of one.
+            for (moment_ns, lane) in [(hour_ns / 2, 1), (20_000_000, 2), (20_000_000, 3), (0, 4)] {
+                tokio::task::yield_now().await;
+                queue.push(moment_ns, lane);
+            }
+            while woken.borrow().len() < 3 {
+                tokio::task::yield_now().await;
+            }
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let wake = |lane| woken.borrow_mut().push(lane);
+            tokio::select! {
+                biased;
+                ended = queue.run(now_ns, &turns, wake) => ended.unwrap(),
+                () = latecomers => {}
+            }
+        });
+        assert_eq!(woken.into_inner(), [4, 2, 3]);
+        let waiting: Vec<_> = queue.waiting.into_inner().into();
+        assert_eq!(waiting, [(hour_ns / 2, 1), (hour_ns, 0)]);
     }
 }

@@ -172,6 +172,20 @@ impl Pacer {
     pub fn peek_ns(&self) -> u64 {
         self.rate.reaches(self.arrival)
     }
+
+    /// When the last of this many requests from the next one on is meant to be sent; with random arrivals, on the average.
+    pub(super) fn peek_last_of_ns(&self, count: u64) -> u64 {
+        let between = u128::from(count.saturating_sub(1)) * REQUEST;
+        self.rate.reaches(self.arrival.saturating_add(between))
+    }
+
+    /// Goes on by so many requests. Of many random gaps together the mean is taken, which theirs comes near.
+    pub(super) fn pass(&mut self, count: u64) {
+        self.arrival += match &mut self.gaps {
+            Gaps::Exponential(gaps) if count == 1 => gaps.draw(),
+            _ => u128::from(count) * REQUEST,
+        };
+    }
 }
 
 impl Iterator for Pacer {
@@ -179,10 +193,7 @@ impl Iterator for Pacer {
 
     fn next(&mut self) -> Option<u64> {
         let intended_ns = self.peek_ns();
-        self.arrival += match &mut self.gaps {
-            Gaps::Equal => REQUEST,
-            Gaps::Exponential(gaps) => gaps.draw(),
-        };
+        self.pass(1);
         Some(intended_ns)
     }
 }

@@ -6,6 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use super::pacer::Pacer;
 use super::termination::Termination;
 
+/// Requests that nobody claimed and that are counted one by one.
+const ONE_BY_ONE: u64 = 1_000_000;
+
 /// A request to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Claim {
@@ -68,17 +71,40 @@ impl Schedule {
             return None;
         }
         paced.index += 1;
-        paced.pacer.next();
+        paced.pacer.pass(1);
         Some(Claim {
             index,
             intended_ns: Some(intended_ns),
         })
     }
 
-    /// When each request was intended that nobody has claimed, before `end_ns`. It claims them: it is asked once, at the end.
-    pub(super) fn unclaimed_before(&self, end_ns: u64) -> impl Iterator<Item = u64> {
-        std::iter::from_fn(move || self.is_open_loop().then(|| self.claim()).flatten())
-            .map_while(move |claim| claim.intended_ns.filter(|at| *at < end_ns))
+    /// When requests were intended that nobody has claimed, before `end_ns`, and how many at a time: one by one up to a million,
+    /// from then on a millionth of those before, since a hopeless rate leaves thousands of millions.
+    ///
+    /// It claims them: it is asked once, at the end.
+    pub(super) fn unclaimed_before(&self, end_ns: u64) -> impl Iterator<Item = (u64, u64)> {
+        let end_ns = end_ns.min(self.termination.end_ns());
+        let paced = self.paced.as_ref().map(Mutex::lock);
+        let mut paced = paced.map(|paced| paced.unwrap_or_else(PoisonError::into_inner));
+        let mut counted = 0;
+        std::iter::from_fn(move || {
+            let paced = paced.as_deref_mut()?;
+            let intended_ns = paced.pacer.peek_ns();
+            if intended_ns >= end_ns || !self.termination.admits(paced.index) {
+                return None;
+            }
+            let mut together = 1 + counted / ONE_BY_ONE;
+            while together > 1
+                && (!self.termination.admits(paced.index + together - 1)
+                    || paced.pacer.peek_last_of_ns(together) >= end_ns)
+            {
+                together /= 2;
+            }
+            paced.pacer.pass(together);
+            paced.index += together;
+            counted += together;
+            Some((intended_ns, together))
+        })
     }
 }
 
@@ -133,9 +159,37 @@ mod tests {
         }
         // Interrupted after 2 s.
         let unclaimed: Vec<_> = schedule.unclaimed_before(2_000_000_000).collect();
-        assert_eq!((unclaimed.len(), unclaimed[0]), (50, 1_500_000_000));
+        assert_eq!((unclaimed.len(), unclaimed[0]), (50, (1_500_000_000, 1)));
         let closed = Schedule::new(None, termination);
         assert_eq!(closed.unclaimed_before(2_000_000_000).count(), 0);
+    }
+
+    #[test]
+    fn thousands_of_millions_that_nobody_claimed_are_counted_to_the_last() {
+        let minute_ns = 60_000_000_000;
+        let poisson = Arrivals::Poisson { seed: 3 };
+        let cases = [
+            (Arrivals::Constant, None, 6_000_000_000),
+            (Arrivals::Constant, Some(4_321_012_345), 4_321_012_345),
+            (poisson, Some(4_321_012_345), 4_321_012_345),
+        ];
+        for (arrivals, requests, expected) in cases {
+            let termination = Termination {
+                requests,
+                duration_ns: Some(minute_ns),
+            };
+            let schedule = Schedule::new(Some(pacer(100_000_000, arrivals)), termination);
+            let (mut steps, mut counted, mut before_ns) = (0, 0, 0);
+            for (intended_ns, together) in schedule.unclaimed_before(2 * minute_ns) {
+                assert!(before_ns <= intended_ns && intended_ns < minute_ns);
+                // The first of some stands for all of them: they lie close together.
+                assert!(together <= 1 + counted / 1_000_000);
+                (steps, counted, before_ns) = (steps + 1, counted + together, intended_ns);
+            }
+            assert_eq!(counted, expected, "{arrivals:?}");
+            assert!(steps < 15_000_000, "{steps}");
+            assert!(schedule.is_used_up() == requests.is_some());
+        }
     }
 
     proptest! {

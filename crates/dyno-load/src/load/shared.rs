@@ -74,10 +74,15 @@ impl SharedConnections {
         Ok(shared)
     }
 
-    /// The connection to a server, if there is one.
+    /// The connection to a server, if there is one and it is not lost.
     pub(super) fn find(&self, server: usize) -> Option<Rc<Shared>> {
-        let kept = self.kept.borrow();
-        kept.iter().find(|shared| shared.server == server).cloned()
+        let mut kept = self.kept.borrow_mut();
+        let place = kept.iter().position(|shared| shared.server == server)?;
+        if kept[place].connection.is_lost() {
+            kept.remove(place);
+            return None;
+        }
+        Some(kept[place].clone())
     }
 
     /// Sends nothing more on a connection, unless it was given up already.

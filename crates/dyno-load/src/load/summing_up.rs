@@ -33,8 +33,8 @@ pub(super) fn report(
     let end_ns = aggregate.lasts().map(|last| last.end_ns).max().unwrap_or(0);
     let elapsed_s = end_ns as f64 / 1e9;
     let mut unsent = total.unsent.clone();
-    for intended_ns in common.schedule.unclaimed_before(end_ns) {
-        unsent.record(end_ns - intended_ns);
+    for (intended_ns, together) in common.schedule.unclaimed_before(end_ns) {
+        unsent.record_many(end_ns - intended_ns, together);
     }
     let counts = total.counts;
     Report {

@@ -23,7 +23,7 @@ impl Times {
         self.0.record(time_ns).expect("it grows as it needs");
     }
 
-    fn record_many(&mut self, time_ns: u64, count: u64) {
+    pub(super) fn record_many(&mut self, time_ns: u64, count: u64) {
         self.0
             .record_n(time_ns, count)
             .expect("it grows as it needs");

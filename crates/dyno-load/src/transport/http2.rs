@@ -1,7 +1,9 @@
 //! A client's connection of HTTP/2: many exchanges at a time, over the h2 crate.
 
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
@@ -34,6 +36,28 @@ pub struct Request {
 #[derive(Debug, Clone)]
 pub struct Connection {
     sender: SendRequest<Bytes>,
+    /// When an answer over it last began or ended; before any, when it was opened. `None` when it is lost.
+    answered: Rc<Cell<Option<Instant>>>,
+}
+
+/// A request that is out. When it is given up and no answer came over its connection meanwhile, that is lost.
+struct Waiting<'c> {
+    connection: &'c Connection,
+    sent: Instant,
+}
+
+impl Waiting<'_> {
+    fn is_answered(&self, at: Instant) {
+        let answered = &self.connection.answered;
+        answered.set(answered.get().map(|_| at));
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let answered = &self.connection.answered;
+        answered.set(answered.get().filter(|at| *at > self.sent));
+    }
 }
 
 impl Connection {
@@ -57,7 +81,16 @@ impl Connection {
             .map_err(|error| Failure::from_http2(&error))?;
         // What ends the connection is told to each exchange over it.
         let drive = async move { drop(connection.await) };
-        Ok((Self { sender }, drive))
+        let answered = Rc::new(Cell::new(Some(Instant::now())));
+        Ok((Self { sender, answered }, drive))
+    }
+
+    /// Whether the peer seems to have gone without a word: a request was given up, and since it went out no answer came, to none
+    /// of the requests. Nothing more is to be sent then.
+    #[inline]
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.answered.get().is_none()
     }
 
     /// Sends a request and takes its answer.
@@ -86,13 +119,17 @@ impl Connection {
         receive: &mut impl Receive,
     ) -> Result<Exchanged, Failure> {
         let is_empty = request.content.is_empty();
+        let waiting = Waiting {
+            connection: self,
+            sent,
+        };
         // A sender of its own is always ready: what the server takes no more streams for waits in the connection's queue.
         let (mut answer, stream) = self
             .sender
             .clone()
             .send_request(request.head.clone(), is_empty)
             .map_err(|error| Failure::from_http2(&error))?;
-        let answer = poll_fn(|context| begin(&mut answer, context, receive));
+        let answer = poll_fn(|context| begin(&mut answer, context, &waiting, receive));
         let (first_byte, content) = if is_empty {
             drop(stream);
             answer.await?
@@ -105,11 +142,13 @@ impl Connection {
             }
         };
         let waited = take(content, receive).await?;
+        // What has come whole came when it began to come: the clock is read once.
+        let end = if waited { Instant::now() } else { first_byte };
+        waiting.is_answered(end);
         Ok(Exchanged {
             sent,
             first_byte,
-            // What has come whole came when it began to come: the clock is read once.
-            end: if waited { Instant::now() } else { first_byte },
+            end,
             reusable: true,
         })
     }
@@ -120,11 +159,14 @@ impl Connection {
 fn begin(
     answer: &mut ResponseFuture,
     context: &mut Context<'_>,
+    waiting: &Waiting<'_>,
     receive: &mut impl Receive,
 ) -> Poll<Result<(Instant, RecvStream), Failure>> {
-    let answer =
-        ready!(Pin::new(answer).poll(context)).map_err(|error| Failure::from_http2(&error))?;
+    let answer = ready!(Pin::new(answer).poll(context));
     let first_byte = Instant::now();
+    // A stream that is reset is an answer, too.
+    waiting.is_answered(first_byte);
+    let answer = answer.map_err(|error| Failure::from_http2(&error))?;
     receive.head(&AnswerHead {
         status: answer.status().as_u16(),
         version: Version::Http2,

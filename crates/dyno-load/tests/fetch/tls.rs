@@ -25,7 +25,11 @@ const URLS: [&str; 8] = [
 
 /// An origin whose hosts offer HTTP/1.1 alone, and its authority.
 fn origin() -> (Arc<Authority>, Running) {
-    let model = Model::from_toml("name = 'test'\nseed = 1\n[http]\nhttp2 = 0").unwrap();
+    origin_of("[http]\nhttp2 = 0")
+}
+
+fn origin_of(model: &str) -> (Arc<Authority>, Running) {
+    let model = Model::from_toml(&format!("name = 'test'\nseed = 1\n{model}")).unwrap();
     let authority = Arc::new(Authority::new().unwrap());
     let running = Origin::start(OriginOptions {
         https: vec!["127.0.0.1:0".parse().unwrap()],
@@ -91,6 +95,23 @@ fn a_server_of_http_1_alone_is_named_where_http_2_is_demanded() {
     };
     let (_, report) = reported(options, &URLS);
     assert_eq!(report["errors"], json!({"Http2NotOffered": 8}));
+}
+
+#[test]
+fn a_host_that_does_not_answer_over_a_connection_is_connected_to_again() {
+    let (_authority, origin) = origin_of("[http]\nhttp2 = 1\n[faults]\nstall_headers = 1");
+    let due = json!([{"HeadTimeout": 2}, 2]);
+    at_a_timeout(&due, |timeout| {
+        let options = Options {
+            http: Versions::Http2,
+            keepalive: true,
+            insecure: true,
+            timeout,
+            ..one_by_one(&origin)
+        };
+        let (_, report) = reported(options, &["https://a.test/1", "https://a.test/2"]);
+        json!([report["errors"], report["connections"]["opened"]])
+    });
 }
 
 #[test]

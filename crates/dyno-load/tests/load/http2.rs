@@ -28,6 +28,8 @@ enum Habit {
     Vanishes(usize),
     /// Answers nothing.
     Silent,
+    /// Answers the first streams of a connection, and nothing from then on.
+    FallsSilent(usize),
 }
 
 fn start(habit: Habit) -> SocketAddr {
@@ -64,7 +66,8 @@ async fn serve(stream: tokio::net::TcpStream, habit: Habit) {
             }
             Habit::Leaves(after) if streams == after => connection.graceful_shutdown(),
             Habit::Vanishes(after) if streams > after => return,
-            Habit::Silent => {
+            Habit::FallsSilent(after) if streams <= after => {}
+            Habit::Silent | Habit::FallsSilent(_) => {
                 tokio::spawn(async move {
                     let _held = (request, respond);
                     std::future::pending::<()>().await;
@@ -166,4 +169,34 @@ fn silence_ends_with_the_deadline() {
         }
     }
     panic!("{report}");
+}
+
+#[test]
+fn a_server_that_is_gone_without_a_word_is_connected_to_again() {
+    const ANSWERED: usize = 10;
+    let two = Shape {
+        http2: true,
+        ..shape()
+    };
+    let url = [format!("http://{}/", start(Habit::FallsSilent(ANSWERED)))];
+    let mut report = json!(null);
+    // A busy machine may be late for the short ones.
+    for timeout_ms in [300, 3_000, 30_000] {
+        let mut stage = shaped(&url, &two).requests(60).timeout_ms(timeout_ms);
+        stage.plan.streams = 5;
+        report = stage.run();
+        // Who stays gets as many answers as the first two connections carry, and no more.
+        if number(&report, "/requests") > 2 * ANSWERED as u64 {
+            break;
+        }
+    }
+    assert_eq!(accounted(&report), 60, "{report}");
+    assert!(
+        number(&report, "/requests") > 2 * ANSWERED as u64,
+        "{report}"
+    );
+    assert_eq!(
+        number(&report, "/errors/HeadTimeout"),
+        number(&report, "/errors_total")
+    );
 }
