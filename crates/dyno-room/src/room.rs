@@ -130,14 +130,6 @@ impl Room {
             .is_some_and(|network| network.has_ipv6)
     }
 
-    /// Kernel settings that could not be made, each with the reason; none is vital.
-    #[must_use]
-    pub fn refused_settings(&self) -> &[String] {
-        self.network
-            .as_ref()
-            .map_or(&[], |network| &network.refused_settings)
-    }
-
     /// Lays the room's files over the machine's: names and trust.
     ///
     /// Call it once, before a program is started; it may be called from another thread than [`Room::enter`].

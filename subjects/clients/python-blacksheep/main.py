@@ -17,7 +17,7 @@ from blacksheep.client.session import RedirectsCache
 from cause import cause_name
 from content import read_content
 from harness import Harness, read_url
-from pools import RecentPools, close_what_is_not_reusable, opened
+from pools import RecentPools, Use
 from settings import SettingError, Settings, read_settings
 
 READ_BYTES = 65536
@@ -128,15 +128,12 @@ async def row(session: ClientSession, line: str, settings: Settings) -> bytes:
 
 async def outcome(session: ClientSession, url: str, settings: Settings) -> tuple[int | str, int]:
     """Give the code of a URL's row and the bytes of its content."""
-    connections = []
-    opened.set(connections)
-    try:
-        async with asyncio.timeout(settings.request_timeout):
-            return await fetch(session, url, check_json=settings.check_json)
-    except Exception as error:  # whatever a server provokes is this URL's row, and no other's
-        return cause_name(error), 0
-    finally:
-        close_what_is_not_reusable(connections)
+    with Use():
+        try:
+            async with asyncio.timeout(settings.request_timeout):
+                return await fetch(session, url, check_json=settings.check_json)
+        except Exception as error:  # whatever a server provokes is this URL's row, and no other's
+            return cause_name(error), 0
 
 
 async def fetch(session: ClientSession, url: str, *, check_json: bool) -> tuple[int | str, int]:

@@ -3,27 +3,52 @@
 import asyncio
 from collections import OrderedDict
 from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Self
 
 from blacksheep.client.connection import HTTP11Connection
 from blacksheep.client.pool import ConnectionPool, ConnectionPools
 
 PORTS = {b"http": 80, b"https": 443}
 
-opened: ContextVar[list[HTTP11Connection]] = ContextVar("opened")
-"""The connections that were opened for the URL at hand."""
+current: ContextVar["Use"] = ContextVar("current")
+
+
+@dataclass(slots=True)
+class Use:
+    """What the URL at hand uses, as long as it does."""
+
+    pools: list["Pool"] = field(default_factory=list)
+    connections: list[HTTP11Connection] = field(default_factory=list)
+
+    def __enter__(self) -> Self:
+        current.set(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pool in self.pools:
+            pool.users -= 1
+        for connection in self.connections:
+            # Those that went back to no pool; BlackSheep forgets them open.
+            pool = connection.pool()
+            if pool is None or pool.disposed or not connection.is_alive():
+                # Not close(), which does nothing for a connection that is not to be used again.
+                connection.writer.transport.abort()
 
 
 class Pool(ConnectionPool):
     """The connections to a host."""
 
+    users = 0
+
     async def create_connection(self) -> HTTP11Connection:
         connection = await super().create_connection()
-        opened.get().append(connection)
+        current.get().connections.append(connection)
         return connection
 
 
 class RecentPools(ConnectionPools):
-    """The pools of as many hosts as may be in use."""
+    """The pools in use, and those used last until there are as many as that."""
 
     def __init__(self, count: int, *, http2: bool, idle_timeout: float) -> None:
         super().__init__(http2, idle_timeout)
@@ -36,18 +61,19 @@ class RecentPools(ConnectionPools):
         if key not in self.recent:
             self.recent[key] = Pool(*key, ssl, http2=self.http2_enabled, idle_timeout=self.idle_timeout)
         self.recent.move_to_end(key)
+        pool = self.recent[key]
+        pool.users += 1
+        current.get().pools.append(pool)
         if len(self.recent) > self.count:
-            _, oldest = self.recent.popitem(last=False)
-            task = asyncio.create_task(oldest.dispose())
-            self.closing.add(task)
-            task.add_done_callback(self.closing.discard)
-        return self.recent[key]
+            self.close_oldest()
+        return pool
 
-
-def close_what_is_not_reusable(connections: list[HTTP11Connection]) -> None:
-    """Close the connections that went back to no pool; BlackSheep forgets them open."""
-    for connection in connections:
-        pool = connection.pool()
-        if pool is None or pool.disposed or not connection.is_alive():
-            # Not close(), which does nothing for a connection that is not to be used again.
-            connection.writer.transport.abort()
+    def close_oldest(self) -> None:
+        """Close the pool that was used last longest ago; a connection of HTTP/2 is in its pool while it is in use."""
+        for key, pool in self.recent.items():
+            if not pool.users:
+                del self.recent[key]
+                task = asyncio.create_task(pool.dispose())
+                self.closing.add(task)
+                task.add_done_callback(self.closing.discard)
+                return
