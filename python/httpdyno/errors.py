@@ -9,6 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import ClassVar
 
 __all__ = [
@@ -29,7 +30,18 @@ __all__ = [
     "UnreadableReport",
     "UnreadableRun",
     "UsageError",
+    "suggestion",
 ]
+
+
+def suggestion(name: str, known: Iterable[str], *, otherwise: str = "") -> str:
+    """Say which of the known names an unknown one is close to; else all of them, or what is said otherwise."""
+    # Costs a start more than the rest of this module, and is for mistakes.
+    from difflib import get_close_matches
+
+    names = list(known)
+    close = get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else otherwise or f"known are: {', '.join(names)}"
 
 
 class HttpdynoError(Exception):

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable
 
 from httpdyno.cli.terminal import reader_may_leave
-from httpdyno.errors import UnknownName
+from httpdyno.errors import UnknownName, suggestion
 from httpdyno.model import Table
 from httpdyno.report import Surface, format_names, render
 
@@ -15,7 +15,7 @@ def check_format(name: str) -> None:
     """Refuse a format that no report has, before anything is measured."""
     known = format_names()
     if name not in known:
-        raise UnknownName(f"--format: {name!r} is not known; known are: {', '.join(known)}")
+        raise UnknownName(f"--format: {name!r} is not known; {suggestion(name, known)}")
 
 
 def print_table(table: Table, format_name: str) -> None:

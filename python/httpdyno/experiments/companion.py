@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from httpdyno.errors import UnknownName, UsageError
+from httpdyno.errors import UnknownName, UsageError, suggestion
 from httpdyno.experiments.experiment import Setting
 from httpdyno.model import Subject, SubjectKind
 from httpdyno.subjects.catalogue import Catalogue
@@ -27,9 +27,7 @@ def find_peer(catalogue: Catalogue, name: str | None, endpoint: str = "") -> Sub
         return None
     servers = {server.id for server in catalogue.of_kind(SubjectKind.SERVER)}
     if name not in {*catalogue.subjects, *catalogue.invalid}:
-        raise UnknownName(
-            f"--peer: there is no server {name[:60]!r}; known are: {', '.join([ORIGIN, *sorted(servers)])}"
-        )
+        raise UnknownName(f"--peer: there is no server {name[:60]!r}; {suggestion(name, [ORIGIN, *sorted(servers)])}")
     (server,) = catalogue.select([name])
     if server.kind is not SubjectKind.SERVER:
         raise UsageError(f"--peer {name}: it is a {server.kind}; name a server such as flask-dev, or {ORIGIN}")

@@ -7,7 +7,14 @@ from httpdyno.judge.lines import Lines, read_lines
 from httpdyno.judge.metrics import find_metric
 from httpdyno.judge.notes import trial_notes
 from httpdyno.judge.outcome import ending_from_report
-from httpdyno.judge.rankable import counting_trials, placing_trials, rankable, rankable_trials, verdict_of
+from httpdyno.judge.rankable import (
+    counting_trials,
+    placing_trials,
+    rankable,
+    rankable_trials,
+    verdict_of,
+    worst_validity,
+)
 from httpdyno.judge.ranking import rank
 from httpdyno.judge.reference import Reference, clock_bound_ns, read_arrivals
 from httpdyno.judge.table import Word, trial_table
@@ -45,4 +52,5 @@ __all__ = [
     "under_ceiling",
     "verdict_of",
     "with_validity",
+    "worst_validity",
 ]

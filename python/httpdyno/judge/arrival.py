@@ -4,17 +4,15 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-__all__ = ["CLOCK_SLACK_NS", "DONE_SLACK_NS", "BoolArray", "Claims", "Int64Array", "Requests", "seen_within"]
+from httpdyno.stats import BoolArray, Int64Array
+
+__all__ = ["CLOCK_SLACK_NS", "DONE_SLACK_NS", "Claims", "Requests", "seen_within"]
 
 CLOCK_SLACK_NS: Final = 2_000_000
 """Reading clocks, and durations in whole milliseconds: 2 ms at either end, beside the precision of the start time."""
 DONE_SLACK_NS: Final = 100_000_000
 """The last bytes may be framing alone: a decoder that has found its own end mark need not wait for them."""
-
-Int64Array = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from httpdyno.errors import EngineFailed
 from httpdyno.installation import RENEW_ENGINE
-from httpdyno.stats import FloatArray
+from httpdyno.stats import FloatArray, Int64Array
 
 __all__ = ["CpuSeries", "Int64Array"]
-
-Int64Array = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

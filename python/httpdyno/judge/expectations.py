@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from httpdyno.judge.engine_csv import read_engine_csv
 from httpdyno.judge.served import Served
 from httpdyno.judge.text_index import TextIndex
+from httpdyno.stats import Int64Array
 
 __all__ = ["EXPECTED", "Expectations", "expectations_unknown", "read_expectations"]
 
@@ -24,7 +24,6 @@ EXPECTED: Final[dict[str, pl.DataType]] = {
     "arrives": pl.Int8(),
     "request_url": pl.String(),
 }
-Int64Array = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
 """Whether the trials of a subject can be believed: what is compared and ranked, and what is only shown."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from httpdyno.judge.disturbance import crowded, disturbed
 from httpdyno.model import Outcome, Trial, Validity
 
-__all__ = ["counting_trials", "placing_trials", "rankable", "rankable_trials", "verdict_of"]
+__all__ = ["counting_trials", "placing_trials", "rankable", "rankable_trials", "verdict_of", "worst_validity"]
 
 _NOT_ITS_FAULT: Final = frozenset({Outcome.OK, Outcome.INTERRUPTED, Outcome.REFUSED})
 """How a trial may end without its subject being at fault."""
@@ -61,8 +61,13 @@ def verdict_of(trials: Sequence[Trial], *, disturbed: bool = False) -> str:
     failed = [(trial.validity or trial.outcome).value for trial in trials if trial.outcome is not Outcome.OK]
     if failed and not rankable(trials):
         return Counter(failed).most_common(1)[0][0]
-    found = {trial.validity for trial in counting_trials(trials, disturbed=disturbed)}
-    return next((validity.value for validity in reversed(Validity) if validity in found), "")
+    return worst_validity(counting_trials(trials, disturbed=disturbed)) or ""
+
+
+def worst_validity(trials: Iterable[Trial]) -> Validity | None:
+    """Return the worst validity of trials; None if none has any. What is worse stands further down in its list."""
+    found = {trial.validity for trial in trials}
+    return next((validity for validity in reversed(Validity) if validity in found), None)
 
 
 def _blameless(trials: Sequence[Trial]) -> bool:

@@ -101,17 +101,13 @@ def trial_table(
     ``disturbed``: whether who has too few trials that other programs left alone is ranked by those that they did not.
     """
     ranking_metric = find_metric(metrics, ranked_by)
-    conditions = dict.fromkeys(trial.condition for trial in trials)
+    conditions: dict[str, list[Trial]] = {}
+    for trial in trials:
+        conditions.setdefault(trial.condition, []).append(trial)
     rankings = {
-        condition: rank(
-            [trial for trial in trials if trial.condition == condition],
-            ranking_metric,
-            level=_LEVEL,
-            disturbed=disturbed,
-        )
-        for condition in conditions
+        condition: rank(own, ranking_metric, level=_LEVEL, disturbed=disturbed) for condition, own in conditions.items()
     }
-    rows = [row for condition in conditions for row in _rows(trials, condition, rankings[condition], ranking_metric)]
+    rows = [row for condition, own in conditions.items() for row in _rows(own, rankings[condition], ranking_metric)]
     standings = [row.standing.value for row in rows if row.standing and row.standing.value]
     notes = [Note(text, index) for index, row in enumerate(rows) for text in trial_notes(row.trials)]
     doubts = (
@@ -137,14 +133,13 @@ def trial_table(
     )
 
 
-def _rows(trials: Sequence[Trial], condition: str, ranking: Ranking, metric: Metric) -> list[_Row]:
-    """Return the rows of one condition, in their order."""
+def _rows(trials: Sequence[Trial], ranking: Ranking, metric: Metric) -> list[_Row]:
+    """Return the rows of the trials of one condition, in their order."""
     places = {standing.subject: place for place, standing in enumerate(ranking.standings)}
     alone = len(places) == 1
     rows = [
         _Row(group, ranking.standings[places[subject]] if subject in places else None, alone)
-        for (of, subject), group in grouped(trials).items()
-        if of == condition
+        for (_, subject), group in grouped(trials).items()
     ]
 
     def order(row: _Row) -> tuple[int, float, str]:

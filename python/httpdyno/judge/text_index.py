@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from httpdyno.stats import Int64Array
+
 __all__ = ["TextIndex"]
 
 _HASH_BITS: Final = 64
-Int64Array = npt.NDArray[np.int64]
 HashArray = npt.NDArray[np.uint64]
 
 

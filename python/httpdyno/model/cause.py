@@ -1,9 +1,8 @@
 """Why something went wrong, by name: what a ``known_failure`` may speak of."""
 
-from difflib import get_close_matches
 from typing import Final
 
-from httpdyno.errors import InvalidValue
+from httpdyno.errors import InvalidValue, suggestion
 
 __all__ = [
     "CASES",
@@ -80,6 +79,4 @@ CASES: Final = (*FAULTS, *WEB_CAUSES, *HAZARDS, *JUDGED_CAUSES, *CLAIMS, *SERVER
 def check_case(case: str) -> None:
     """Refuse a case that nothing can ever come up with."""
     if case not in CASES:
-        close = get_close_matches(case, CASES, n=1)
-        meant = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(CASES)}"
-        raise InvalidValue(f"known_failure.case: unknown case {case!r}; {meant}")
+        raise InvalidValue(f"known_failure.case: unknown case {case!r}; {suggestion(case, CASES)}")

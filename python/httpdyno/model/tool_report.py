@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Final
 
-from httpdyno.errors import InvalidValue
+from httpdyno.errors import InvalidValue, suggestion
 from httpdyno.model.counters import Count
 
 __all__ = ["REPORT_PARSERS", "ToolLatency", "ToolReport", "check_parser"]
@@ -75,6 +74,4 @@ class ToolReport:
 def check_parser(name: str) -> None:
     """Refuse a parser that there is none of."""
     if name not in REPORT_PARSERS:
-        close = get_close_matches(name, REPORT_PARSERS, n=1)
-        meant = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(REPORT_PARSERS)}"
-        raise InvalidValue(f"report.parser: unknown parser {name!r}; {meant}")
+        raise InvalidValue(f"report.parser: unknown parser {name!r}; {suggestion(name, REPORT_PARSERS)}")

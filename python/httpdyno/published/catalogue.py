@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from httpdyno.errors import UnknownName
+from httpdyno.errors import UnknownName, suggestion
 from httpdyno.model import Cell, Column, ColumnKind, Table
 from httpdyno.published.table import Circumstances, PublishedColumn, PublishedTable, Role, Source
 
@@ -51,7 +51,7 @@ def published_tables(experiment: str) -> tuple[PublishedTable, ...]:
 def published_table(name: str) -> PublishedTable:
     """Return the published table of that name; UnknownName lists those that there are."""
     if name not in _tables():
-        raise UnknownName(f"{name!r}: there is no such published table; known are: {', '.join(published_names())}")
+        raise UnknownName(f"{name!r}: there is no such published table; {suggestion(name, published_names())}")
     return _tables()[name]
 
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from httpdyno.judge import rankable, rankable_trials
+from httpdyno.judge import counting_trials, rankable, worst_validity
 from httpdyno.judge.threshold import Threshold
 from httpdyno.judge.wording import change_text, difference_text
-from httpdyno.model import Cell, Column, ColumnKind, Comparison, Metric, Note, Outcome, Table, Trial, Validity
+from httpdyno.model import Cell, Column, ColumnKind, Comparison, Metric, Note, Outcome, Table, Trial
 from httpdyno.stats import FEWEST_BLOCKS, median
 
 __all__ = ["Compared", "ComparedRow", "Side", "compared", "row_of"]
@@ -44,17 +44,11 @@ class Side:
         if rankable(self.trials):
             return None
         failed = Counter(trial.outcome.value for trial in self.trials if trial.outcome is not Outcome.OK)
-        invalid = [validity.value for validity in reversed(Validity) if self._any(validity)]
-        return failed.most_common(1)[0][0] if failed else next(iter(invalid), "not measured")
+        return failed.most_common(1)[0][0] if failed else worst_validity(self.trials) or "not measured"
 
     def value(self, metric: Metric) -> Cell:
         """Return the median over the trials that count, else over those that went well: what ``bench`` shows."""
-        well = [trial for trial in self.trials if trial.outcome is Outcome.OK]
-        counting = rankable_trials(self.trials) if rankable(self.trials) else well
-        return metric.rounded(median(map(metric.figure, counting)))
-
-    def _any(self, validity: Validity) -> bool:
-        return any(trial.validity is validity for trial in self.trials)
+        return metric.rounded(median(map(metric.figure, counting_trials(self.trials))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from httpdyno.errors import UnknownName
+from httpdyno.errors import UnknownName, suggestion
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.preset_run import PresetRun
@@ -124,7 +124,7 @@ def _chosen(definition: Definition, table: Table, columns: str) -> Table:
         raise UnknownName(f"--columns: none is named; known are: {', '.join(known)}")
     for name in names:
         if name not in known:
-            raise UnknownName(f"--columns: {name!r} is no column of {definition.name}; known are: {', '.join(known)}")
+            raise UnknownName(f"--columns: {name!r} is no column of {definition.name}; {suggestion(name, known)}")
     chosen = table.select(dict.fromkeys(names))
     if columns == _ALL:
         return chosen

@@ -1,5 +1,6 @@
 """Statistics as pure functions of numbers."""
 
+from httpdyno.stats.arrays import BoolArray, FloatArray, Int64Array
 from httpdyno.stats.boundary import Check
 from httpdyno.stats.effect import Effect, paired_effect, unpaired_effect
 from httpdyno.stats.frontier import ColumnBoundary, FrontierSearch
@@ -9,11 +10,11 @@ from httpdyno.stats.ratio import FEWEST_BLOCKS, unpaired_ratio_interval
 from httpdyno.stats.scalability import NotEnoughPoints, ScalabilityLaw, fit_scalability
 from httpdyno.stats.search import Conclusion, Observation, OptimumSearch, Point, Standing
 from httpdyno.stats.staircase import ColumnCheck
-from httpdyno.stats.student import FloatArray
 from httpdyno.stats.summary import median, nearest_rank, percentile, summarise_durations
 
 __all__ = [
     "FEWEST_BLOCKS",
+    "BoolArray",
     "Check",
     "ColumnBoundary",
     "ColumnCheck",
@@ -21,6 +22,7 @@ __all__ = [
     "Effect",
     "FloatArray",
     "FrontierSearch",
+    "Int64Array",
     "NotEnoughPoints",
     "Observation",
     "OptimumSearch",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from httpdyno.errors import InvalidValue
-from httpdyno.stats.student import FloatArray
+from httpdyno.stats.arrays import FloatArray
 
 __all__ = ["Check", "holding_chances", "likelihood"]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from httpdyno.stats.student import FloatArray
+from httpdyno.stats.arrays import FloatArray
 
 __all__ = ["ConcaveCurve", "fit_concave"]
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from httpdyno.model import Interval
+from httpdyno.stats.arrays import FloatArray
 from httpdyno.stats.ratio import (
     FEWEST_BLOCKS,
     constant_p,
@@ -13,7 +14,6 @@ from httpdyno.stats.ratio import (
     unpaired_ratio_interval,
     unpaired_ratio_p,
 )
-from httpdyno.stats.student import FloatArray
 
 __all__ = ["Effect", "paired_effect", "unpaired_effect"]
 

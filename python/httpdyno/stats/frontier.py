@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from httpdyno.errors import InvalidValue
+from httpdyno.stats.arrays import FloatArray
 from httpdyno.stats.staircase import ColumnCheck, Staircase
-from httpdyno.stats.student import FloatArray
 
 __all__ = ["ColumnBoundary", "Contradiction", "FrontierSearch", "FrontierStep"]
 

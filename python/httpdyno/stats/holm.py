@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from httpdyno.stats.student import FloatArray
+from httpdyno.stats.arrays import FloatArray
 
 __all__ = ["holm"]
 

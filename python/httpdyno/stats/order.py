@@ -3,7 +3,7 @@
 import numpy as np
 
 from httpdyno.model import Interval
-from httpdyno.stats.student import FloatArray
+from httpdyno.stats.arrays import FloatArray
 
 __all__ = ["median_interval"]
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from httpdyno.errors import TooFewBlocks
 from httpdyno.model import Interval
-from httpdyno.stats.student import FloatArray, two_sided_p, two_sided_quantile
+from httpdyno.stats.arrays import FloatArray
+from httpdyno.stats.student import two_sided_p, two_sided_quantile
 
 __all__ = [
     "FEWEST_BLOCKS",

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from httpdyno.stats.student import FloatArray
+from httpdyno.stats.arrays import FloatArray
 
 __all__ = ["FEWEST_POINTS", "NotEnoughPoints", "ScalabilityLaw", "fit_scalability"]
 

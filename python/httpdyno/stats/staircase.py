@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
+from httpdyno.stats.arrays import FloatArray
 from httpdyno.stats.boundary import Check, holding_chances, likelihood
-from httpdyno.stats.student import FloatArray
 
 __all__ = ["ColumnCheck", "Staircase"]
 

@@ -1,11 +1,11 @@
 """Student's t distribution: what the mean of a few values may say."""
 
 import numpy as np
-import numpy.typing as npt
 
-__all__ = ["FloatArray", "two_sided_p", "two_sided_quantile"]
+from httpdyno.stats.arrays import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
+__all__ = ["two_sided_p", "two_sided_quantile"]
+
 
 # scipy is imported where it is used: it takes longer to load than the commands that need no statistics may take in all.
 

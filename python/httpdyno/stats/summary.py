@@ -4,11 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from httpdyno.stats.arrays import Int64Array
 
 __all__ = ["DurationSummary", "median", "nearest_rank", "percentile", "summarise_durations"]
-
-Int64Array = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +12,7 @@ from typing import Final
 
 import polars as pl
 
-from httpdyno.errors import InvalidValue, UnknownName, UnreadableRun
+from httpdyno.errors import InvalidValue, UnknownName, UnreadableRun, suggestion
 from httpdyno.model import Sample, Trial
 from httpdyno.store.columns import polars_schema
 from httpdyno.store.manifest_columns import RUN_COLUMNS, runs_frame
@@ -168,9 +167,8 @@ def _refusal(message: str, runs: Mapping[str, Run], figures: Figures) -> Invalid
 def _unknown(what: str, name: str, known: Sequence[str]) -> UnknownName:
     if not known:
         return UnknownName(f"query: {name[:60]!r} is a column of no table; add from and one of {', '.join(TABLES)}")
-    close = get_close_matches(name.lower(), known, n=1)
     more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
-    hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(known[:_NAMED])}{more}"
+    hint = suggestion(name.lower(), known, otherwise=f"known are: {', '.join(known[:_NAMED])}{more}")
     return UnknownName(f"query: there is no {what} {name[:60]!r}; {hint}")
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 
-from httpdyno.errors import InvalidSubject, UnknownName
+from httpdyno.errors import InvalidSubject, UnknownName, suggestion
 from httpdyno.model import Subject, SubjectKind
 from httpdyno.subjects.definition import read_subject
 from httpdyno.subjects.folders import SUBJECT_FILE, builtin_folder, subject_folders
@@ -72,9 +71,8 @@ class Catalogue:
         if name in self.subjects:
             return self.subjects[name]
         fitting = [one.id for one in self.subjects.values() if kind is None or one.kind is kind]
-        close = get_close_matches(name, fitting, n=1)
         there = f"there are {len(fitting)} {kind or 'subject'}s, see: httpdyno subjects list"
-        hint = f"did you mean {close[0]!r}?" if close else there
+        hint = suggestion(name, fitting, otherwise=there)
         raise UnknownName(f"{name[:200]!r}: there is no such {kind or 'subject'}; {hint}")
 
 

@@ -1,14 +1,13 @@
 """The form of ``subject.toml``: reads one and refuses what it does not know."""
 
 import tomllib
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from httpdyno.errors import HttpdynoError, InvalidSubject
+from httpdyno.errors import HttpdynoError, InvalidSubject, suggestion
 from httpdyno.model import Capabilities, KnownFailure, Need, Subject, SubjectKind
 from httpdyno.subjects.folders import SUBJECT_FILE
 from httpdyno.subjects.needs import check_name, parse_constraint
@@ -147,9 +146,7 @@ def _explain(detail: ErrorDetails) -> str:
     key = ".".join(location)
     if detail["type"] == "extra_forbidden":
         known = _known_keys(location[:-1])
-        close = get_close_matches(location[-1], known, n=1)
-        meant = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
-        return f"unknown key {key!r}; {meant}"
+        return f"unknown key {key!r}; {suggestion(location[-1], known)}"
     if detail["type"] == "missing":
         return f"the key {key!r} is missing"
     return f"{key}: {detail['msg'][0].lower()}{detail['msg'][1:]}, not {detail['input']!r}"

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Final
 from urllib.parse import urlsplit
 
-from httpdyno.errors import InvalidSubject, InvalidValue
+from httpdyno.errors import InvalidSubject, InvalidValue, suggestion
 from httpdyno.model import Loop, Subject, format_exact
 
 __all__ = [
@@ -82,9 +81,7 @@ def check_template(argv: Sequence[str], *, section: str) -> None:
     known = (*PLACEHOLDERS, *_OF_THE_BUILD)
     for name in _names(argv):
         if name not in known:
-            close = get_close_matches(name, known, n=1)
-            meant = f"did you mean {{{close[0]}}}?" if close else f"known are {', '.join(known)}"
-            raise InvalidSubject(f"{section}.argv: unknown placeholder {{{name}}}; {meant}")
+            raise InvalidSubject(f"{section}.argv: unknown placeholder {name!r}; {suggestion(name, known)}")
 
 
 def loops_of(tool: Subject) -> tuple[Loop, ...]:

@@ -6,8 +6,8 @@ from typing import Final
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.found import found
 from httpdyno.experiments.capacity.metrics import CAPACITY_METRICS
-from httpdyno.judge import trial_notes
-from httpdyno.model import Cell, Column, ColumnKind, Metric, Note, Outcome, Table, Tone, Trial, Validity, records_of
+from httpdyno.judge import trial_notes, worst_validity
+from httpdyno.model import Cell, Column, ColumnKind, Metric, Note, Outcome, Table, Tone, Trial, records_of
 from httpdyno.stats import median
 
 __all__ = ["point_table"]
@@ -88,5 +88,4 @@ def _median(metric: Metric, trials: Sequence[Trial]) -> Cell:
 def _verdict(trials: Sequence[Trial]) -> str:
     if failed := next((trial.outcome for trial in trials if trial.outcome is not Outcome.OK), None):
         return failed.value
-    worst = [validity for validity in reversed(Validity) if any(trial.validity is validity for trial in trials)]
-    return worst[0].value if worst else ""
+    return worst_validity(trials) or ""

@@ -8,10 +8,10 @@ from typing import Final
 from httpdyno.experiments.crawl.compact import rate_text
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.experiments.tune.tuning import concluded, law_of, law_words, searches_of
-from httpdyno.judge import ceiling_notes, find_metric, trial_notes
+from httpdyno.judge import ceiling_notes, find_metric, trial_notes, worst_validity
 from httpdyno.judge.http_versions import asked_version_notes
 from httpdyno.judge.limit import limited_by
-from httpdyno.model import Cell, Column, ColumnKind, Metric, Note, Outcome, Table, Trial, Validity
+from httpdyno.model import Cell, Column, ColumnKind, Metric, Note, Outcome, Table, Trial
 from httpdyno.stats import Point, Standing, median
 
 __all__ = ["chosen_text", "tune_table", "tune_views"]
@@ -122,7 +122,7 @@ def _row(point: Point, trials: Sequence[Trial]) -> tuple[Cell, ...]:
         *(_median(trials, metric) for metric in _MEDIANS),
         _limit(trials),
         max(verified, default=None),
-        _validity(trials),
+        worst_validity(trials),
         point.standing is Standing.CHOSEN,
     )
 
@@ -140,12 +140,6 @@ def _verdict(standing: Standing, trials: Sequence[Trial]) -> str:
     if standing is Standing.FAILED:
         return next((trial.outcome.value for trial in trials if trial.outcome is not Outcome.OK), standing.value)
     return standing.value
-
-
-def _validity(trials: Sequence[Trial]) -> str | None:
-    """Return the worst validity; what is worse stands further down in its list."""
-    found = [validity for validity in reversed(Validity) if any(trial.validity is validity for trial in trials)]
-    return found[0].value if found else None
 
 
 def _reasons(points: Sequence[Point], groups: Sequence[Sequence[Trial]]) -> list[str]:

@@ -3,10 +3,9 @@
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Final
 
-from httpdyno.errors import UnknownName
+from httpdyno.errors import UnknownName, suggestion
 from httpdyno.judge.generator import Distribution, Queue, Server, ServerRecord, Stalling, replay
 from httpdyno.model import Loop, ToolReport, format_exact
 
@@ -147,7 +146,5 @@ def find_cases(names: Iterable[str]) -> tuple[Case, ...]:
     wanted = tuple(dict.fromkeys(names)) or tuple(known)
     for name in wanted:
         if name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(known)}"
-            raise UnknownName(f"--case: there is no case {name!r}; {hint}")
+            raise UnknownName(f"--case: there is no case {name!r}; {suggestion(name, known)}")
     return tuple(known[name] for name in wanted)

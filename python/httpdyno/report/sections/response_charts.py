@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from httpdyno.model import Axis, Chart, ChartKind, Scale, Series
 from httpdyno.report.sections.condition import ConditionTrials
-from httpdyno.stats import percentile
+from httpdyno.stats import Int64Array, percentile
 
 __all__ = ["distribution_chart", "percentile_chart", "response_times"]
 
@@ -88,7 +87,7 @@ def _chart(name: str, title: str, series: list[Series], x: Axis, y: Axis, of: Co
     return Chart(name, title, ChartKind.LINES, x, y, tuple(series), caption, _SECTION, of.colours)
 
 
-def _times(ordered: npt.NDArray[np.int64]) -> ResponseTimes:
+def _times(ordered: Int64Array) -> ResponseTimes:
     count = len(ordered)
     last = 100 * (1 - 1 / count)
     halvings = int(np.ceil(np.log2(count) * _POINTS_A_HALVING))
@@ -98,7 +97,7 @@ def _times(ordered: npt.NDArray[np.int64]) -> ResponseTimes:
     return ResponseTimes(count, ((0.0, *ranks), _ms(ordered, ranks)), (_ms(ordered, shares), (0.0, *shares)))
 
 
-def _ms(ordered: npt.NDArray[np.int64], ranks: Sequence[float]) -> tuple[float, ...]:
+def _ms(ordered: Int64Array, ranks: Sequence[float]) -> tuple[float, ...]:
     """Return the shortest time in ms, and that of each rank."""
     return (int(ordered[0]) * _MS, *(float(f"{percentile(ordered, rank) * _MS:.5g}") for rank in ranks))
 

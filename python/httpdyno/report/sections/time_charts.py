@@ -4,11 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from httpdyno.model import Axis, Chart, ChartKind, Series, Trial
 from httpdyno.report.sections.condition import ConditionTrials
-from httpdyno.stats import FloatArray
+from httpdyno.stats import FloatArray, Int64Array
 
 __all__ = ["memory_chart", "throughput_chart"]
 
@@ -21,7 +20,6 @@ _CAPTION: Final = (
     "The bold line is the median of the trials, the thin ones are the trials, the grey ones everybody else."
 )
 
-Int64Array = npt.NDArray[np.int64]
 _Binned = Callable[[Trial, Int64Array], FloatArray]
 
 

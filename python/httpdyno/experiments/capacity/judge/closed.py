@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
+
+from httpdyno.stats import Int64Array
 
 __all__ = ["ClosedStretch", "sampled_stretch", "sent_stretch", "slope_per_s"]
 
-Int64Array = npt.NDArray[np.int64]
 
 _FEW: Final = 3
 """Of fewer completions nothing is said."""

@@ -1,14 +1,13 @@
 """The figures of times that an objective may ask of."""
 
 import numpy as np
-import numpy.typing as npt
 
-from httpdyno.stats import percentile
+from httpdyno.stats import Int64Array, percentile
 
 __all__ = ["time_figures"]
 
 
-def time_figures(times_ns: npt.NDArray[np.int64]) -> dict[str, float | None]:
+def time_figures(times_ns: Int64Array) -> dict[str, float | None]:
     """Return percentiles, mean and maximum by the names that an objective knows them by.
 
     Times may be in any order; without any, every figure is None.

@@ -4,13 +4,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from httpdyno.experiments.capacity.figures import CapacitySummary
 from httpdyno.experiments.capacity.judge.figures import time_figures
 from httpdyno.model import Verdict
-from httpdyno.stats import percentile
+from httpdyno.stats import BoolArray, Int64Array, percentile
 from httpdyno.stats.steadiness import warm_up_length
 
 __all__ = ["Schedule", "summarise_open"]
@@ -22,9 +21,6 @@ _NEARLY_ALL: Final = 95.0
 """Percent: one that is stalled must not take the whole stretch with it."""
 _NUMBER: Final = r"(\d+)$"
 """A URL of a series ends with its number."""
-
-Int64Array = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from httpdyno.experiments.latency.figures import LatencyPoint, LatencyRun, LatencySummary
@@ -19,9 +18,6 @@ _NUMBER: Final = r"(\d+)$"
 """A URL of a series ends with its number."""
 _FEWEST_OF_P999: Final = 1000
 """With fewer calls the 99.9th percentile is the longest."""
-
-Int64Array = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

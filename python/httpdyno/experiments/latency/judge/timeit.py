@@ -7,11 +7,11 @@ from itertools import count
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
+
+from httpdyno.stats import Int64Array
 
 __all__ = ["RUNS", "Runs", "loop_choices", "per_loop_text", "spread", "timeit_runs", "timeit_text"]
 
-Int64Array = npt.NDArray[np.int64]
 
 RUNS: Final = 7
 """Runs of a figure, as IPython's ``%timeit`` makes them."""
