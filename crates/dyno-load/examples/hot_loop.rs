@@ -43,7 +43,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             duration_ns: None,
         },
         timeout: Duration::from_secs(60),
-        timeout_ns: 60_000_000_000,
         cpus: Vec::new(),
         reroute: Reroute::default(),
         insecure: false,

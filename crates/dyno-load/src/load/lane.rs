@@ -90,7 +90,7 @@ impl Lane {
     async fn open_ahead(&mut self, slot: &Slot) {
         let worker = self.worker.clone();
         let prepared = worker.plan.requests.at(0);
-        let deadline_ns = worker.now_ns().saturating_add(worker.plan.timeout_ns);
+        let deadline_ns = worker.now_ns().saturating_add(worker.timeout_ns);
         let work = pin!(async {
             match prepared.message {
                 Message::Http1(_) => {
@@ -132,6 +132,7 @@ impl Lane {
             self.kept.discard(prepared.server);
         }
         Outcome {
+            lane: self.number,
             place,
             intended,
             free,

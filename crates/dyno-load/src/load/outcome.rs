@@ -9,6 +9,8 @@ use crate::transport::{AnswerHead, Exchanged, Failure, Receive, Version};
 
 /// What came of one request.
 pub(super) struct Outcome {
+    /// The number of its lane.
+    pub(super) lane: usize,
     /// Which of the requests it was.
     pub(super) place: usize,
     pub(super) intended: Moment,

@@ -31,8 +31,6 @@ pub struct Plan {
     pub termination: Termination,
     /// What a request may take from when it is begun, over all stages.
     pub timeout: Duration,
-    /// The same in nanoseconds.
-    pub timeout_ns: u64,
     /// One thread is pinned to each; a single free one if there is none.
     pub cpus: Vec<usize>,
     /// Where connections go instead.

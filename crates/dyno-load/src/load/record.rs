@@ -65,18 +65,13 @@ impl Worker {
             Err(failure) => tally.error(*failure),
         }
         if let Some(samples) = &mut *self.samples.borrow_mut() {
-            samples.push(self.sample(slot, outcome, ended.ns));
+            samples.push(self.sample(outcome, ended.ns));
         }
         Some(ended)
     }
 
     #[cold]
-    fn sample(&self, slot: &Slot, outcome: &Outcome, ended_ns: u64) -> Sample {
-        let lane = self
-            .slots
-            .iter()
-            .position(|other| std::ptr::eq(other, slot))
-            .unwrap_or_default();
+    fn sample(&self, outcome: &Outcome, ended_ns: u64) -> Sample {
         Sample {
             intended_ns: outcome.intended.ns,
             sent_ns: outcome.progress.sent.map(|sent| self.ns(sent)),
@@ -91,7 +86,7 @@ impl Worker {
                 .map(|_| outcome.progress.answer.status)
                 .map_err(crate::transport::Failure::name),
             content_bytes: outcome.progress.answer.content_bytes,
-            connection: self.first_connection + lane / self.plan.streams,
+            connection: self.first_connection + outcome.lane / self.plan.streams,
             place: outcome.place,
         }
     }

@@ -60,6 +60,8 @@ pub(super) struct Worker {
     /// For all lanes that wait for the run to begin.
     beginning: Notify,
     pub(super) end_ns: Cell<u64>,
+    /// What a request may take.
+    pub(super) timeout_ns: u64,
     pub(super) first_connection: usize,
     /// Requests ended: what else a spinning thread has done.
     pub(super) turns: Cell<u64>,
@@ -96,6 +98,7 @@ impl Worker {
             prepared: Notify::new(),
             beginning: Notify::new(),
             end_ns: Cell::new(plan.termination.end_ns()),
+            timeout_ns: u64::try_from(plan.timeout.as_nanos()).unwrap_or(u64::MAX),
             first_connection,
             turns: Cell::new(0),
             running: Cell::new(lanes),
@@ -209,7 +212,7 @@ impl Worker {
         } else {
             intended.ns
         };
-        begun_ns.saturating_add(self.plan.timeout_ns)
+        begun_ns.saturating_add(self.timeout_ns)
     }
 
     /// The next request for a lane that is free since then.

@@ -60,7 +60,6 @@ pub fn described_as(described: impl IntoIterator<Item = Described>, shape: &Shap
                 duration_ns: None,
             },
             timeout: PATIENCE,
-            timeout_ns: 300_000_000_000,
             cpus: Vec::new(),
             reroute: Reroute::default(),
             insecure: false,
@@ -95,7 +94,6 @@ impl Stage {
 
     pub fn timeout_ms(mut self, millis: u64) -> Self {
         self.plan.timeout = Duration::from_millis(millis);
-        self.plan.timeout_ns = millis * 1_000_000;
         self
     }
 

@@ -53,7 +53,6 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
         ramp: arguments.ramp,
         termination,
         timeout: arguments.timeout,
-        timeout_ns: nanos(arguments.timeout),
         cpus: cpus(arguments)?,
         reroute: Reroute {
             connect_to: arguments.connect_to.clone(),
