@@ -102,7 +102,9 @@ def _plain(room: Room) -> Crawled:
 
     def crawled(delay_ms: int) -> Crawled:
         held_back = [f"https://host{number}.test/delay/{delay_ms}" for number in range(3 * AT_ONCE)]
-        lines = [*BLANKS, *[TWICE] * TIMES, *CODINGS, *held_back, *NO_URLS]
+        # More hosts than that come and go meanwhile: whoever bounds its connections must leave alone what is in use.
+        slow = f"https://slow.test/delay/{3 * delay_ms}"
+        lines = [*BLANKS, *[TWICE] * TIMES, *CODINGS, slow, *held_back, *NO_URLS]
         return room.crawl(lines, concurrency=AT_ONCE, told=replace(HONEST, user_agent=USER_AGENT))
 
     peaks: list[int | None] = []
