@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from httpdyno.judge.arrival import CLOCK_SLACK_NS, BoolArray, Claims, Int64Array, Requests, seen_within
+from httpdyno.judge.arrival import CLOCK_SLACK_NS, Claims, Requests, seen_within
 from httpdyno.judge.distance import TIMED_OUT_OVER_LINK
 from httpdyno.judge.expectations import Expectations
 from httpdyno.judge.reference import Reference
@@ -15,6 +15,7 @@ from httpdyno.judge.saturation import TIMED_OUT_SATURATED, name_timeouts
 from httpdyno.judge.served import CHECK_FAILED, WRONG_CONTENT
 from httpdyno.judge.text_index import TextIndex
 from httpdyno.model import Verdict
+from httpdyno.stats import BoolArray, Int64Array
 
 __all__ = ["VERDICTS", "Judged", "judge_samples", "latest_allowed_ns"]
 

@@ -57,10 +57,7 @@ def test_a_run_is_printed_beside_a_table(httpdyno: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (
-            ["published", "crawls"],
-            "'crawls': there is no such published table; known are: capacity-batch-1, capacity-batch-1-",
-        ),
+        (["published", "crawls"], "'crawls': there is no such published table; did you mean 'crawl'?"),
         (["published", "crawl", "--format", "xml"], "--format: 'xml' is not known; known are:"),
         (["published", "crawl", "--beside", "never"], "never"),
         (["published", "--beside", "latest"], "--beside: name the table, too"),

@@ -30,9 +30,9 @@ def test_each_table_of_the_publications_is_there() -> None:
 def test_an_unknown_table_is_refused_with_the_known_names() -> None:
     with pytest.raises(
         UnknownName,
-        match="'crawls': there is no such published table; known are: .*, cost, cost-throughput, crawl, lat",
+        match="'tables': there is no such published table; known are: .*, cost, cost-throughput, crawl, lat",
     ):
-        published_table("crawls")
+        published_table("tables")
 
 
 @pytest.mark.parametrize("table", EVERY, ids=lambda table: table.name)

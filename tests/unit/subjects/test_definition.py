@@ -111,7 +111,7 @@ def test_what_can_be_derived_need_not_be_written(tmp_path: Path) -> None:
         ("environment", "enviroment", "unknown key 'run.enviroment'; did you mean 'environment'?"),
         ("reason =", "raeson =", "unknown key 'known_failure.raeson'; did you mean 'reason'?"),
         ('"stall_tls"', '"stall_tsl"', "known_failure.case: unknown case 'stall_tsl'; did you mean 'stall_tls'?"),
-        ("concurrency = 125", "colour = 1", "unknown key 'colour'; known are build, capabilities,"),
+        ("concurrency = 125", "colour = 1", "unknown key 'colour'; known are: build, capabilities,"),
         ("concurrency = 125", "concurrency = 0", "concurrency: input should be greater than or equal to 1, not 0"),
         ("concurrency = 125", 'concurrency = "many"', "concurrency: input should be a valid integer, not 'many'"),
         ('check = ["json"]', "", 'json_parser is for who checks JSON; claim check = ["json"], or leave it out'),

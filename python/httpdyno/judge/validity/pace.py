@@ -6,8 +6,8 @@ import numpy as np
 
 from httpdyno.judge.validity.rule import Reading
 from httpdyno.model import Trial
+from httpdyno.stats import FloatArray
 from httpdyno.stats.steadiness import FEWEST_VALUES, drift_interval, warm_up_length
-from httpdyno.stats.student import FloatArray
 
 __all__ = ["ON_SCHEDULE", "drift", "drift_of"]
 

@@ -97,6 +97,9 @@ _CHANGES: Final = {
 
 def _answers(crawled: Crawled) -> Sequence[Breach]:
     """Return a breach for each way in which answers are wrong, with the first URLs."""
+    if crawled.judged.trial.outcome is Outcome.OK and crawled.unanswered:
+        seen = f"it was ended, since it had no row yet for {_listed(crawled.unanswered)}"
+        return (Breach(seen, _ENDS[Outcome.HUNG]), *_told(crawled.wrong))
     return _told(crawled.wrong)
 
 

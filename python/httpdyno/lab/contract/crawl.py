@@ -38,6 +38,8 @@ class Crawled:
     output: str
     judged: JudgedTrial
     told: Workload = HONEST
+    given: Sequence[str] = ()
+    """The lines that it was given to read."""
 
     @cached_property
     def lines(self) -> list[str]:
@@ -53,6 +55,11 @@ class Crawled:
     def codes(self) -> dict[str, str]:
         """The code of each URL, without the blanks around it."""
         return {url.strip(): code for url, code in self.rows}
+
+    @property
+    def unanswered(self) -> list[str]:
+        """The lines that say something and have no row."""
+        return [line for line in map(str.strip, self.given) if line and line not in self.codes]
 
     @cached_property
     def wrong(self) -> list[dict[str, Any]]:
@@ -123,7 +130,7 @@ class Room:
             builds = {subject.id: BuildOutcome(subject, self.build)}
             lab = Lab(self.engine, self.pinning, self.interruption, output, builds, urls=urls)
             judged = lab.run(TrialPlan(0, 0, 0, subject, condition), run_client_trial)
-        return Crawled(output.text, judged, told)
+        return Crawled(output.text, judged, told, lines)
 
 
 def urls_of(engine: Engine, web: str, limit: int) -> list[str]:
