@@ -3,5 +3,6 @@
 
 pub mod fetch;
 pub mod load;
+pub mod open_files;
 pub mod resolve;
 pub mod transport;

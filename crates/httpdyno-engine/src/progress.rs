@@ -38,6 +38,15 @@ struct Line {
     sent_bytes: u64,
 }
 
+/// Opens the descriptor that the caller has made for progress.
+pub fn open(descriptor: u32) -> Result<File> {
+    // By its name, since taking a bare number for a file is not safe in the sense of the language. At the end, where it is a file.
+    File::options()
+        .append(true)
+        .open(format!("/proc/self/fd/{descriptor}"))
+        .with_context(|| format!("--progress {descriptor}: cannot write to it"))
+}
+
 /// The channel to whoever watches; nobody watching is no error.
 pub struct Progress {
     file: Option<File>,
@@ -47,14 +56,6 @@ pub struct Progress {
 impl Progress {
     /// Opens the descriptor that the caller has made for us.
     pub fn new(descriptor: Option<u32>) -> Result<Self> {
-        let open = |descriptor: u32| {
-            // By its name, since taking a bare number for a file is not safe in the sense of the language.
-            let path = format!("/proc/self/fd/{descriptor}");
-            File::options()
-                .write(true)
-                .open(&path)
-                .with_context(|| format!("--progress {descriptor}: cannot write to it"))
-        };
         Ok(Self {
             file: descriptor.map(open).transpose()?,
             requests_expected: None,

@@ -24,6 +24,7 @@ use super::tally::{Tally, Times};
 use super::thread::{self as load_thread, Parts, Stretch};
 use super::usage::Cpu;
 use super::worker::Common;
+use crate::open_files;
 use crate::transport::{Traffic, tls};
 
 /// How long the stretches are in which a run is told of to whoever watches, and to nobody.
@@ -43,7 +44,7 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     mut watch: Option<Watch<'_>>,
 ) -> Result<Report, Error> {
-    raise_open_files();
+    let _ = open_files::raise();
     let plan = Arc::new(plan);
     let mut dns = Times::default();
     let servers = names::reachable(
@@ -110,18 +111,6 @@ pub fn run(
         cpu,
         &traffic,
     ))
-}
-
-/// As many connections as asked for need as many descriptors; what the system allows at most has to do.
-fn raise_open_files() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let most = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
-    };
-    // Refused, the run goes on with what there is: what lacks shows by its name.
-    let _ = setrlimit(Resource::Nofile, most);
 }
 
 fn client(plan: &Plan) -> Result<Option<tls::Client>, Error> {

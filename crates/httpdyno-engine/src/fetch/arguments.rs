@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use dyno_load::transport::{ConnectTo, Resolve};
 
 use crate::quantity;
+use crate::servers::Servers;
 use crate::usage::HELP;
 
 /// The most in flight: more than there are ports towards one server.
@@ -97,18 +97,8 @@ pub struct Arguments {
     /// Note here which lines are done, and leave those out that are
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
-    /// Do not verify certificates
-    #[arg(long)]
-    pub insecure: bool,
-    /// Certificates to trust besides the machine's (PEM)
-    #[arg(long, value_name = "FILE")]
-    pub cacert: Option<PathBuf>,
-    /// An address for a host's port; may be repeated
-    #[arg(long, value_name = "HOST:PORT:ADDRESS")]
-    pub resolve: Vec<Resolve>,
-    /// Another host to connect to; may be repeated
-    #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2")]
-    pub connect_to: Vec<ConnectTo>,
+    #[command(flatten)]
+    pub servers: Servers,
     /// A name server in place of the machine's; may be repeated
     #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = nameserver)]
     pub nameserver: Vec<SocketAddr>,

@@ -3,18 +3,16 @@
 mod arguments;
 mod environment;
 mod options;
-mod report;
-
-use std::fs::{File, OpenOptions};
 
 use anyhow::{Context, Result};
 use dyno_load::fetch::{self, End, Options, Report};
 
 pub use arguments::Arguments;
 use options::options;
-use report::ReportFile;
 
 use crate::complaint::complain;
+use crate::progress;
+use crate::report_file::ReportFile;
 
 /// Exit status when a variable cannot be honoured, as the contract of clients has it.
 const CANNOT_BE_HONOURED: u8 = 127;
@@ -29,7 +27,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         }
     };
     let options = Options {
-        progress: arguments.progress.map(descriptor).transpose()?,
+        progress: arguments.progress.map(progress::open).transpose()?,
         ..options
     };
     // Before a crawl of hours, not after it.
@@ -52,13 +50,6 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 fn write(file: Option<ReportFile>, report: &Report) -> Result<()> {
-    file.map_or(Ok(()), |file| file.write(report))
-}
-
-/// The file of a descriptor that was inherited.
-fn descriptor(number: u32) -> Result<File> {
-    let opened = OpenOptions::new()
-        .append(true)
-        .open(format!("/proc/self/fd/{number}"));
-    opened.with_context(|| format!("--progress {number}"))
+    let Some(file) = file else { return Ok(()) };
+    file.write(serde_json::to_string_pretty(report)?)
 }

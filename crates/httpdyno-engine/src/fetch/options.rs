@@ -1,14 +1,16 @@
 //! What a crawl is asked: options from the command line, else from the environment.
 
 use dyno_load::fetch::{Options, Versions};
-use dyno_load::transport::Reroute;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use dyno_load::open_files;
 
 use super::arguments::{Arguments, HttpVersion, concurrency, user_agent};
 use super::environment::{check, seconds, variable, version, zero_or_one};
 
 /// Descriptors that are no connection of a URL: streams, files, name servers, addresses that are raced.
 const OTHER_FILES: u64 = 32;
+
+/// Files where there is no limit: more connections than there are ports towards one server.
+const UNLIMITED: u64 = 1 << 20;
 
 /// An option wins over the variable of its name; the error is the line to print.
 pub fn options(arguments: &Arguments) -> Result<Options, String> {
@@ -41,12 +43,9 @@ pub fn options(arguments: &Arguments) -> Result<Options, String> {
         retries: arguments.retries,
         save: arguments.save.clone(),
         resume: arguments.resume.clone(),
-        insecure: arguments.insecure,
-        cacert: arguments.cacert.clone(),
-        reroute: Reroute {
-            connect_to: arguments.connect_to.clone(),
-            resolve: arguments.resolve.clone(),
-        },
+        insecure: arguments.servers.insecure,
+        cacert: arguments.servers.cacert.clone(),
+        reroute: arguments.servers.reroute(),
         nameservers: arguments.nameserver.clone(),
         measure: arguments.report.is_some(),
         progress: None,
@@ -55,20 +54,7 @@ pub fn options(arguments: &Arguments) -> Result<Options, String> {
 
 /// Lets this process have as many open files as it may; half of them are for connections, the rest for lookups and races.
 fn connections_possible() -> usize {
-    let limit = getrlimit(Resource::Nofile);
-    let most = limit.maximum.unwrap_or(1 << 20);
-    let raised = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: Some(most),
-            ..limit
-        },
-    );
-    let possible = if raised.is_ok() {
-        most
-    } else {
-        limit.current.unwrap_or(most)
-    };
+    let possible = open_files::raise().unwrap_or(UNLIMITED);
     usize::try_from(possible.saturating_sub(OTHER_FILES) / 2)
         .unwrap_or(usize::MAX)
         .max(1)

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueEnum};
 use dyno_load::load::{Check, PerSecond};
-use dyno_load::transport::{ConnectTo, Resolve};
 use dyno_room::CpuSet;
 
 use crate::quantity;
+use crate::servers::Servers;
 
 /// Servers allow some hundred streams a connection; each one asked for costs memory.
 const MOST_STREAMS: usize = 1024;
@@ -66,18 +66,8 @@ pub struct Arguments {
     /// Requests at a time on each connection, with --http-version 2
     #[arg(long, default_value_t = 1, value_parser = streams)]
     pub streams: usize,
-    /// Take any certificate
-    #[arg(long)]
-    pub insecure: bool,
-    /// Certificates to trust beside the system's (PEM)
-    #[arg(long, value_name = "FILE")]
-    pub cacert: Option<PathBuf>,
-    /// Where a host is, instead of looking it up
-    #[arg(long, value_name = "HOST:PORT:ADDRESS")]
-    pub resolve: Vec<Resolve>,
-    /// Where to connect instead
-    #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2")]
-    pub connect_to: Vec<ConnectTo>,
+    #[command(flatten)]
+    pub servers: Servers,
     /// How long a request may take, connecting included
     #[arg(long, default_value = "5s", value_parser = quantity::standard_duration)]
     pub timeout: Duration,

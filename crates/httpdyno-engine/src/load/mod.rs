@@ -5,18 +5,19 @@ mod plan;
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::exit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
-use dyno_load::load::{self, Live, Report};
+use dyno_load::load::{self, Live};
 use serde_json::json;
 
 pub use arguments::Arguments;
 
 use crate::complaint::{USAGE, complain};
+use crate::progress;
+use crate::report_file::ReportFile;
 use crate::stop::stop_at_signals;
 
 /// Exit status when not one answer came.
@@ -28,6 +29,12 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         complain(format_args!("{error:#}"));
         exit(USAGE.into())
     });
+    // Before a run of hours, not after it.
+    let file = arguments
+        .report
+        .as_deref()
+        .map(ReportFile::open)
+        .transpose()?;
     let stop = stop_at_signals()?;
     let open = |descriptor| Progress::open(descriptor, stop.clone());
     let mut progress = arguments.progress.map(open).transpose()?;
@@ -47,21 +54,16 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         }
         ended => ended?,
     };
-    match &arguments.report {
-        Some(path) => write(&report, path)?,
-        None => writeln!(io::stdout(), "{}", serde_json::to_string(&report)?)
-            .context("standard output")?,
+    let text = serde_json::to_string(&report)?;
+    match file {
+        Some(file) => file.write(text)?,
+        None => writeln!(io::stdout(), "{text}").context("standard output")?,
     }
     Ok(if report.requests() == 0 {
         NOTHING_MEASURED
     } else {
         0
     })
-}
-
-fn write(report: &Report, path: &Path) -> Result<()> {
-    let text = serde_json::to_string(report)? + "\n";
-    std::fs::write(path, text).with_context(|| format!("--report {}", path.display()))
 }
 
 /// JSON lines about five times a second. When nobody reads them any more, whoever asked for the run has gone: it ends.
@@ -72,13 +74,8 @@ struct Progress {
 
 impl Progress {
     fn open(descriptor: u32, stop: Arc<AtomicBool>) -> Result<Self> {
-        // By its name, since taking a bare number for a file is not safe in the sense of the language.
-        let file = File::options()
-            .write(true)
-            .open(format!("/proc/self/fd/{descriptor}"))
-            .with_context(|| format!("--progress {descriptor}: cannot write to it"))?;
         Ok(Self {
-            file: Some(file),
+            file: Some(progress::open(descriptor)?),
             stop,
         })
     }

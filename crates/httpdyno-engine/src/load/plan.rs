@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use dyno_load::load::jsonl::{self, Described};
 use dyno_load::load::{Arrivals, Plan, Rate, Requests, Shape, Termination};
-use dyno_load::transport::{Reroute, tls};
+use dyno_load::transport::tls;
 use dyno_room::CpuSet;
 use rustix::process::{Resource, getrlimit};
 
@@ -36,7 +36,7 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
         (None, Some(_)) => "POST".to_owned(),
         (None, None) => "GET".to_owned(),
     };
-    if let Some(path) = &arguments.cacert {
+    if let Some(path) = &arguments.servers.cacert {
         // Also where no URL needs it: whoever names a file means it.
         tls::Client::new(tls::Trust::Authorities(Some(path)), &[])
             .with_context(|| format!("--cacert {}", path.display()))?;
@@ -54,12 +54,9 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
         termination,
         timeout: arguments.timeout,
         cpus: cpus(arguments)?,
-        reroute: Reroute {
-            connect_to: arguments.connect_to.clone(),
-            resolve: arguments.resolve.clone(),
-        },
-        insecure: arguments.insecure,
-        authorities: arguments.cacert.clone(),
+        reroute: arguments.servers.reroute(),
+        insecure: arguments.servers.insecure,
+        authorities: arguments.servers.cacert.clone(),
         samples: arguments.samples.clone(),
         hdr_log: arguments.hdr_log.clone(),
     })
