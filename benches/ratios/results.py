@@ -43,14 +43,14 @@ def result_of(case: Case, measured: Measured, *, at: str, disturbance: str | Non
 
 
 def machine() -> str:
-    """Name this machine: its CPU, how many of them, its kernel."""
+    """Name this machine: its CPU, how many of them, the version of its kernel."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         lines = []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     cpu = names[0] if names else platform.machine()
-    return f"{os.cpu_count()} x {cpu}, Linux {platform.release()}"
+    return f"{os.cpu_count()} x {cpu}, Linux {platform.release().partition('-')[0]}"
 
 
 def document(result: Result) -> dict[str, Any]:

@@ -69,11 +69,11 @@ pub struct SubjectAccount {
     pub peak_memory_bytes: Option<u64>,
     /// Samples of the tree's proportional set size: nanoseconds since exec, bytes.
     pub memory: Vec<(u64, u64)>,
-    /// The tree's processor time over the trial: nanoseconds since exec, then in user space and in the kernel so far; empty where no
+    /// The tree's CPU time over the trial: nanoseconds since exec, then in user space and in the kernel so far; empty where no
     /// control group accounts.
     #[serde(rename = "cpu")]
     pub cpu_series: Vec<(u64, u64, u64)>,
-    /// Where the processor time comes from.
+    /// Where the CPU time comes from.
     pub accounting: Accounting,
     /// The limit that was asked for.
     pub memory_limit_bytes: Option<u64>,
@@ -209,7 +209,7 @@ pub struct Ending {
     pub reason: Option<String>,
     /// The subject.
     pub subject: SubjectAccount,
-    /// The engine's processor time between the subject's exec and its end, without the link's.
+    /// The engine's CPU time between the subject's exec and its end, without the link's.
     pub engine: CpuTime,
     /// The link, where there was one.
     pub link: Option<LinkAccount>,

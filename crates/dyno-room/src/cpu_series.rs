@@ -1,4 +1,4 @@
-//! The processor time of the subject over the trial: its control group's account, read from outside every ten milliseconds.
+//! The CPU time of the subject over the trial: its control group's account, read from outside every ten milliseconds.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};

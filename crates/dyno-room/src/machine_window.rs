@@ -75,7 +75,7 @@ impl MachineSnapshot {
         self.quotas.throttled_since(&earlier.quotas)
     }
 
-    /// This process's processor time since an earlier moment.
+    /// This process's CPU time since an earlier moment.
     #[must_use]
     pub fn engine_since(&self, earlier: &Self) -> CpuTime {
         self.engine.since(earlier.engine)

@@ -96,7 +96,7 @@ pub(crate) struct Reaped {
     pub(crate) ended: Ended,
     /// The same as the kernel has it.
     pub(crate) status: i32,
-    /// Its own processor time and that of all its children that it waited for.
+    /// Its own CPU time and that of all its children that it waited for.
     pub(crate) cpu: CpuTime,
 }
 
@@ -159,18 +159,18 @@ pub(crate) fn kill_every_other() {
     unsafe { libc::kill(-1, libc::SIGKILL) };
 }
 
-/// The processor time of this process so far, all its threads.
+/// The CPU time of this process so far, all its threads.
 pub(crate) fn own_cpu_time() -> CpuTime {
     cpu_time_of(libc::RUSAGE_SELF)
 }
 
-/// The processor time of all children of this process that have ended and were waited for, with those that they waited for.
+/// The CPU time of all children of this process that have ended and were waited for, with those that they waited for.
 #[must_use]
 pub fn ended_children_cpu_time() -> CpuTime {
     cpu_time_of(libc::RUSAGE_CHILDREN)
 }
 
-/// The processor time of the calling thread.
+/// The CPU time of the calling thread.
 pub(crate) fn thread_cpu_time() -> CpuTime {
     cpu_time_of(libc::RUSAGE_THREAD)
 }

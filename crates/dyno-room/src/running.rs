@@ -76,7 +76,7 @@ struct SubjectEnd {
     link: Option<LinkEnd>,
 }
 
-/// The link's account, and its thread's processor time, which is none of the engine's.
+/// The link's account, and its thread's CPU time, which is none of the engine's.
 #[derive(Debug)]
 struct LinkEnd {
     account: LinkAccount,

@@ -125,7 +125,7 @@ impl TreeSamples {
     }
 }
 
-/// The processor time of this thread: what sampling costs, however long it had to wait for its CPU.
+/// The CPU time of this thread: what sampling costs, however long it had to wait for its CPU.
 fn thread_cpu_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }

@@ -19,7 +19,7 @@ class Limit(StrEnum):
     CONCURRENCY = "concurrency"
     """Its requests in flight, each of which waits as long as the web plans: with more of them it had got more."""
     CPU = "CPU"
-    """Its own processor time."""
+    """Its own CPU time."""
     ORIGIN = "origin"
     LINK = "link"
     WEB = "web"
@@ -46,6 +46,6 @@ def limited_by(trial: Trial) -> Limit | None:
 
 
 def own_cpu_share(trial: Trial, stretch: Stretch) -> float | None:
-    """Return the processor time of a client over a stretch, as a share of its CPUs; None where nobody counted it."""
+    """Return the CPU time of a client over a stretch, as a share of its CPUs; None where nobody counted it."""
     cpu_ns, cpus = trial.counters.cpu_ns, len(trial.counters.subject_cpus)
     return None if cpu_ns is None or not cpus else cpu_ns * stretch.work / (stretch.length_ns * cpus)

@@ -1,4 +1,4 @@
-"""Whether a client was out of processor time while it had URLs left: then its own timeouts have a known cause."""
+"""Whether a client was out of CPU time while it had URLs left: then its own timeouts have a known cause."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ _OWN_TIMEOUT_SHARE: Final = 0.98
 
 
 def is_saturated(starts_ns: pl.Series, counters: Counters, *, concurrency: int) -> bool:
-    """Return whether the client had no processor time to spare while its list lasted.
+    """Return whether the client had no CPU time to spare while its list lasted.
 
     Processor time is known of the whole trial only; it counts evenly for each URL, so that what was spent on the last
     ``concurrency`` URLs, which end after the last start, is left out. A list no longer than that is never saturated.

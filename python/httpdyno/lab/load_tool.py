@@ -97,6 +97,6 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _children_cpu_s() -> float:
-    """Return the processor time of all processes that were started here and have ended, with all that they started."""
+    """Return the CPU time of all processes that were started here and have ended, with all that they started."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

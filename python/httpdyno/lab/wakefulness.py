@@ -17,7 +17,7 @@ def kept_awake(cpus: Collection[int]) -> Iterator[None]:
 
     The host of a virtual machine may take milliseconds to run a processor that slept, and no counter says so. That
     would stand in the times of whoever waits on that processor, and is no work of theirs. Each CPU gets a process of
-    the kernel's idle class, which has ended when the block has: its processor time is among that of this process's
+    the kernel's idle class, which has ended when the block has: its CPU time is among that of this process's
     children.
     """
     with ExitStack() as processes:

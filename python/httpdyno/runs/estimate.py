@@ -16,7 +16,7 @@ OVERHEAD_S: Final = 1.0
 START_S: Final = 1.0
 """What a program takes until its first request: an interpreter a quarter of it, a JVM or a browser more."""
 _REQUEST_S: Final = 0.001
-"""Libraries take 0.05 ms to 1.5 ms of processor time for a request: who is unknown is taken for a slow one."""
+"""Libraries take 0.05 ms to 1.5 ms of CPU time for a request: who is unknown is taken for a slow one."""
 _CHECKED_S: Final = 0.0025
 """With a document of 16 KB that is parsed: 0.4 ms to 3.5 ms."""
 _TOOL_S: Final = 0.0005

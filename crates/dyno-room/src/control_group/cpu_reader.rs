@@ -1,4 +1,4 @@
-//! Reads the processor time of a control group again and again, through files that stay open.
+//! Reads the CPU time of a control group again and again, through files that stay open.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -34,7 +34,7 @@ impl CpuReader {
         })
     }
 
-    /// The processor time of all that ever ran in the group.
+    /// The CPU time of all that ever ran in the group.
     pub(crate) fn read(&self) -> Option<CpuTime> {
         let texts: Option<Vec<String>> = self.files.iter().map(content).collect();
         (self.understand)(&texts?)

@@ -1,4 +1,4 @@
-//! The subject's control group: who accounts for its processor time and bounds its memory.
+//! The subject's control group: who accounts for its CPU time and bounds its memory.
 
 mod cpu_reader;
 mod hierarchy;
@@ -107,7 +107,7 @@ impl ControlGroup {
         std::mem::take(&mut self.entries)
     }
 
-    /// The processor time of all that ever ran in the group; `None` where it does not account.
+    /// The CPU time of all that ever ran in the group; `None` where it does not account.
     pub(crate) fn cpu_time(&self) -> Option<CpuTime> {
         self.cpu_reader()?.read()
     }

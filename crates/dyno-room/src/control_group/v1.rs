@@ -99,7 +99,7 @@ fn pin(folder: &Path, options: GroupOptions) -> io::Result<()> {
     write_setting(folder, "cpuset.cpus", &options.cpus.to_string())
 }
 
-/// The files of a folder that tell the processor time of all that ever ran in the group.
+/// The files of a folder that tell the CPU time of all that ever ran in the group.
 pub(super) const CPU_FILES: &[&str] = &["cpuacct.usage", "cpuacct.usage_user", "cpuacct.usage_sys"];
 
 /// What these files say.

@@ -11,7 +11,7 @@ use crate::cpu_time::CpuTime;
 
 const NANOSECONDS_PER_MICROSECOND: u64 = 1_000;
 
-/// Makes a group where memory can be bounded, else one that accounts for processor time only.
+/// Makes a group where memory can be bounded, else one that accounts for CPU time only.
 pub(super) fn create(
     hierarchies: &Hierarchies,
     name: &str,
@@ -104,7 +104,7 @@ fn bound_memory(folder: &Path, options: GroupOptions) -> Option<String> {
         .map(|error| error.to_string())
 }
 
-/// The file of a folder that tells the processor time of all that ever ran in the group.
+/// The file of a folder that tells the CPU time of all that ever ran in the group.
 pub(super) const CPU_FILES: &[&str] = &["cpu.stat"];
 
 /// What it says.

@@ -34,7 +34,7 @@ pub struct LinkAccount {
     pub cpu: usize,
     /// Whether it is one of the engine's or the subject's.
     pub cpu_shared: bool,
-    /// The emulator's processor time while the subject ran; it is in no other figure of the report.
+    /// The emulator's CPU time while the subject ran; it is in no other figure of the report.
     pub cpu_time_ns: u64,
     /// What the room found when it measured the link; absent when it did not.
     pub measured: Option<LinkMeasured>,

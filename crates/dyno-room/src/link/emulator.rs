@@ -31,7 +31,7 @@ pub(crate) struct Ends {
 /// What an emulator is told.
 #[derive(Debug)]
 enum Order {
-    /// Forget what was: packets are numbered from 0 again, processor time counts from here.
+    /// Forget what was: packets are numbered from 0 again, CPU time counts from here.
     Begin(Sender<()>),
     /// Tell what was done since.
     Tell(Sender<Told>),

@@ -1,4 +1,4 @@
-//! Accounts: processor time of a whole tree, memory, its limit.
+//! Accounts: CPU time of a whole tree, memory, its limit.
 
 use std::time::Duration;
 

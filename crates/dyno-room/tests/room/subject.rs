@@ -74,7 +74,7 @@ fn connect(address: &str) {
     }
 }
 
-/// Uses this much processor time, then prints how much it really was, in nanoseconds.
+/// Uses this much CPU time, then prints how much it really was, in nanoseconds.
 fn burn(milliseconds: u64) {
     use rustix::time::{ClockId, clock_gettime};
     let used = || Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default();

@@ -99,7 +99,7 @@ impl AgainstRecord {
         self.seen.as_ref().map_or(&[], |seen| &seen.arrivals)
     }
 
-    /// What the origin told, as the parts that it has in the report of a room: its processor time stands for the engine's, its CPUs
+    /// What the origin told, as the parts that it has in the report of a room: its CPU time stands for the engine's, its CPUs
     /// beside the subject's.
     pub fn complete(&self, report: &mut Value, ending: &Ending) {
         report["against"] = json!({

@@ -29,7 +29,7 @@ def _cpu(trial: Trial) -> Reading:
     """Return how busy the generator was that was sent against a server.
 
     In an open loop ours says itself how much of its time it was at work: while it waits for the moment of a request, it
-    spins. Else it is its processor time, as a share of its CPUs.
+    spins. Else it is its CPU time, as a share of its CPUs.
     """
     service = trial.get(ServiceSummary)
     if service is not None and service.generator_busy_share is not None:

@@ -22,7 +22,7 @@ _NO_CEILING: Final = {
 
 
 def cpu_used(trial: Trial) -> Reading:
-    """Return the engine's processor time while the list lasted, as a share of its CPUs.
+    """Return the engine's CPU time while the list lasted, as a share of its CPUs.
 
     It is known of the whole trial only and counts evenly for each answer.
     """

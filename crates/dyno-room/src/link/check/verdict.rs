@@ -72,7 +72,7 @@ fn goodput_miss(way: &str, path: &Path, train: &Train, goodput: &Goodput) -> Opt
     let off = asked * (SHARE + DEVIATIONS * deviation);
     ((found - asked).abs() > off).then(|| {
         format!(
-            "{way} it carries {} of payload in place of {}",
+            "{way} it carries {} for content in place of {}",
             rate(found),
             rate(asked)
         )
@@ -95,7 +95,7 @@ pub(super) fn line(link: &Link, measured: &LinkMeasured) -> String {
             // Writing to a String never fails.
             let _ = write!(
                 text,
-                "; {way} asked {} of payload, measured {found}",
+                "; {way} asked {} for content, measured {found}",
                 rate(expected as f64)
             );
         }
@@ -197,12 +197,12 @@ mod tests {
         let found = measured(40_023_456, Some(19_500_000), None, &plan, &link);
         assert_eq!(
             line(&link, &found),
-            "link: asked rtt 40 ms, measured 40.02 ms; up asked 19.63 Mbit/s of payload, measured 19.5 Mbit/s"
+            "link: asked rtt 40 ms, measured 40.02 ms; up asked 19.63 Mbit/s for content, measured 19.5 Mbit/s"
         );
         let slow = measured(52_000_000, Some(10_000_000), None, &plan, &link);
         assert_eq!(
             reason(&link, &plan, &slow).unwrap(),
-            "the link is not what was asked for: a round trip takes 52 ms in place of 40.02 ms, up it carries 10 Mbit/s of payload in place of 19.63 Mbit/s; give it a CPU of its own (--link-cpu), a machine with less to do, or ask for less"
+            "the link is not what was asked for: a round trip takes 52 ms in place of 40.02 ms, up it carries 10 Mbit/s for content in place of 19.63 Mbit/s; give it a CPU of its own (--link-cpu), a machine with less to do, or ask for less"
         );
     }
 
