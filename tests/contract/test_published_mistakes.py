@@ -7,6 +7,8 @@ import pytest
 
 from conftest import TESTS, MakeSubject
 from doubles.claims import require_claims
+from httpdyno.lab.contract.check import CRAWLS
+from httpdyno.lab.contract.clause import CLAUSES, breaches_of
 from httpdyno.lab.contract.crawl import CONTRACT_WEB, Room
 from httpdyno.lab.contract.crawl import HONEST as TOLD
 from httpdyno.lab.contract.escalation import TIMEOUTS_S, first_done
@@ -80,6 +82,14 @@ def test_a_path_that_is_not_sent_is_found(room: Room) -> None:
 def test_a_timeout_that_is_a_constant_is_late(room: Room) -> None:
     # Its two seconds are beyond 0.5 s, 10 % and 100 ms on any machine.
     assert faults(room, [STALL], timeout_s=0.5) == [(STALL, "late")]
+
+
+@pytest.mark.parametrize("build", ["constant timeout", NONE], indirect=True)
+def test_a_timeout_that_is_a_constant_breaks_the_contract(room: Room, build: Build) -> None:
+    # It is right where two seconds are asked for, and gives up where it is more.
+    [clause] = (clause for clause in CLAUSES if clause.crawl == "stall")
+    breaches = breaches_of(clause, CRAWLS["stall"](room))
+    assert ["gave up" in breach.seen for breach in breaches] == [True] * bool(build.subject.environment["MISTAKE"])
 
 
 @pytest.mark.parametrize("build", ["check that cannot fail", NONE], indirect=True)

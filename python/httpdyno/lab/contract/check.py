@@ -7,7 +7,7 @@ from typing import Final
 from httpdyno.errors import Interrupted
 from httpdyno.lab.contract.clause import CLAUSES, Breach, Clause, breaches_of, is_cut_short
 from httpdyno.lab.contract.crawl import CONTRACT_WEB, HONEST, Crawled, Room, urls_of
-from httpdyno.lab.contract.escalation import DELAYS_MS, TIMEOUTS_S, first_done
+from httpdyno.lab.contract.escalation import DELAYS_MS, OTHER_TIMEOUTS_S, TIMEOUTS_S, first_done
 from httpdyno.lab.contract.lists import (
     AT_ONCE,
     BLANKS,
@@ -16,6 +16,7 @@ from httpdyno.lab.contract.lists import (
     LATE,
     NO_DOCUMENTS,
     NO_URLS,
+    STALL,
     TIMES,
     TWICE,
     USER_AGENT,
@@ -97,6 +98,15 @@ def _faults(room: Room) -> Crawled:
     return first_done(TIMEOUTS_S, crawled, lambda crawled: not crawled.wants_time)
 
 
+def _stall(room: Room) -> Crawled:
+    """Crawl what never answers, with a timeout that the crawl of the faults did not have."""
+
+    def crawled(timeout_s: float) -> Crawled:
+        return room.crawl([STALL], web=CONTRACT_WEB, told=Workload((), timeout_s))
+
+    return first_done(OTHER_TIMEOUTS_S, crawled, lambda crawled: not crawled.wants_time)
+
+
 def _plain(room: Room) -> Crawled:
     """Crawl honest answers alone, some of them held back until as many as it may have are in flight together."""
 
@@ -148,6 +158,7 @@ CRAWLS: Final[dict[str, Callable[[Room], Crawled]]] = {
     "sequential": _sequential,
     "late": _late,
     "faults": _faults,
+    "stall": _stall,
     "unsupported": _unsupported,
 }
 """The crawls by the names under which clauses speak of them."""

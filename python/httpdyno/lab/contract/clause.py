@@ -132,6 +132,10 @@ def _timeout(crawled: Crawled) -> Sequence[Breach]:
     )
 
 
+def _other_timeout(crawled: Crawled) -> Sequence[Breach]:
+    return (*_answers(crawled), *_timeout(crawled))
+
+
 def _rows(crawled: Crawled) -> Sequence[Breach]:
     broken = [line for line in crawled.lines if not _is_strict(line)]
     if not crawled.output.endswith("\n"):
@@ -252,6 +256,7 @@ CLAUSES: Final = (
     Clause("faults are told apart", "faults", _answers),
     Clause("form of the rows", "faults", _rows),
     Clause("REQUEST_TIMEOUT", "faults", _timeout),
+    Clause("another REQUEST_TIMEOUT", "stall", _other_timeout),
     Clause("a setting that cannot be honoured", "unsupported", _unsupported),
 )
 """All of them, crawl after crawl."""
