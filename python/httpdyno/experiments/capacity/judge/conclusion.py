@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
-from httpdyno.experiments.capacity.judge.limits import with_limit
+from httpdyno.experiments.capacity.judge.limits import with_limit, within_link
 from httpdyno.experiments.capacity.judge.objective import Objective, parse_objective
 from httpdyno.experiments.capacity.rules import CAPACITY_RULES
 from httpdyno.judge.rankable import rankable_trials
@@ -27,7 +27,7 @@ def concluded(trial: Trial, plan: TrialPlan, figures: Mapping[str, float | None]
 
     ``figures`` are what an objective may ask of (``Objective.judge``).
     """
-    trial = with_validity(trial, CAPACITY_RULES)
+    trial = within_link(with_validity(trial, CAPACITY_RULES))
     point, summary = plan.condition.get(CapacityPoint), trial.get(CapacitySummary)
     if point is None or summary is None:
         return trial

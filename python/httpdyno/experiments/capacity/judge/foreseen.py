@@ -139,7 +139,7 @@ class Situation:
     def limits(self) -> tuple[Foreseen, ...]:
         """All limits that are known, the narrowest first; of equals, the one that lies further from the subject."""
         every = (
-            (LimitKind.BANDWIDTH, self._bandwidth()),
+            (LimitKind.BANDWIDTH, self.bandwidth_per_s),
             (LimitKind.CONCURRENCY, self._waiting(round_trips=1)),
             (LimitKind.WINDOW, self._waiting(self.round_trips) if self.round_trips > 1 else None),
             (LimitKind.CPU, self._full()),
@@ -151,8 +151,9 @@ class Situation:
         """Return the rate of the link that so many answers a second take."""
         return 8 * self.wire_bytes * per_s
 
-    def _bandwidth(self) -> float | None:
-        """Rate of the link over the bits of an answer."""
+    @property
+    def bandwidth_per_s(self) -> float | None:
+        """Answers a second that the link has room for: its rate over the bits of an answer; None: it has no rate."""
         return None if self.rate_bits_per_s is None else self.rate_bits_per_s / (8 * self.wire_bytes)
 
     def _waiting(self, round_trips: int) -> float | None:

@@ -5,9 +5,9 @@ from typing import Final
 
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.foreseen import Foreseen, LimitKind, Situation
-from httpdyno.model import Trial, Validity, format_rate, format_size, format_time
+from httpdyno.model import Loop, Trial, Validity, format_rate, format_size, format_time
 
-__all__ = ["Limit", "limit_of", "link_was_as_asked", "with_limit"]
+__all__ = ["Limit", "limit_of", "link_was_as_asked", "with_limit", "within_link"]
 
 _AGREES: Final = 0.85
 """Measured over foreseen, from which on the one explains the other: the rest is the start of windows and queues."""
@@ -34,6 +34,21 @@ class Limit:
     """Answers a second that it allows; None where nothing is foreseen."""
     text: str
     """In one sentence, with the evidence."""
+
+
+def within_link(trial: Trial) -> Trial:
+    """Take no more answers of a closed loop than its link has room for.
+
+    Where many share a full link, some of them wait with half an answer while others get ahead: the count over a few
+    rounds grows faster than the link carries. What no such round explains stays, and refutes the model.
+    """
+    point, summary = trial.get(CapacityPoint), trial.get(CapacitySummary)
+    if point is None or summary is None or summary.per_s is None or point.loop is not Loop.CLOSED:
+        return trial
+    most = Situation.of(trial, point).bandwidth_per_s
+    if most is None or not most < summary.per_s <= (_REFUTES + _uncertain(trial)) * most:
+        return trial
+    return trial.having(replace(summary, per_s=most))
 
 
 def with_limit(trial: Trial) -> Trial:

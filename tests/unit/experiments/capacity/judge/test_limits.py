@@ -10,7 +10,7 @@ import pytest
 from doubles.trials import trial
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.foreseen import LimitKind, Situation
-from httpdyno.experiments.capacity.judge.limits import limit_of, with_limit
+from httpdyno.experiments.capacity.judge.limits import limit_of, with_limit, within_link
 from httpdyno.experiments.capacity.judge.transport import restart_window, round_trips, segments, wire_bytes
 from httpdyno.model import Counters, CpuTime, Link, Loop, Trial, Validity
 from httpdyno.model.link_counters import LinkCounters
@@ -389,3 +389,24 @@ def test_of_what_was_not_measured_nothing_is_said(changes: dict[str, Any]) -> No
 
     assert limit_of(one) is None
     assert with_limit(one) == one
+
+
+@pytest.mark.parametrize(
+    ("loop", "rate_bits_per_s", "per_s", "counted"),
+    [
+        # Over 400 Mbit/s there is room for 236 answers of 200 KiB a second.
+        (Loop.CLOSED, 400_000_000, 261.6, 235.5),
+        (Loop.CLOSED, 400_000_000, 230.0, 230.0),
+        (Loop.OPEN, 400_000_000, 240.0, 240.0),
+        (Loop.CLOSED, None, 261.6, 261.6),
+        # So much more no round explains: the model is wrong.
+        (Loop.CLOSED, 400_000_000, 400.0, 400.0),
+    ],
+)
+def test_no_more_answers_of_a_closed_loop_are_counted_than_the_link_has_room_for(
+    loop: Loop, rate_bits_per_s: int | None, per_s: float, counted: float
+) -> None:
+    at = point(loop=loop, rate_bits_per_s=rate_bits_per_s, concurrency=60, target_per_s=200.0)
+    summary = CapacitySummary(answers=120, errors=0, measured_ns=10**9, per_s=per_s)
+    within = within_link(measured(at, per_s, capacity=summary, concurrency=60))
+    assert within[CapacitySummary].per_s == pytest.approx(counted, abs=0.2)
