@@ -38,7 +38,8 @@ pub type Watch<'w> = &'w mut dyn FnMut(&Live);
 ///
 /// # Errors
 ///
-/// If it cannot begin, or a file cannot be written. What fails of the requests is in the report.
+/// If it cannot begin, or a file cannot be written. What fails of the requests is in the report. Where connections fail and
+/// nothing was sent for a second, such as with a port where nobody listens, it ends.
 pub fn run(
     plan: Plan,
     stop: &Arc<AtomicBool>,
@@ -92,7 +93,14 @@ pub fn run(
 
     let mut aggregate = Aggregate::new(threads, stretch);
     aggregate.total.dns.merge(&dns);
-    listen(&listening, &mut aggregate, &crew, &mut log, &mut watch)?;
+    listen(
+        &listening,
+        &mut aggregate,
+        &crew,
+        &mut log,
+        &mut watch,
+        stop,
+    )?;
     let cpu = Cpu::now().since_s(&before);
     let traffic = crew.join()?;
     if let Some((path, writer)) = writer {
@@ -205,13 +213,14 @@ impl Crew {
     }
 }
 
-/// Puts together what the threads tell until the last has told its last.
+/// Puts together what the threads tell until the last has told its last; ends a run that finds nobody to send to.
 fn listen(
     listening: &Receiver<Stretch>,
     aggregate: &mut Aggregate,
     crew: &Crew,
     log: &mut HdrLog,
     watch: &mut Option<Watch<'_>>,
+    stop: &AtomicBool,
 ) -> Result<(), Error> {
     while !aggregate.is_over() {
         let Ok(told) = listening.recv() else {
@@ -222,6 +231,9 @@ fn listen(
         drop(crew.spares[thread].send(spare));
         for (number, tally) in &ended.seconds {
             log.second(*number, tally)?;
+        }
+        if !ended.seconds.is_empty() && aggregate.total.reaches_nobody() {
+            stop.store(true, Ordering::Relaxed);
         }
         if let (Some(watch), Some(live)) = (watch.as_mut(), ended.live) {
             watch(&live);

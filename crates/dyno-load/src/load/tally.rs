@@ -214,6 +214,11 @@ impl Tally {
         self.errors.values().sum()
     }
 
+    /// Whether connections failed, and none carried a request.
+    pub(super) fn reaches_nobody(&self) -> bool {
+        self.counts.sent == 0 && !self.errors.is_empty()
+    }
+
     /// Status codes that came, with how often.
     pub(super) fn statuses(&self) -> BTreeMap<u16, u64> {
         (100..)

@@ -183,6 +183,16 @@ fn nobody_listens() {
     for http2 in [false, true] {
         check_connecting("ConnectionRefused", &format!("http://{address}/"), http2);
     }
+    // Nobody waits for an hour to be told so.
+    for rate in [None, Some(100)] {
+        let mut stage = get(&[format!("http://{address}/")]).endless();
+        if let Some(rate) = rate {
+            stage = stage.rate(rate);
+        }
+        let report = stage.run();
+        assert_eq!(number(&report, "/sent"), 0, "{report}");
+        assert!(number(&report, "/errors/ConnectionRefused") > 0, "{report}");
+    }
 }
 
 #[test]
