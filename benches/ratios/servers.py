@@ -24,7 +24,8 @@ error_log {folder}/error.log crit;
 worker_rlimit_nofile {descriptors};
 events {{ worker_connections {connections}; multi_accept on; use epoll; }}
 http {{
-    access_log off;
+    log_format resumed "$ssl_session_reused";
+    access_log {log};
     server_tokens off;
     sendfile {sendfile};
     tcp_nopush {sendfile};
@@ -87,7 +88,9 @@ def nginx_version() -> str:
 
 
 @contextmanager
-def nginx(place: Place, *, cpus: Sequence[int] | None = None, sendfile: bool = True) -> Iterator[Serving]:
+def nginx(
+    place: Place, *, cpus: Sequence[int] | None = None, sendfile: bool = True, log: Path | None = None
+) -> Iterator[Serving]:
     """Serve with nginx: one process, no log, the small answer from its configuration, the large one from an open file.
 
     Parameters
@@ -98,6 +101,8 @@ def nginx(place: Place, *, cpus: Sequence[int] | None = None, sendfile: bool = T
         Default: the server's.
     sendfile : bool
         Whether the kernel copies the file, or nginx through buffers: which is faster depends on the machine.
+    log : Path, optional
+        Where to write a line for each request: ``r`` where its TLS session was resumed. Default: no log.
 
     Raises
     ------
@@ -117,6 +122,7 @@ def nginx(place: Place, *, cpus: Sequence[int] | None = None, sendfile: bool = T
         http2=ports[1],
         https=ports[2],
         sendfile="on" if sendfile else "off",
+        log=f"{log} resumed" if log else "off",
         descriptors=_DESCRIPTORS,
         connections=_CONNECTIONS,
     )

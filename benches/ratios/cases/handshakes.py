@@ -21,6 +21,7 @@ __all__ = ["CASE", "handshake_of"]
 _CONNECTIONS: Final = 64
 _DRIVER: Final = ("-q", "-r", "-c", "{connections}", "-t", "{duration_s}", "-n", "100000000", "{url}")
 """ab opens a connection for each request and never resumes a session; wrk, which is faster, does resume them."""
+_LOGGED_S: Final = 1
 _PER_CPU_S: Final = "handshakes_per_cpu_s"
 _TICKET: Final = re.compile(r"^Post-Handshake New Session Ticket arrived:", re.MULTILINE)
 _FACTS: Final = (
@@ -66,11 +67,13 @@ def _drive(place: Place, serving: Serving, driver: Peer) -> Mapping[str, float]:
 
 
 def _measure(place: Place) -> Measured:
-    notes: list[str] = []
     driver = find_peer("ab")
+    notes = [_full(place, driver)]
     with nginx(place) as theirs:
         with origin(place) as ours:
             agreed = {"origin": _handshake(ours), "nginx": _handshake(theirs)}
+            if agreed["origin"] != agreed["nginx"]:
+                raise NothingMeasured(f"origin and nginx do not shake hands alike: {agreed}")
             competitors = {
                 "origin": partial(_drive, place, ours, driver),
                 "nginx": partial(_drive, place, theirs, driver),
@@ -79,6 +82,19 @@ def _measure(place: Place) -> Measured:
         notes += [f"{name}: {', '.join(what)}" for name, what in agreed.items()]
         notes += _counted(place)
     return Measured(rounds, {"nginx": nginx_version(), "OpenSSL": ssl.OPENSSL_VERSION}, tuple(notes))
+
+
+def _full(place: Place, driver: Peer) -> str:
+    """Have nginx say for a second, which is not measured, that none of its sessions was resumed."""
+    log = place.scratch / "resumed.log"
+    with nginx(place, log=log) as logging:
+        asked = Asked(logging.https_url(), _CONNECTIONS, _LOGGED_S)
+        run_peer(place, driver, asked, argv=(driver.program, *_DRIVER))
+    lines = log.read_text(encoding="utf-8").split()
+    resumed = lines.count("r")
+    if resumed or not lines:
+        raise NothingMeasured(f"nginx resumed {resumed} of {len(lines)} sessions of {driver.id}")
+    return f"nginx logged {len(lines)} full handshakes in a second before the rounds, none resumed"
 
 
 def _counted(place: Place) -> list[str]:

@@ -103,8 +103,8 @@ CARRYING: Final = Case(
     title="The emulated link",
     setting=(
         f"iperf3 over {_STREAMS} TCP connections from the subject to its peer, each on a CPU of its own, the link's "
-        "thread on a third. A CPU second of the link is all that its thread took, waiting by spinning included. Late "
-        "is how long after its planned moment a packet was handed over."
+        "thread on a third where there is one. A CPU second of the link is all that its thread took, waiting by "
+        "spinning included. Late is how long after its planned moment a packet was handed over."
     ),
     columns=(
         Column("gbit_per_s", "Gbit/s", 2),
