@@ -20,6 +20,8 @@ _EXAMPLES: Final = "write it like 'p99 > 50ms', 'errors > 0.1%' or 'rps < 1000'"
 _KNOWN: Final[Mapping[str, Metric]] = {metric.name: metric for metric in LOAD_METRICS}
 _SHARED: Final = ("errors", "checks", "not_2xx")
 """Counts that can be limited in per cent, too."""
+_ALL: Final = 100
+"""Per cent."""
 _NEEDS_A_SCHEDULE: Final = ("send_lag_", "unsent")
 
 
@@ -92,6 +94,10 @@ def parse_load_limit(text: str) -> LoadLimit:
     metric = _metric(match["name"], text)
     operator: Literal["<", ">"] = "<" if match["operator"] == "<" else ">"
     value, share = _value(match["value"].strip(), metric, text)
+    if share and (value > _ALL or (value == _ALL and operator == ">")):
+        raise InvalidValue(
+            f"--fail-if {text[:60]!r}: no share of the requests is ever more than 100 %; write it like 'errors > 0.1%'"
+        )
     return LoadLimit(text.strip(), metric, operator, value, share)
 
 

@@ -32,6 +32,7 @@ def with_errors(errors: int) -> Trial:
         ("errors > 0.1%", "errors", ">", 0.1, True),
         ("errors > 0", "errors", ">", 0.0, False),
         ("checks > 1 %", "checks", ">", 1.0, True),
+        ("not_2xx < 100%", "not_2xx", "<", 100.0, True),
         ("rps < 1000", "rps", "<", 1000.0, False),
         ("service_p99 > 5ms", "service_p99", ">", 5.0, False),
         ("send_lag_p99 > 1ms", "send_lag_p99", ">", 1.0, False),
@@ -63,6 +64,9 @@ def test_a_limit_is_read(text: str, name: str, operator: str, value: float, shar
         ("errors > -1", "is no number"),
         ("errors > 5ms", "is no number"),
         ("errors > %", "is no number"),
+        ("errors > 200%", "is ever more than 100 %; write it like 'errors > 0.1%'"),
+        ("errors > 100%", "is ever more than 100 %"),
+        ("not_2xx < 100.5%", "is ever more than 100 %"),
     ],
 )
 def test_what_is_no_limit_is_refused_in_one_line(text: str, words: str) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.figures import CapacityPoint
-from httpdyno.model import format_exact, format_time, parse_duration_ns
+from httpdyno.model import format_time, parse_duration_ns
 
 __all__ = ["DEFAULT_OBJECTIVE", "FIGURES", "Clause", "Objective", "parse_objective"]
 
@@ -105,7 +105,8 @@ def _share(text: str, name: str) -> float:
     match = _PERCENT.fullmatch(text)
     if match is None or not 0 < float(match["percent"]) <= 100:  # percent
         raise InvalidValue(
-            f"{name}: errors are bounded in per cent, not by {text[:40]!r}; write it like 'errors < 0.1%'"
+            f"{name}: errors are bounded by a share above 0 % and up to 100 %, not by {text[:40]!r};"
+            " write it like 'errors < 0.1%'"
         )
     return float(match["percent"]) / 100
 
@@ -127,6 +128,6 @@ def _time(text: str, name: str) -> tuple[float, float, float]:
 
 
 def _duration(text: str, name: str) -> int:
-    if re.fullmatch(r"[0-9.]+", text):
-        raise InvalidValue(f"{name}: {format_exact(float(text)) if text != '.' else text} needs a unit, like {text}ms")
+    if re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,9})?", text):
+        raise InvalidValue(f"{name}: {text} needs a unit, like {text}ms")
     return parse_duration_ns(text, bare_unit="none", name=name)

@@ -68,14 +68,21 @@ def test_what_does_not_hold_is_said_with_its_figure(
         ("p99 < ", "is not understood"),
         ("p98 < 5ms", "there is no 'p98'; known are: p50, p90, p99, p99.9, mean, max, errors"),
         ("p99 < 500", "500 needs a unit, like 500ms"),
+        ("p99 < 0.5", "0.5 needs a unit, like 0.5ms"),
+        ("p99 < 1.2.3", "'1.2.3' is not understood; write it like 40ms"),
+        ("p99 < ..", "'..' is not understood; write it like 40ms"),
+        ("p99 < .", "'.' is not understood; write it like 40ms"),
+        ("p99 < rtt + 5.", "'5.' is not understood; write it like 40ms"),
+        (f"p99 < {'9' * 400}", "is not understood; write it like 40ms"),
         ("p99 < rtt * rtt", "is not understood"),
         ("p99 < rtt + size", "is not understood"),
         ("p99 < rtt + + 5ms", "is not understood"),
         ("p99 < 0ms", "nothing is faster than '0ms'"),
         ("p99 < 0ms - rtt", "nothing is faster than"),
-        ("errors < 5", "bounded in per cent"),
-        ("errors < 0%", "bounded in per cent"),
-        ("errors < 101%", "bounded in per cent"),
+        ("errors < 5", "by a share above 0 % and up to 100 %, not by '5'; write it like 'errors < 0.1%'"),
+        ("errors < 0%", "by a share above 0 % and up to 100 %, not by '0%'"),
+        ("errors < -1%", "by a share above 0 % and up to 100 %, not by '-1%'"),
+        ("errors < 101%", "by a share above 0 % and up to 100 %, not by '101%'"),
         ("p99 < 5ms, p99 < 6ms", "p99 is bounded twice"),
         ("p99 < 5ms,", "is not understood"),
     ],
@@ -86,3 +93,14 @@ def test_a_bad_objective_gets_one_clear_line(text: str, said: str) -> None:
     assert said in str(refused.value)
     assert str(refused.value).startswith("--slo: ")
     assert "\n" not in str(refused.value)
+
+
+@given(st.text(alphabet="0123456789.+-*% msrtdelay", max_size=20))
+def test_any_bound_is_read_or_refused(bound: str) -> None:
+    for figure in ("p99", "errors"):
+        try:
+            objective = parse_objective(f"{figure} < {bound}")
+        except InvalidValue as refused:
+            assert str(refused).startswith("--slo: ")
+        else:
+            assert len(objective.clauses) == 1
