@@ -98,6 +98,6 @@ class Lab:
             return
         with ScratchFile() as file:
             with storage_errors("preparing the list of URLs: cannot write"):
-                file.file.write(workload.urls.lines().encode())
+                file.file.writelines(f"{url}\n".encode() for url in workload.urls)
                 file.file.flush()
             yield file

@@ -3,7 +3,7 @@
 from httpdyno.model.ceiling import CEILING_TRIAL, CeilingLimit, Purpose
 from httpdyno.model.chart import Axis, Chart, ChartKind, Mark, Scale, Series, Tile, Tone
 from httpdyno.model.comparison import DISTURBED_MARK, Comparison, Difference, Ranking, Standing
-from httpdyno.model.condition import LIVE, Condition, TrialPlan, UrlSeries, Workload
+from httpdyno.model.condition import LIVE, MOST_URLS, Condition, TrialPlan, UrlSeries, Workload
 from httpdyno.model.counters import (
     Count,
     Counters,
@@ -56,6 +56,7 @@ __all__ = [
     "INSTALL_WITH",
     "LINK_PRESETS",
     "LIVE",
+    "MOST_URLS",
     "RECORD_VERSION",
     "REPORT_PARSERS",
     "Axis",

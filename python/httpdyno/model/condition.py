@@ -1,6 +1,7 @@
 """What a trial is asked to do: the workload, the conditions and the place of the trial in its run."""
 
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
@@ -12,12 +13,14 @@ from httpdyno.model.link import Link
 from httpdyno.model.subject import Subject
 from httpdyno.model.units import format_exact
 
-__all__ = ["LIVE", "Condition", "TrialPlan", "UrlSeries", "Workload"]
+__all__ = ["LIVE", "MOST_URLS", "Condition", "TrialPlan", "UrlSeries", "Workload"]
 
 _Point = TypeVar("_Point", bound=FigureRecord)
 LIVE: Final = "live"
 """Name of the real internet among the webs."""
 
+MOST_URLS: Final = 10_000_000
+"""Of a list that is made for a trial: what is known of each of them, and what is measured, lies in memory."""
 _NO_TEXT: Final = frozenset({"Cc", "Cs"})
 """Unicode's control characters, and bytes that are no UTF-8, which Python holds as lone surrogates."""
 
@@ -37,9 +40,9 @@ class UrlSeries:
         if not self.prefix or any(character.isspace() for character in self.prefix):
             raise InvalidValue(f"a URL has no space and is not empty: {self.prefix[:60]!r}")
 
-    def lines(self) -> str:
-        """Return them, one a line."""
-        return "".join(f"{self.prefix}{number}\n" for number in range(self.count))
+    def __iter__(self) -> Iterator[str]:
+        """Return them one after another: there may be millions."""
+        return (f"{self.prefix}{number}" for number in range(self.count))
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,10 @@ from httpdyno.store import open_run
         (["bench", "good", "--repeat", "two"], "httpdyno: --repeat: 'two' is no whole number of 1 or more; see:"),
         (["capacity", "good", "--rps", "many"], "httpdyno: --rps: 'many' is no number from 0.01 to 1000000; see:"),
         (["capacity", "good", "--rps", "inf"], "httpdyno: --rps: 'inf' is no number from 0.01 to 1000000; see:"),
+        (
+            ["cost", "good", "--documents", "99999999999999"],
+            "httpdyno: --documents: '99999999999999' is no whole number from 1 to 10000000; see: httpdyno cost -h",
+        ),
         (["bench", "good", "--saturate", "--limit", "3"], "httpdyno: --limit: 3 URLs are too few for 1 in flight"),
         (
             ["bench", "good", "--saturate", "--concurrency", "50"],

@@ -20,7 +20,7 @@ CONDITION = Condition("cost", "plain", Workload(SERIES))
 @pytest.fixture
 def urls() -> Iterator[ScratchFile]:
     with ScratchFile() as file:
-        file.file.write(SERIES.lines().encode())
+        file.file.writelines(f"{url}\n".encode() for url in SERIES)
         file.file.flush()
         yield file
 

@@ -74,9 +74,11 @@ def test_a_known_failure_is_found_by_its_case() -> None:
 
 
 def test_a_series_of_urls_is_numbered_from_0() -> None:
-    assert UrlSeries("http://a.example/bytes/9?n=", 3).lines() == (
-        "http://a.example/bytes/9?n=0\nhttp://a.example/bytes/9?n=1\nhttp://a.example/bytes/9?n=2\n"
-    )
+    assert list(UrlSeries("http://a.example/bytes/9?n=", 3)) == [
+        "http://a.example/bytes/9?n=0",
+        "http://a.example/bytes/9?n=1",
+        "http://a.example/bytes/9?n=2",
+    ]
 
 
 @pytest.mark.parametrize(("prefix", "count"), [("http://a.example/?n=", 0), ("", 1), ("http://a.example/\n", 1)])

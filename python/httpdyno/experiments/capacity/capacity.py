@@ -16,7 +16,7 @@ from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import ListedPlan, Plan
 from httpdyno.experiments.restoring import reading_settings, restored, settings_of
 from httpdyno.experiments.schedule import schedule
-from httpdyno.model import Condition, Loop, Subject, UrlSeries, Workload
+from httpdyno.model import MOST_URLS, Condition, Loop, Subject, UrlSeries, Workload
 from httpdyno.store import WebIdentity
 
 __all__ = ["Capacity", "restore_capacity"]
@@ -50,7 +50,17 @@ class Capacity(CapacityOptions):
             raise InvalidValue(
                 "--frontier: it is the largest size that holds a rate; give several, like --size 0,50KiB,...,500KiB"
             )
+        self._check_lists()
         _ = self.condition(self.axes.point(0)), self.condition(self.axes.point(self.axes.count - 1))
+
+    def _check_lists(self) -> None:
+        """Refuse a list of URLs that does not fit into memory: the longest is that of the slowest point."""
+        slowest = replace(self.axes.point(self.axes.count - 1), rate_bits_per_s=self.axes.rates_bits_per_s[0])
+        if (urls := timing_of(slowest, self.duration_s).urls) > MOST_URLS:
+            cure = "a smaller --rps or a shorter --duration" if slowest.loop is Loop.OPEN else "less --concurrency"
+            raise InvalidValue(
+                f"capacity: a trial would need a list of {urls:,} URLs, and has at most {MOST_URLS:,}; give {cure}"
+            )
 
     def _check_way(self) -> None:
         """Refuse a link to another machine: the way there is a real one."""

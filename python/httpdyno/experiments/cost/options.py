@@ -20,12 +20,14 @@ from httpdyno.experiments.options import (
     web_option,
 )
 from httpdyno.experiments.verb import Example, Verb
-from httpdyno.model import SubjectKind
+from httpdyno.model import MOST_URLS, SubjectKind
 
 __all__ = ["NAME", "VERB", "CostOptions"]
 
 NAME: Final = "cost"
-_DOCUMENTS = Option("--documents", "JSON documents that each subject fetches. Default: 10,000.", metavar="N", least=1)
+_DOCUMENTS = Option(
+    "--documents", "JSON documents that each subject fetches. Default: 10,000.", metavar="N", least=1, most=MOST_URLS
+)
 _KEEPALIVE = Option("--keepalive", "Whether connections may be kept.", metavar="on|off|both")
 _GZIP = Option("--gzip", "Whether documents are offered compressed.", metavar="on|off|both")
 _QUICK = quick_option(

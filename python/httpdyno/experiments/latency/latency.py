@@ -13,7 +13,16 @@ from httpdyno.experiments.plan import ListedPlan
 from httpdyno.experiments.restoring import settings_of
 from httpdyno.experiments.schedule import renumbered, schedule, usual_repeat
 from httpdyno.lab.peer import PEER_URL
-from httpdyno.model import Condition, Link, Subject, TrialPlan, UrlSeries, Workload
+from httpdyno.model import (
+    MOST_URLS,
+    Condition,
+    Link,
+    Subject,
+    TrialPlan,
+    UrlSeries,
+    Workload,
+    format_exact,
+)
 from httpdyno.store import WebIdentity
 
 __all__ = ["DURATION_S", "HARNESS", "QUICK_DURATION_S", "Latency", "able_to"]
@@ -28,6 +37,7 @@ _CALLS_PER_S: Final = 50_000
 
 A trial ends with its list, and the seven runs need some of it: too short a list leaves a fast client without a figure.
 """
+_LONGEST_S: Final = MOST_URLS // _CALLS_PER_S
 _HARNESS_DEADLINE_S: Final = 120.0
 _HARNESS_FORESEEN_S: Final = 5.0
 _HOST: Final = "http://latency.example"
@@ -58,6 +68,11 @@ class Latency(LatencyOptions):
                 raise InvalidValue(f"--{option}: {value[:60]!r} is not known; write {', '.join(known)}")
         if not self.duration_s >= _SHORTEST_S:
             raise InvalidValue(f"--duration: {self.duration_s:g} s are too short to warm up; write 2s or more")
+        if self.duration_s > _LONGEST_S:
+            raise InvalidValue(
+                f"--duration: {format_exact(self.duration_s)} s are too long: a client is given {_CALLS_PER_S:,} URLs"
+                f" for each, and at most {MOST_URLS:,}; write {_LONGEST_S}s or less"
+            )
         _ = self.conditions()
 
     @property

@@ -86,6 +86,16 @@ def test_damaged_settings_are_said_in_one_line() -> None:
         ({"duration_s": 0.4}, "--duration: 0.4 s are too short"),
         ({"slo": "p99 < soon"}, "--slo"),
         ({"timeout_s": 0.0}, "is no time to give a URL"),
+        ({"duration_s": 1e5}, "a list of 20,.* URLs, and has at most 10,000,000; give a smaller --rps or a shorter"),
+        (
+            # The slowest of the points decides, whose rate is that of no corner.
+            {"axes": replace(AXES, sizes_bytes=(0, 10**9), rates_bits_per_s=(10**5, 10**9)), "duration_s": 1},
+            "a list of .* URLs, and has at most 10,000,000",
+        ),
+        (
+            {"axes": Axes(concurrencies=(200, 9_999_999), loop=Loop.CLOSED, rps=None)},
+            "a list of .* URLs, and has at most 10,000,000; give less --concurrency",
+        ),
     ],
 )
 def test_what_cannot_be_measured_is_refused(changes: dict[str, object], said: str) -> None:

@@ -14,7 +14,7 @@ from httpdyno.experiments.latency.latency import Latency
 from httpdyno.experiments.latency.points import grid, parse_points, points_text
 from httpdyno.experiments.latency.published_blocks import published_points
 from httpdyno.experiments.restoring import restored
-from httpdyno.model import Capabilities, Subject, SubjectKind, UrlSeries
+from httpdyno.model import MOST_URLS, Capabilities, Subject, SubjectKind, UrlSeries
 from httpdyno.published import find_preset
 
 POINTS = st.lists(st.builds(LatencyPoint, st.sampled_from(Content), st.integers(1, 1000)), min_size=1, unique=True)
@@ -110,6 +110,7 @@ def test_who_does_not_parse_json_fetches_it_only() -> None:
         {"keepalive": "yes"},
         {"mode": "both?"},
         {"duration_s": 0.5},
+        {"duration_s": 200.5},
         {"points": "plain"},
         {"link": "rtt=fast"},
         {"against": "http://other:8080", "link": "rtt=1ms"},
@@ -119,6 +120,14 @@ def test_who_does_not_parse_json_fetches_it_only() -> None:
 def test_what_no_trial_can_be_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidValue):
         Latency(**({"points": "plain:1"} | wrong))
+
+
+def test_the_longest_list_fits_into_memory() -> None:
+    (longest,) = Latency(points="plain:1", keepalive="on", mode="lines", duration_s=200).conditions()
+    assert isinstance(longest.workload.urls, UrlSeries)
+    assert longest.workload.urls.count == MOST_URLS
+    with pytest.raises(InvalidValue, match=r"--duration: 359996400 s are too long: .*; write 200s or less"):
+        Latency(points="plain:1", duration_s=99999 * 3600)
 
 
 def test_it_is_made_again_from_its_settings() -> None:

@@ -36,7 +36,7 @@ CLIENT = Subject(
 TOOL = Subject("ab", SubjectKind.TOOL, "C", "ab", Path(), ("ab", "{url}"), report_parser="ab")
 CONDITION = Cost(documents=COUNT).conditions()[0]
 PLAN = TrialPlan(0, 0, 0, CLIENT, CONDITION)
-URLS = CONDITION.workload.urls.lines().split()  # type: ignore[union-attr]  # it is a series
+URLS = list(CONDITION.workload.urls)  # type: ignore[arg-type]  # it is a series
 EACH_NS = 2 * MS
 FIRST_NS = T + 100 * MS
 
