@@ -143,7 +143,8 @@ def _parse(text: str, *, units: dict[str, int], bare_unit: str, name: str, examp
     match = _QUANTITY.fullmatch(text.strip())
     factor = units.get(match["unit"] or bare_unit) if match else None
     if match is None or factor is None:
-        raise InvalidValue(f"{name}: {text[:60]!r} is not understood; write it like {examples}")
+        wrong = "is negative" if re.match(r"-[0-9]", text.strip()) else "is not understood"
+        raise InvalidValue(f"{name}: {text[:60]!r} {wrong}; write it like {examples}")
     value = int(Decimal(match["number"]) * factor)
     if value > _LARGEST:
         raise InvalidValue(f"{name}: {text[:60]!r} is too large; write it like {examples}")

@@ -18,7 +18,7 @@ from httpdyno.store import open_run
         ),
         (["bench", "good", "--timeout", "soon"], "--timeout: 'soon' is not understood"),
         (["bench", "good", "--timeout", "0"], "--timeout: 0 is no time to give a URL; write it like 5s or 800ms"),
-        (["bench", "good", "--duration", "-1"], "--duration: '-1' is not understood"),
+        (["bench", "good", "--duration", "-1"], "--duration: '-1' is negative; write it like 40ms, 5s or 10m"),
         (["bench", "good", "--duration", "0"], "--duration: 0 is no time to measure in; write it like 10m or 30s"),
         (["bench", "good", "--cpus", "99999"], "--cpus: CPU 99999 is not available here; choose from"),
         (["bench", "good", "--cpus", "some"], "--cpus: 'some' is not understood; write numbers and ranges"),
@@ -49,6 +49,9 @@ from httpdyno.store import open_run
             ["cost", "good", "--documents", "99999999999999"],
             "httpdyno: --documents: '99999999999999' is no whole number from 1 to 10000000; see: httpdyno cost -h",
         ),
+        (["capacity", "go-net-http", "--loss", "100%"], "httpdyno: --loss: '100%' is no loss; write 0.1%, below 100 %"),
+        (["capacity", "go-net-http", "--loss", "1%,rtt=4ms"], "httpdyno: --loss: '1%,rtt=4ms' is no loss; write 0.1%"),
+        (["capacity", "go-net-http", "--rtt", "100h"], "httpdyno: --rtt: '100h' is longer than on any link; write 2h"),
         (["bench", "good", "--saturate", "--limit", "3"], "httpdyno: --limit: 3 URLs are too few for 1 in flight"),
         (
             ["bench", "good", "--saturate", "--concurrency", "50"],

@@ -49,7 +49,8 @@ class Axes:
             raise InvalidValue("capacity: an axis of the grid has no value")
         if not 0 <= self.loss < 1:
             raise InvalidValue(f"--loss: a link that loses {self.loss * 100:g} % is none; write it like 0.1%")
-        if self.queues_ns != (None,) and None in self.rates_bits_per_s:
+        limited = None not in self.rates_bits_per_s or self.link.up.rate_bits_per_s is not None
+        if self.queues_ns != (None,) and not limited:
             raise InvalidValue("--queue: only a link with a rate has a queue; give a --link-rate, too")
         _ = self.point(0), self.point(self.count - 1)
 
@@ -98,7 +99,8 @@ class Axes:
         if point.rate_bits_per_s != down.rate_bits_per_s:
             up, down = (_at_rate(path, point.rate_bits_per_s) for path in (up, down))
         if point.queue_ns is not None:
-            up, down = replace(up, queue_ns=point.queue_ns), replace(down, queue_ns=point.queue_ns)
+            # Where one way only has a rate, the queue is before that one.
+            up, down = (replace(path, queue_ns=path.rate_bits_per_s and point.queue_ns) for path in (up, down))
         if self.loss:
             up, down = replace(up, loss=self.loss), replace(down, loss=self.loss)
         return Link(up, down, self.link.mtu_bytes)

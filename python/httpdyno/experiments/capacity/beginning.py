@@ -18,6 +18,7 @@ from httpdyno.experiments.capacity.timing import DEFAULT_DURATION_S
 from httpdyno.experiments.options import stored_options
 from httpdyno.lab.engine import Engine
 from httpdyno.model import Link, Loop, Subject, SubjectKind, parse_loop
+from httpdyno.model.link_text import BILLION, LinkTextError, key_value
 from httpdyno.published import parse_scale
 from httpdyno.subjects.catalogue import Catalogue
 from httpdyno.subjects.template import loops_of
@@ -132,6 +133,6 @@ def _axes(options: CapacityOptions, preset: CapacityPreset | None, usual: Loop) 
 
 def _loss(text: str) -> float:
     try:
-        return Link.parse(f"loss={text}").down.loss
-    except InvalidValue as error:
-        raise InvalidValue(f"--loss: {text[:60]!r} is not understood; write it like 0.1%") from error
+        return key_value(f"loss={text}")[1] / BILLION
+    except LinkTextError as refused:
+        raise InvalidValue(f"--{refused}") from None

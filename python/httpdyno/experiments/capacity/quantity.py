@@ -8,6 +8,7 @@ from typing import Final
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.value_list import parse_values
 from httpdyno.model import format_exact, format_rate, parse_duration_ns, parse_rate_bits_per_s, parse_size_bytes
+from httpdyno.model.link_text import HOUR_NS, RATES_BITS_PER_S
 
 __all__ = [
     "CONCURRENCY",
@@ -24,7 +25,6 @@ __all__ = [
 
 _COUNT: Final = re.compile(r"[0-9]{1,7}")
 _LARGEST_BYTES: Final = 1024**3
-_LONGEST_DELAY_NS: Final = 3600 * 10**9
 _SIZES: Final = (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024))
 _TIMES: Final = (("s", 10**9), ("ms", 10**6), ("us", 10**3))
 
@@ -67,14 +67,26 @@ def shown_time(time_ns: int) -> str:
     return f"{format_exact(time_ns / factor)} {unit}"
 
 
-def _time(option: str) -> Callable[[str], int]:
+def _time(text: str, option: str) -> int:
+    # Without a unit `100` might be meant as seconds by one and as milliseconds by another.
+    return 0 if text == "0" else parse_duration_ns(text, bare_unit="none", name=option)
+
+
+def _link_time(option: str, *, most_hours: int) -> Callable[[str], int]:
     def read(text: str) -> int:
-        if text == "0":
-            return 0
-        # Without a unit `100` might be meant as seconds by one and as milliseconds by another.
-        return parse_duration_ns(text, bare_unit="none", name=option)
+        time_ns = _time(text, option)
+        if time_ns > most_hours * HOUR_NS:
+            raise InvalidValue(f"{option}: {text[:60]!r} is longer than on any link; write {most_hours}h or less")
+        return time_ns
 
     return read
+
+
+def _link_rate(text: str) -> int:
+    rate = parse_rate_bits_per_s(text, name="--link-rate")
+    if rate not in RATES_BITS_PER_S:
+        raise InvalidValue(f"--link-rate: {text[:60]!r} is no rate of a link; write 1kbit to 1tbit, like 100mbit")
+    return rate
 
 
 def _count(text: str) -> int:
@@ -95,8 +107,8 @@ def _size(text: str) -> int:
 
 
 def _delay(text: str) -> int:
-    delay = _time("--delay")(text)
-    if delay % 10**6 or delay > _LONGEST_DELAY_NS:
+    delay = _time(text, "--delay")
+    if delay % 10**6 or delay > HOUR_NS:
         raise InvalidValue(
             f"--delay: {text[:60]!r} is no wait of a server; write whole milliseconds, up to an hour, like 100ms"
         )
@@ -105,11 +117,10 @@ def _delay(text: str) -> int:
 
 SIZE: Final = Quantity("size", _size, _compact(shown_size))
 DELAY: Final = Quantity("delay", _delay, _compact(shown_time))
-ROUND_TRIP: Final = Quantity("rtt", _time("--rtt"), _compact(shown_time))
-LINK_RATE: Final = Quantity(
-    "link_rate", lambda text: parse_rate_bits_per_s(text, name="--link-rate"), _compact(format_rate)
-)
-QUEUE: Final = Quantity("queue", _time("--queue"), _compact(shown_time))
+# A link has up to an hour each way.
+ROUND_TRIP: Final = Quantity("rtt", _link_time("--rtt", most_hours=2), _compact(shown_time))
+LINK_RATE: Final = Quantity("link_rate", _link_rate, _compact(format_rate))
+QUEUE: Final = Quantity("queue", _link_time("--queue", most_hours=1), _compact(shown_time))
 CONCURRENCY: Final = Quantity("concurrency", _count, str)
 QUANTITIES: Final = (SIZE, DELAY, ROUND_TRIP, LINK_RATE, QUEUE, CONCURRENCY)
 """All that there are: what the guide lists is held against them."""

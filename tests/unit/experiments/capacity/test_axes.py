@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.axes import Axes, name_of
-from httpdyno.experiments.capacity.quantity import CONCURRENCY, DELAY, LINK_RATE, QUANTITIES, ROUND_TRIP, SIZE, Quantity
+from httpdyno.experiments.capacity.quantity import (
+    CONCURRENCY,
+    DELAY,
+    LINK_RATE,
+    QUANTITIES,
+    QUEUE,
+    ROUND_TRIP,
+    SIZE,
+    Quantity,
+)
 from httpdyno.model import Link, Loop
 
 KIB = 1024
@@ -56,7 +65,12 @@ def test_a_list_is_read_as_it_is_meant(quantity: Quantity, text: str, values: tu
         (SIZE, "2GiB", "at most 1 GiB"),
         (DELAY, "1.5ms", "whole milliseconds"),
         (DELAY, "2h", "whole milliseconds, up to an hour, like 100ms"),
-        (DELAY, "-1ms", "--delay: '-1ms' is not understood"),
+        (DELAY, "-1ms", "--delay: '-1ms' is negative; write it like 40ms"),
+        (ROUND_TRIP, "-5ms", "--rtt: '-5ms' is negative; write it like 40ms"),
+        (ROUND_TRIP, "100h", "--rtt: '100h' is longer than on any link; write 2h or less"),
+        (QUEUE, "0,61m", "--queue: '61m' is longer than on any link; write 1h or less"),
+        (LINK_RATE, "999bit", "--link-rate: '999bit' is no rate of a link; write 1kbit to 1tbit"),
+        (LINK_RATE, "2tbit", "--link-rate: '2tbit' is no rate of a link; write 1kbit to 1tbit"),
         (LINK_RATE, "0gbit", "--link-rate: '0gbit' lets nothing through"),
         (LINK_RATE, "10", "--link-rate: '10' is not understood"),
         (CONCURRENCY, "200..500", "never comes to 500 in steps of 200"),
@@ -75,7 +89,7 @@ def test_a_bad_list_gets_one_clear_line(quantity: Quantity, text: str, said: str
 
 @given(
     st.sampled_from(sorted(set(QUANTITIES) - {DELAY}, key=str)),
-    st.lists(st.integers(1, 9_999_999), min_size=1, max_size=20, unique=True),
+    st.lists(st.integers(1000, 9_999_999), min_size=1, max_size=20, unique=True),
 )
 def test_a_list_reads_back_as_it_is_written(quantity: Quantity, numbers: list[int]) -> None:
     values = tuple(sorted(numbers))
@@ -160,6 +174,19 @@ def test_an_axis_goes_before_what_the_link_says(changes: dict[str, object], link
         axes.link_at(axes.point(0)).round_trip_ns,
         axes.link_at(axes.point(0)).down.rate_bits_per_s,
     )
+
+
+@pytest.mark.parametrize("way", ["up", "down"])
+def test_a_queue_is_before_the_one_way_that_has_a_rate(way: str) -> None:
+    axes = replace(Axes().over(Link.parse(f"rtt=20ms,{way}.rate=20mbit")), queues_ns=(50 * MS,))
+    assert axes.link_at(axes.point(0)) == Link.parse(f"rtt=20ms,{way}.rate=20mbit,{way}.queue=50ms")
+    assert Axes.restored(axes.settings()) == axes
+
+
+def test_the_longest_link_makes_a_grid_that_reads_back() -> None:
+    axes = Axes().over(Link.parse("delay=3600s"))
+    assert axes.link_at(axes.point(0)) == Link.parse("delay=3600s")
+    assert Axes.restored(axes.settings()) == axes
 
 
 def test_a_grid_with_a_distance_of_its_own_keeps_it() -> None:
