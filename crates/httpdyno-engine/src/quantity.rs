@@ -41,6 +41,16 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("{text:?} is no size: write 512MiB, 2GiB or a number of bytes"))
 }
 
+/// As [`bytes`], for the memory of a program: less than 1 MiB is none that one starts in.
+pub fn memory(text: &str) -> Result<u64, String> {
+    match bytes(text)? {
+        little if little < 1 << 20 => Err(format!(
+            "{text:?} is too little for any program: write 1MiB or more, such as 2GiB"
+        )),
+        enough => Ok(enough),
+    }
+}
+
 fn split<'t>(text: &'t str, units: &[(&str, u64)], default: u64) -> (&'t str, u64) {
     let text = text.trim();
     let found = units
@@ -114,6 +124,20 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(bytes(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_memory_has_room_for_a_program() {
+        for (text, expected) in [
+            ("1MiB", Some(1 << 20)),
+            ("2GiB", Some(2 << 30)),
+            ("1048575", None),
+            ("3", None),
+            ("0", None),
+            ("lots", None),
+        ] {
+            assert_eq!(memory(text).ok(), expected, "{text}");
         }
     }
 }

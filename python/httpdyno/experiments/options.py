@@ -44,6 +44,8 @@ WEBS: Final = ("top-sites", "plain", "contract", "wrong-documents")
 LINKS: Final = ("direct", *(preset.name for preset in LINK_PRESETS))
 """The links that have a name."""
 _MOST_64_BITS: Final = 2**64 - 1
+_LEAST_MEMORY_BYTES: Final = 1024**2
+"""Less than this no program starts in; a number without its unit is bytes. The engine's ``room`` has the same bound."""
 
 
 class Group(StrEnum):
@@ -142,6 +144,13 @@ def seconds(text: str, flag: str) -> float:
     return parse_duration_ns(text, name=flag) / 1e9
 
 
+def _memory(text: str, flag: str) -> int:
+    size = parse_size_bytes(text, name=flag)
+    if size < _LEAST_MEMORY_BYTES:
+        raise InvalidValue(f"{flag}: {text[:60]!r} is too little for any program; write 1MiB or more, like 2GiB")
+    return size
+
+
 def _link(text: str, _: str) -> str:
     return str(Link.parse(text))
 
@@ -238,7 +247,7 @@ MEMORY: Final = Option(
     "--memory",
     "Memory limit of the subject, such as 2GiB.",
     metavar="SIZE",
-    read=lambda text, flag: parse_size_bytes(text, name=flag),
+    read=_memory,
     group=Group.MACHINE,
 )
 

@@ -25,6 +25,11 @@ from httpdyno.store import open_run
         (["bench", "good", "--user-agent", "two\nlines"], "'two\\nlines': no header can carry it"),
         (["bench", "good", "--user-agent", "\udcff"], "no header can carry it"),
         (["bench", "good", "--memory", "lots"], "--memory: 'lots' is not understood"),
+        (
+            ["bench", "good", "--memory", "3"],
+            "--memory: '3' is too little for any program; write 1MiB or more, like 2GiB",
+        ),
+        (["cost", "good", "--memory", "1023KiB"], "--memory: '1023KiB' is too little for any program"),
         (["bench", "good", "--link", "rate=0"], "link 'rate=0': rate: '0' is no rate; write 1gbit"),
         (["try", "good", "--link", "loss=100%"], "is no loss; write 0.1%, below 100 %"),
         (["tune", "good", "--link", "rtt=-1ms"], "is no time; write 40ms"),

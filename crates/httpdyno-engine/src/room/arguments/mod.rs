@@ -77,7 +77,7 @@ pub struct Arguments {
     #[arg(long, value_name = "CPUS")]
     pub engine_cpus: Option<CpuSet>,
     /// Memory that the command may use, such as 2GiB
-    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = quantity::memory)]
     pub memory: Option<u64>,
     /// When the command is asked to end, such as 600s; two seconds later it is killed
     #[arg(long, value_name = "TIME", value_parser = quantity::standard_duration)]
