@@ -1,6 +1,6 @@
 """``--against``: the origin of another machine, asked who it is before a run begins."""
 
-from httpdyno.errors import UsageError
+from httpdyno.errors import InvalidValue, UsageError
 from httpdyno.experiments.beginning import Tell
 from httpdyno.experiments.options import WEBS
 from httpdyno.lab.engine import Engine, Reached
@@ -37,7 +37,11 @@ def agreed(
 
 def _reached(against: str, engine: Engine, tell: Tell) -> Reached:
     """Ask another machine's origin who it is, and say so."""
-    there = engine.reach(against)
+    try:
+        there = engine.reach(against)
+    except InvalidValue as refused:
+        # The engine knows what it was given by another name.
+        raise InvalidValue(f"--against: {refused.line.removeprefix('URL: ')}") from refused
     tell(f"{there.url} plays {there.web}, seed {there.seed}; {there.rtt_min_ns / 1e6:.3f} ms there and back")
     return there
 

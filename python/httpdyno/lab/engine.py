@@ -122,7 +122,7 @@ class Engine:
 
     def reach(self, against: str) -> Reached:
         """Ask another machine's origin who it is."""
-        answer = self._ask(["reach", against])
+        answer = self._ask(["reach", "--", against])
         try:
             there = json.loads(answer)
             web = there["web"]

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from httpdyno.errors import UsageError
+from httpdyno.errors import InvalidValue, UsageError
 from httpdyno.experiments.cost.beginning import Selected, make_cost
 from httpdyno.experiments.cost.cost import Cost
 from httpdyno.experiments.cost.options import CostOptions
@@ -22,7 +22,8 @@ THERE = "http://other:8080"
 class _Machines:
     """An engine that knows every web, and another machine whose origin plays one of them."""
 
-    def __init__(self, web: str = "plain", seed: int = 3) -> None:
+    def __init__(self, web: str = "plain", seed: int = 3, *, refusal: str = "") -> None:
+        self._refusal = refusal
         self._there = Reached(THERE, web, seed, f"{web}/{seed}", 187_000)
         self.asked = 0
 
@@ -33,6 +34,8 @@ class _Machines:
     def reach(self, against: str) -> Reached:
         assert against == THERE
         self.asked += 1
+        if self._refusal:
+            raise InvalidValue(self._refusal)
         return self._there
 
 
@@ -98,3 +101,17 @@ def test_another_machine_takes_the_place_of_the_presets_server_and_not_of_a_name
     assert preset is not None
     assert named is not None
     assert (preset.id, named.id) == ("flask-dev", "apache")
+
+
+@pytest.mark.parametrize("make", [cost, latency])
+@pytest.mark.parametrize(
+    ("refusal", "line"),
+    [
+        ('URL: "nohost" is no URL; write it like http://other:8080', '--against: "nohost" is no URL; write it like'),
+        ("http://other:8080 refuses connections; start", "--against: http://other:8080 refuses connections; start"),
+    ],
+)
+def test_what_the_engine_refuses_is_said_of_the_option(make: Any, refusal: str, line: str) -> None:
+    with pytest.raises(InvalidValue) as refused:
+        make(_Machines(refusal=refusal))
+    assert str(refused.value).startswith(line)
