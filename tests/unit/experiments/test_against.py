@@ -92,6 +92,13 @@ def test_what_cannot_stand_beside_it_is_refused_before_anybody_is_asked(
     assert machines.asked == 0
 
 
+@pytest.mark.parametrize("keepalive", ["both", "off"])
+def test_beside_published_figures_connections_are_kept(keepalive: str) -> None:
+    assert latency(_Machines(), preset="published", keepalive="on") == latency(_Machines(), preset="published")
+    with pytest.raises(UsageError, match=f"--keepalive {keepalive}: what was published kept its connections"):
+        latency(_Machines(), preset="published", keepalive=keepalive)
+
+
 def test_another_machine_takes_the_place_of_the_presets_server_and_not_of_a_named_one() -> None:
     assert peer_of(CATALOGUE, LatencyOptions(preset="published", against=THERE)) is None
     preset, named = (

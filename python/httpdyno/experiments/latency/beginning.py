@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from httpdyno.errors import UsageError
 from httpdyno.experiments.able import require_able
 from httpdyno.experiments.against import refuse_beside, settled
 from httpdyno.experiments.beginning import Beginning, Begun, Tell
@@ -58,6 +59,10 @@ def make_latency(
     options: LatencyOptions, subjects: Sequence[Subject], peer: Subject | None, engine: Engine, tell: Tell
 ) -> Latency:
     """Make the experiment that is asked for; the engine says which seed its web has of its own."""
+    if options.preset is not None and options.keepalive not in {None, "on"}:
+        raise UsageError(
+            f"--keepalive {options.keepalive[:60]}: what was published kept its connections; leave it out, or --preset"
+        )
     there = None
     if options.against is not None:
         refuse_beside(link=options.link, peer=peer.id if peer else None)

@@ -97,8 +97,8 @@ def make_service(options: ServiceOptions, selected: Selected, *, cpus: str | Non
     if options.most_connections is not None and not options.search:
         raise UsageError("--most-connections: only a search goes on until a server breaks; give --search, too")
     axes = _axes(options, Axes() if preset is None else _published_axes(preset), selected.generator, available)
-    if preset is not None and len(axes.cpus) > 1:
-        raise UsageError("--server-cpus: the published form has a row for each server; give one number beside --preset")
+    if preset is not None:
+        _check_beside_preset(options, axes)
     whole = preset is not None and not options.quick and options.duration_s is None
     found = {
         "repeat": options.repeat or (1 if options.quick else USUAL_REPEAT),
@@ -112,6 +112,18 @@ def make_service(options: ServiceOptions, selected: Selected, *, cpus: str | Non
         generator_folder=str(selected.generator.folder) if selected.generator else None,
         threads_of=None if preset is None else preset.asked["threads_of"],
     )
+
+
+def _check_beside_preset(options: ServiceOptions, axes: Axes) -> None:
+    """Refuse what would put another question, or several, into the row that stands above a published one."""
+    if len(axes.cpus) > 1:
+        raise UsageError("--server-cpus: the published form has a row for each server; give one number beside --preset")
+    for name in ("loop", "rate", "threads", "workers", "endpoint", "workloads_ms", "timeout_ms"):
+        if getattr(options, name) is not None:
+            raise UsageError(
+                f"--{name.replace('_', '-')}: beside published figures is asked what was asked there; leave it out,"
+                " or --preset"
+            )
 
 
 def require_possible(service: Service, *, open_files: int) -> None:

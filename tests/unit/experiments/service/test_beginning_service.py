@@ -132,6 +132,18 @@ def test_another_generator_is_remembered_with_its_folder() -> None:
         ([], {"server_cpus": "2", "available": 1}, "2 are more than can be had: there is one here; write 1 or all"),
         ([], {"server_cpus": "all", "cpus": "1:0"}, "--cpus: --server-cpus chooses the CPUs of each point"),
         ([], {"preset": "published", "server_cpus": "1,2", "available": 4}, "--server-cpus: the published form"),
+        *(
+            ([], {"preset": "published", name: typed}, f"--{flag}: beside published figures is asked what was asked")
+            for name, flag, typed in (
+                ("loop", "loop", "closed,open"),
+                ("rate", "rate", 5.0),
+                ("threads", "threads", "1,unlimited"),
+                ("workers", "workers", 2),
+                ("endpoint", "endpoint", "json"),
+                ("workloads_ms", "workloads-ms", "50,100"),
+                ("timeout_ms", "timeout-ms", 900),
+            )
+        ),
         ([], {"endpoint": "slow"}, "--endpoint: 'slow' is not known"),
         ([], {"connections": "none"}, "--connections: 'none' is no number of connections"),
         ([], {"connections": "20,100,...,300"}, "--connections: 20,100,...,300 never comes to 300"),
