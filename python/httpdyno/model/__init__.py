@@ -35,7 +35,7 @@ from httpdyno.model.subject import (
     parse_loop,
 )
 from httpdyno.model.table import Cell, Column, ColumnKind, Note, Table
-from httpdyno.model.tool_report import REPORT_PARSERS, ToolLatency, ToolReport
+from httpdyno.model.tool_report import REPORT_PARSERS, WITHOUT_P99, ToolLatency, ToolReport
 from httpdyno.model.trial import ExplainedCase, LinesSummary, Tally, Trial, records_of
 from httpdyno.model.units import (
     counted,
@@ -59,6 +59,7 @@ __all__ = [
     "MOST_URLS",
     "RECORD_VERSION",
     "REPORT_PARSERS",
+    "WITHOUT_P99",
     "Axis",
     "Capabilities",
     "CeilingLimit",

@@ -7,7 +7,7 @@ from typing import Final
 from httpdyno.errors import InvalidValue, suggestion
 from httpdyno.model.counters import Count
 
-__all__ = ["REPORT_PARSERS", "ToolLatency", "ToolReport", "check_parser"]
+__all__ = ["REPORT_PARSERS", "WITHOUT_P99", "ToolLatency", "ToolReport", "check_parser"]
 
 REPORT_PARSERS: Final = (
     "ab",
@@ -23,6 +23,8 @@ REPORT_PARSERS: Final = (
     "wrk",
 )
 """Names of the parsers that ``report.parser`` of a tool's ``subject.toml`` may have."""
+WITHOUT_P99: Final = frozenset({"h2load", "httperf", "rewrk"})
+"""Those of tools that print no 99th percentile."""
 
 
 @dataclass(frozen=True, slots=True)

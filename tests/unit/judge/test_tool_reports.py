@@ -11,7 +11,7 @@ from doubles.reports_in_text import IN_TEXT
 from httpdyno.errors import UnreadableReport
 from httpdyno.judge.tool_reports import PARSERS, read_tool_report
 from httpdyno.judge.tool_reports.figures import size_bytes, span_ns
-from httpdyno.model import REPORT_PARSERS, Count, SubjectKind, ToolReport
+from httpdyno.model import REPORT_PARSERS, WITHOUT_P99, Count, SubjectKind, ToolReport
 from httpdyno.subjects.definition import read_subject
 
 ROOT = Path(__file__).parents[3]
@@ -83,6 +83,12 @@ def test_what_rewrk_calls_a_percentile_is_kept_apart_from_percentiles() -> None:
     latency = read_tool_report("rewrk", text_of("rewrk-table")).latency
     assert latency is not None
     assert (latency.percentiles_ns, latency.slowest_means_ns[5.0]) == ({}, 2830000)
+
+
+def test_which_tools_print_a_p99_is_known() -> None:
+    latencies = [(tool_of(name), report.latency) for name, report in EXPECTED.items()]
+    printed = {tool for tool, latency in latencies if latency and 99.0 in latency.percentiles_ns}
+    assert printed == set(REPORT_PARSERS) - WITHOUT_P99
 
 
 def test_errors_of_rewrk_stand_in_its_text() -> None:

@@ -14,7 +14,7 @@ from httpdyno.experiments.service.axes import OWN_GENERATOR, UNLIMITED, Axes
 from httpdyno.experiments.service.figures import MOST_CONNECTIONS, Endpoint
 from httpdyno.experiments.service.options import NAME, ServiceOptions
 from httpdyno.experiments.service.service import USUAL_REPEAT, Service
-from httpdyno.model import Loop, Subject, SubjectKind, parse_loop
+from httpdyno.model import WITHOUT_P99, Loop, Subject, SubjectKind, parse_loop
 from httpdyno.published import PublishedTable, find_preset
 from httpdyno.subjects.catalogue import Catalogue
 
@@ -67,23 +67,26 @@ def choose_servers(catalogue: Catalogue, names: Sequence[str] | None, options: S
             raise UsageError(
                 f"{server.id} has no {endpoint}, only {others}; choose another --endpoint, or leave it out"
             )
-    return Selected(servers, _generator(catalogue, options.generator, endpoint))
+    return Selected(servers, _generator(catalogue, options.generator, endpoint, search=options.search))
 
 
 def _has(server: Subject, endpoint: Endpoint) -> bool:
     return endpoint.value in server.capabilities.endpoints
 
 
-def _generator(catalogue: Catalogue, name: str | None, endpoint: Endpoint) -> Subject | None:
+def _generator(catalogue: Catalogue, name: str | None, endpoint: Endpoint, *, search: bool) -> Subject | None:
     if name is None or name == OWN_GENERATOR:
         return None
     (tool,) = catalogue.select([name], SubjectKind.TOOL)
     if tool.kind is not SubjectKind.TOOL:
         raise UsageError(f"--generator {name}: it is a {tool.kind}; name a load tool such as rewrk, or {OWN_GENERATOR}")
+    able = [one for one in catalogue.of_kind(SubjectKind.TOOL) if one.content_argv]
     if endpoint is Endpoint.WORKLOADS and not tool.content_argv:
-        able = [one.id for one in catalogue.of_kind(SubjectKind.TOOL) if one.content_argv]
-        can = ", ".join([OWN_GENERATOR, *able])
+        can = ", ".join([OWN_GENERATOR, *(one.id for one in able)])
         raise UsageError(f"--generator {name}: it cannot send content, which a request needs; {can} can")
+    if search and tool.report_parser in WITHOUT_P99:
+        do = ", ".join([OWN_GENERATOR, *(one.id for one in able if one.report_parser not in WITHOUT_P99)])
+        raise UsageError(f"--generator {name}: it prints no p99, which a search goes by; {do} do")
     return tool
 
 
@@ -97,6 +100,8 @@ def make_service(options: ServiceOptions, selected: Selected, *, cpus: str | Non
     if options.most_connections is not None and not options.search:
         raise UsageError("--most-connections: only a search goes on until a server breaks; give --search, too")
     axes = _axes(options, Axes() if preset is None else _published_axes(preset), selected.generator, available)
+    if options.workloads_ms is not None and axes.endpoint is not Endpoint.WORKLOADS:
+        raise UsageError(f"--workloads-ms: /{axes.endpoint} waits for nothing; leave it out, or --endpoint")
     if preset is not None:
         _check_beside_preset(options, axes)
     whole = preset is not None and not options.quick and options.duration_s is None

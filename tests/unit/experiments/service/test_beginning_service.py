@@ -68,6 +68,7 @@ def test_cpus_of_the_server_are_read(typed: str, available: int, cpus: tuple[int
 def test_a_search_begins_with_twenty_and_goes_far() -> None:
     search = made(search=True)
     assert (search.search, search.axes.connections, search.most_connections) == (True, (20,), 10_000)
+    assert made(search=True, generator="oha").axes.generator == "oha"
     assert made(search=True, most_connections=700, connections="50").bounds.search.high == 700
 
 
@@ -121,6 +122,12 @@ def test_another_generator_is_remembered_with_its_folder() -> None:
         (["nginx"], {}, "nginx has no workloads, only plain or json; choose another --endpoint"),
         (["nosuch"], {}, "nosuch"),
         ([], {"generator": "wrk"}, "--generator wrk: it cannot send content"),
+        (
+            [],
+            {"generator": "rewrk", "search": True},
+            "--generator rewrk: it prints no p99, which a search goes by; httpdyno-load, hey, oha do",
+        ),
+        (["apache"], {"endpoint": "json", "workloads_ms": "5"}, "--workloads-ms: /json waits for nothing; leave it"),
         ([], {"generator": "node-http"}, "--generator node-http: it is a server; name a load tool"),
         ([], {"loop": "ajar"}, "--loop: 'ajar' is not known; known are: closed, open"),
         ([], {"threads": "many"}, "--threads: 'many' is not understood"),
