@@ -19,20 +19,17 @@ pub fn conclude(
     fed: Option<Supplied>,
 ) -> Result<u8> {
     let status = ending.exit_status();
-    if matches!(
-        ending.outcome,
-        Outcome::FailedToStart
-            | Outcome::LinkLimited
-            | Outcome::PeerFailed
-            | Outcome::NeverListened
-            | Outcome::Died
-    ) {
-        complain(
-            ending
-                .reason
-                .as_deref()
-                .unwrap_or("the command could not be started"),
-        );
+    let reason = ending
+        .reason
+        .as_deref()
+        .unwrap_or("the command could not be started");
+    match ending.outcome {
+        // The reason ends with a CPU of the link's own. Whoever reads it in the report may have another option for that.
+        Outcome::LinkLimited => complain(format_args!("{reason} (--link-cpu)")),
+        Outcome::FailedToStart | Outcome::PeerFailed | Outcome::NeverListened | Outcome::Died => {
+            complain(reason);
+        }
+        _ => {}
     }
     if let Some(origin) = origin {
         origin.own_up();

@@ -34,7 +34,7 @@ pub(super) fn reason(link: &Link, plan: &Plan, measured: &LinkMeasured) -> Optio
         return None;
     }
     Some(format!(
-        "the link is not what was asked for: {}; give it a CPU of its own (--link-cpu), a machine with less to do, or ask for less",
+        "the link is not what was asked for: {}; ask for less, or give it a machine with less to do, or a CPU of its own",
         misses.join(", ")
     ))
 }
@@ -202,7 +202,7 @@ mod tests {
         let slow = measured(52_000_000, Some(10_000_000), None, &plan, &link);
         assert_eq!(
             reason(&link, &plan, &slow).unwrap(),
-            "the link is not what was asked for: a round trip takes 52 ms in place of 40.02 ms, up it carries 10 Mbit/s for content in place of 19.63 Mbit/s; give it a CPU of its own (--link-cpu), a machine with less to do, or ask for less"
+            "the link is not what was asked for: a round trip takes 52 ms in place of 40.02 ms, up it carries 10 Mbit/s for content in place of 19.63 Mbit/s; ask for less, or give it a machine with less to do, or a CPU of its own"
         );
     }
 
