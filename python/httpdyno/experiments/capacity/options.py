@@ -66,7 +66,7 @@ def _axis(flag: str, meaning: str, group: Group = Group.MEASURED) -> Option:
 
 
 _RTT = _axis("--rtt", "Round-trip time of the link: 0,20ms,...,100ms. Default: 0.", Group.WAY)
-_LINK_RATE = _axis("--link-rate", "Rate of the link: 1gbit..10gbit. Default: not limited.", Group.WAY)
+_LINK_RATE = _axis("--link-rate", "Rate of the link, each way: 1gbit..10gbit. Default: not limited.", Group.WAY)
 _LINK = replace(LINK, help=LINK.help + " What --rtt, --link-rate, --queue and --loss say goes before it.", stored=False)
 _QUEUE = _axis("--queue", "Longest time that a packet waits for that rate. Default: 100ms.", Group.WAY)
 
