@@ -55,7 +55,7 @@ def test_a_limit_is_read(text: str, name: str, operator: str, value: float, shar
         ("p99 = 50ms", "not understood"),
         ("> 50ms", "not understood"),
         ("p99 > 50", "needs its unit; write it like 50ms"),
-        ("p99 > -5ms", "not understood"),
+        ("p99 > -5ms", "is negative"),
         ("p99 > 5%", "not understood"),
         ("p99 > 50 parsecs", "not understood"),
         ("p99 > 50ms and errors > 1", "not understood"),
