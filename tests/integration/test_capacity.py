@@ -139,6 +139,7 @@ def test_a_run_that_was_stopped_goes_on(
         (("go-net-http", "--slo", "p98 < 5ms"), "there is no 'p98'"),
         (("go-net-http", "--loop", "half"), "known are: closed, open"),
         (("go-net-http", "--duration", "10ms"), "--duration: 0.01 s are too short"),
+        (("go-net-http", "--duration", "8s", "--loop", "closed"), "--duration: a closed loop has no schedule"),
         (("go-net-http", "--scale", "1/10"), "--scale: only a published grid has it"),
         (("wrk", "--loop", "open"), "wrk cannot send in an open loop"),
         (
