@@ -16,8 +16,10 @@ _FIGURES: Final = ("status", "start_ns", "duration_ns", "body_length", "precisio
 _COARSE_NS: Final = 10_000_000
 
 
-def summarise_crawl(samples: pl.DataFrame, ending: Ending, *, urls_given: int, concurrency: int) -> LinesSummary:
-    """Put the samples of a trial into figures.
+def summarise_crawl(
+    samples: pl.DataFrame, ending: Ending, *, urls_given: int, concurrency: int, deadline_s: float | None = None
+) -> LinesSummary:
+    """Put the samples of a trial into figures; ``deadline_s``: when it was to be ended, since its exec.
 
     ``time_ns`` is from exec to the end of the last line (start plus duration, at most the end of the process); to the
     end of the process where start times are coarser than 10 ms. The share and the rate of 2xx, and the mean length of
@@ -36,7 +38,8 @@ def summarise_crawl(samples: pl.DataFrame, ending: Ending, *, urls_given: int, c
     classes = dict(status_class.value_counts().iter_rows())
     ok = classes.get(2, 0)
     time_ns = _time_ns(printed, ending)
-    exhausted_ns, right_per_s = _right_rate(samples, ending, time_ns, long=urls_given >= LEAST_TURNS * concurrency)
+    long = urls_given >= LEAST_TURNS * concurrency
+    exhausted_ns, right_per_s = _right_rate(samples, ending, time_ns, long=long, deadline_s=deadline_s)
     lengths = printed["body_length"].filter(status_class == 2).drop_nulls()  # 2xx
     return LinesSummary(
         urls=len(printed),
@@ -60,17 +63,23 @@ def summarise_crawl(samples: pl.DataFrame, ending: Ending, *, urls_given: int, c
 
 def _time_ns(printed: pl.DataFrame, ending: Ending) -> int | None:
     """From exec to the client's last line."""
-    if ending.started_at_ns is None or ending.ended_at_ns is None:
+    wall_ns = _wall_ns(ending)
+    if wall_ns is None or ending.started_at_ns is None:
         return None
-    wall_ns = ending.ended_at_ns - ending.started_at_ns
     if int(printed["precision_ns"].to_numpy().min()) > _COARSE_NS:
         return wall_ns
     last_ns = int((printed["start_ns"] + printed["duration_ns"]).to_numpy().max())
     return min(max(last_ns - ending.started_at_ns, 0), wall_ns)
 
 
+def _wall_ns(ending: Ending) -> int | None:
+    if ending.started_at_ns is None or ending.ended_at_ns is None:
+        return None
+    return ending.ended_at_ns - ending.started_at_ns
+
+
 def _right_rate(
-    samples: pl.DataFrame, ending: Ending, time_ns: int | None, *, long: bool
+    samples: pl.DataFrame, ending: Ending, time_ns: int | None, *, long: bool, deadline_s: float | None
 ) -> tuple[int | None, float | None]:
     """When the list was exhausted, and right answers a second until then or until the deadline."""
     right = samples["verdict"] == Verdict.RIGHT.value
@@ -79,7 +88,9 @@ def _right_rate(
         return None, None
     rated = long and not (samples["verdict"] == Verdict.UNVERIFIED.value).any()
     if ending.cut_short and samples["line"].null_count():
-        return None, int(right.sum()) * 1e9 / time_ns if rated else None
+        # Who answered nothing more until the deadline was as slow as that.
+        lasted_ns = max(time_ns, min(_wall_ns(ending) or 0, round((deadline_s or 0) * 1e9)))
+        return None, int(right.sum()) * 1e9 / lasted_ns if rated else None
     starts_ns = samples["start_ns"]
     last_start = int(starts_ns.drop_nulls().to_numpy().max())
     exhausted_ns = min(max(last_start - started_at_ns, 0), time_ns)

@@ -111,7 +111,13 @@ def judge_crawl(
     urls_given = len(reference.expectations)
     spent = cpu_per_right(judged.samples, CpuSeries.of(artifacts.report), counters)
     summary = replace(
-        summarise_crawl(judged.samples, ending, urls_given=urls_given, concurrency=plan.concurrency),
+        summarise_crawl(
+            judged.samples,
+            ending,
+            urls_given=urls_given,
+            concurrency=plan.concurrency,
+            deadline_s=plan.condition.deadline_s,
+        ),
         start_cpu_ns=spent.start_cpu_ns,
         warm_up_cpu_ns=spent.warm_up_cpu_ns,
         cpu_per_right_ns=spent.cpu_per_right_ns,

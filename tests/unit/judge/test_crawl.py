@@ -124,6 +124,25 @@ def test_a_list_that_the_deadline_cut_was_never_exhausted() -> None:
     assert summary.right_per_s == pytest.approx(2 / 0.2)
 
 
+@pytest.mark.parametrize(
+    ("kind", "deadline_s", "ended_after_ms", "right_per_s"),
+    [
+        # Two seconds to end are no time to measure in.
+        ("deadline", 12.0, 14_000, 2 / 12),
+        ("deadline", 12.0, 12_001, 2 / 12),
+        ("deadline", 0.15, 250, 2 / 0.2),
+        ("interrupted", 12.0, 250, 2 / 0.25),
+    ],
+)
+def test_who_answers_nothing_more_until_the_deadline_is_as_slow_as_that(
+    kind: str, deadline_s: float, ended_after_ms: int, right_per_s: float
+) -> None:
+    cut = samples([0, 100, None], [100, 100, None], [200, 200, None], verdicts=["right", "right", "not_reached"])
+    ending = ended(ended_after_ms, kind)
+    summary = summarise_crawl(cut, ending, urls_given=4, concurrency=1, deadline_s=deadline_s)
+    assert summary.right_per_s == pytest.approx(right_per_s)
+
+
 def test_coarse_start_times_leave_the_end_to_the_process() -> None:
     coarse = samples([0, 1000], [100, 100], [200, 200], precision_ns=S)
     assert summarise_crawl(coarse, ended(1700), urls_given=2, concurrency=1).time_ns == 1700 * MS

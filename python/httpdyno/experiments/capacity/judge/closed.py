@@ -4,7 +4,7 @@ At the beginning connections are opened, and all requests of the first round are
 fewer are in flight. In between, a request is sent when an answer came: what was sent tells when answers came.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -31,6 +31,8 @@ class ClosedStretch:
     end_ns: int
     per_s: float
     """Completions for each second of it, right ones or not."""
+    is_silent: bool = False
+    """Whether nothing came any more at its end, although requests were in flight."""
 
     @property
     def length_ns(self) -> int:
@@ -38,20 +40,41 @@ class ClosedStretch:
         return self.end_ns - self.begin_ns
 
 
-def sampled_stretch(samples: pl.DataFrame, *, concurrency: int) -> ClosedStretch | None:
+def sampled_stretch(samples: pl.DataFrame, *, concurrency: int, ended_at_ns: int | None = None) -> ClosedStretch | None:
     """Find the stretch in what a client printed: until the list was exhausted, else until its deadline.
 
-    ``samples`` have ``start_ns`` and ``duration_ns``, null where a URL has no line. None of fewer than three lines.
+    ``samples`` have ``start_ns`` and ``duration_ns``, null where a URL has no line. ``ended_at_ns``: when the client
+    ended; None: with its last line. None of fewer than three lines.
+
+    References
+    ----------
+    Little, A proof for the queuing formula L = lambda W (1961), Operations Research 9(3): no more answers a second come
+    than are in flight, divided by the mean time of one.
     """
     printed = samples.select("start_ns", "duration_ns").drop_nulls()
     if len(printed) < _FEW:
         return None
-    starts = printed["start_ns"].to_numpy()
-    ends = np.sort(starts + printed["duration_ns"].to_numpy())
-    if len(printed) == len(samples) and len(ends) >= (1 + _ROUNDS_COMPARED) * concurrency:
+    starts, durations = (printed[name].to_numpy() for name in ("start_ns", "duration_ns"))
+    begun_ns, all_ends = int(starts.min()), starts + durations
+    stretch = _of_ends(np.sort(all_ends), concurrency, begun_ns=begun_ns, is_exhausted=len(printed) == len(samples))
+    if stretch is None:
+        return None
+    within = durations[(all_ends >= stretch.begin_ns) & (all_ends <= stretch.end_ns)]
+    if (mean_ns := float(within.mean())) > 0:
+        stretch = replace(stretch, per_s=min(stretch.per_s, concurrency * 1e9 / mean_ns))
+    silent_ns = 0 if ended_at_ns is None else ended_at_ns - int(all_ends.max())
+    if len(printed) < len(samples) and ended_at_ns is not None and stretch.per_s * silent_ns / 1e9 > concurrency:
+        # No request of a closed loop waits longer than a round but where nothing comes any more.
+        per_s = len(printed) * 1e9 / (ended_at_ns - begun_ns)
+        return ClosedStretch(begun_ns, ended_at_ns, min(stretch.per_s, per_s), is_silent=True)
+    return stretch
+
+
+def _of_ends(ends: Int64Array, concurrency: int, *, begun_ns: int, is_exhausted: bool) -> ClosedStretch | None:
+    if is_exhausted and len(ends) >= (1 + _ROUNDS_COMPARED) * concurrency:
         # Those that were followed by another start: with the last of them the list was exhausted.
         ends = ends[: len(ends) - concurrency]
-    return _stretch(ends, concurrency, begun_ns=int(starts.min()))
+    return _stretch(ends, concurrency, begun_ns=begun_ns)
 
 
 def sent_stretch(arrivals_ns: Int64Array, *, concurrency: int) -> ClosedStretch | None:

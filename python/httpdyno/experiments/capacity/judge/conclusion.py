@@ -10,7 +10,7 @@ from httpdyno.experiments.capacity.judge.objective import Objective, parse_objec
 from httpdyno.experiments.capacity.rules import CAPACITY_RULES
 from httpdyno.judge.rankable import rankable_trials
 from httpdyno.judge.validity import with_validity
-from httpdyno.model import Outcome, Trial, TrialPlan, Validity
+from httpdyno.model import Loop, Outcome, Trial, TrialPlan, Validity
 
 __all__ = ["KEPT_SHARE", "concluded", "counts"]
 
@@ -69,11 +69,12 @@ def _held(
     if summary.per_s is None:
         return False, "nothing was answered"
     target = point.target_per_s
-    if target is not None and summary.per_s < _kept_share(target, summary.measured_ns) * target:
+    if target is not None and summary.per_s < _kept_share(target, summary.measured_ns, point.loop) * target:
         return False, f"{summary.per_s:,.0f} right answers a second, not {target:,.0f}"
     return objective.judge(point, figures)
 
 
-def _kept_share(target_per_s: float, measured_ns: int) -> float:
-    due = target_per_s * measured_ns / 1e9
-    return min(KEPT_SHARE, 1 - _JITTER_NS / measured_ns, 1 - _FEW / due)
+def _kept_share(target_per_s: float, measured_ns: int, loop: Loop) -> float:
+    share = min(KEPT_SHARE, 1 - _JITTER_NS / measured_ns)
+    # What a closed loop makes is no count of what came in time.
+    return share if loop is Loop.CLOSED else min(share, 1 - _FEW / (target_per_s * measured_ns / 1e9))

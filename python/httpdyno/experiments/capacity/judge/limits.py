@@ -5,7 +5,7 @@ from typing import Final
 
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.foreseen import Foreseen, LimitKind, Situation
-from httpdyno.model import Loop, Trial, Validity, format_rate, format_size, format_time
+from httpdyno.model import Trial, Validity, format_rate, format_size, format_time
 
 __all__ = ["Limit", "limit_of", "link_was_as_asked", "with_limit", "within_link"]
 
@@ -37,13 +37,14 @@ class Limit:
 
 
 def within_link(trial: Trial) -> Trial:
-    """Take no more answers of a closed loop than its link has room for.
+    """Take no more answers than the link has room for.
 
     Where many share a full link, some of them wait with half an answer while others get ahead: the count over a few
-    rounds grows faster than the link carries. What no such round explains stays, and refutes the model.
+    rounds grows faster than the link carries; and of a tool in an open loop requests are counted, which a queue takes
+    in. What no such round explains stays, and refutes the model.
     """
     point, summary = trial.get(CapacityPoint), trial.get(CapacitySummary)
-    if point is None or summary is None or summary.per_s is None or point.loop is not Loop.CLOSED:
+    if point is None or summary is None or summary.per_s is None:
         return trial
     most = Situation.of(trial, point).bandwidth_per_s
     if most is None or not most < summary.per_s <= (_REFUTES + _uncertain(trial)) * most:

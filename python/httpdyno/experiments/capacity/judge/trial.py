@@ -35,7 +35,7 @@ def judge_capacity(
         return judged
     trial = _waited_for(judged.trial, artifacts)
     if point.loop is Loop.CLOSED:
-        summary, figures = _closed(judged.samples, point)
+        summary, figures = _closed(judged.samples, point, trial.counters.ended_at_ns)
     else:
         summary, figures = _open(judged.samples, trial, artifacts)
     return replace(judged, trial=concluded(trial.having(summary), plan, figures))
@@ -65,16 +65,20 @@ def _open(
     return summarise_open(samples, schedule, concurrency=trial.concurrency, ended_at_ns=int(ended_at_ns))
 
 
-def _closed(samples: pl.DataFrame, point: CapacityPoint) -> tuple[CapacitySummary, dict[str, float | None]]:
-    stretch = sampled_stretch(samples, concurrency=point.concurrency)
+def _closed(
+    samples: pl.DataFrame, point: CapacityPoint, ended_at_ns: int | None
+) -> tuple[CapacitySummary, dict[str, float | None]]:
+    stretch = sampled_stretch(samples, concurrency=point.concurrency, ended_at_ns=ended_at_ns)
     if stretch is None:
         return _NOTHING, {}
     ends = pl.col("start_ns") + pl.col("duration_ns")
     within = samples.filter((ends >= stretch.begin_ns) & (ends <= stretch.end_ns))
     right = within["verdict"] == Verdict.RIGHT.value
     times = within["duration_ns"].filter(right).to_numpy()
-    answers, errors = len(times), len(within) - len(times)
-    share = errors / len(within) if len(within) else None
+    # All that were in flight when nothing came any more were never answered.
+    ended = len(within) + (point.concurrency if stretch.is_silent else 0)
+    answers, errors = len(times), ended - len(times)
+    share = errors / ended if ended else None
     figures = time_figures(times)
     summary = CapacitySummary(
         answers=answers,

@@ -133,3 +133,25 @@ def test_arrivals_tell_what_answers_would(concurrency: int, rounds: int, rest: i
 
 def test_a_tool_that_was_never_answered_has_no_stretch() -> None:
     assert sent_stretch(np.arange(10), concurrency=10) is None
+
+
+def test_who_answers_nothing_more_until_the_deadline_is_as_slow_as_that() -> None:
+    samples = closed_loop(1600, 200, lambda *_: 100 * MS)
+    silent = samples.with_columns(pl.when(pl.int_range(pl.len()) < 400).then(pl.all()).name.keep())
+    stretch = sampled_stretch(silent, concurrency=200, ended_at_ns=9_800 * MS)
+    assert stretch is not None
+    assert (stretch.per_s, stretch.is_silent) == (pytest.approx(400 / 9.8), True)
+    # The next round is under way, not lost.
+    stretch = sampled_stretch(silent, concurrency=200, ended_at_ns=290 * MS)
+    assert stretch is not None
+    assert (stretch.per_s, stretch.is_silent) == (pytest.approx(2000), False)
+
+
+@given(seed=st.integers(0, 1000), rounds=st.integers(3, 5), spread=st.floats(0, 0.15))
+@settings(max_examples=40)
+def test_answers_that_are_not_quite_in_step_give_no_more_than_littles_law_says(
+    seed: int, rounds: int, spread: float
+) -> None:
+    random = np.random.default_rng(seed)
+    samples = closed_loop(rounds * 200, 200, lambda *_: round(100 * MS * random.lognormal(0, spread)))
+    assert rate(sampled_stretch(samples, concurrency=200)) == pytest.approx(2000, rel=0.04)

@@ -397,13 +397,14 @@ def test_of_what_was_not_measured_nothing_is_said(changes: dict[str, Any]) -> No
         # Over 400 Mbit/s there is room for 236 answers of 200 KiB a second.
         (Loop.CLOSED, 400_000_000, 261.6, 235.5),
         (Loop.CLOSED, 400_000_000, 230.0, 230.0),
-        (Loop.OPEN, 400_000_000, 240.0, 240.0),
+        # Of a tool on a schedule the requests are counted, which a queue takes in.
+        (Loop.OPEN, 400_000_000, 240.0, 235.5),
         (Loop.CLOSED, None, 261.6, 261.6),
         # So much more no round explains: the model is wrong.
         (Loop.CLOSED, 400_000_000, 400.0, 400.0),
     ],
 )
-def test_no_more_answers_of_a_closed_loop_are_counted_than_the_link_has_room_for(
+def test_no_more_answers_are_counted_than_the_link_has_room_for(
     loop: Loop, rate_bits_per_s: int | None, per_s: float, counted: float
 ) -> None:
     at = point(loop=loop, rate_bits_per_s=rate_bits_per_s, concurrency=60, target_per_s=200.0)
