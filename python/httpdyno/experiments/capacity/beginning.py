@@ -63,7 +63,9 @@ def make_capacity(options: CapacityOptions, subjects: Sequence[Subject], engine:
     preset = _preset(options)
     axes = _axes(options, preset, usual_loop(subjects))
     if options.duration_s is not None and axes.loop is Loop.CLOSED:
-        raise UsageError("--duration: a closed loop has no schedule, and lasts as long as its answers need; leave it out")
+        raise UsageError(
+            "--duration: a closed loop has no schedule, and lasts as long as its answers need; leave it out"
+        )
     for tool in (subject for subject in subjects if subject.kind is SubjectKind.TOOL):
         if axes.loop not in loops_of(tool):
             raise UsageError(f"{tool.id} cannot send in {_LOOPS[axes.loop]}; give the other --loop, or leave it out")

@@ -7,6 +7,7 @@ from httpdyno.experiments.service.axes import Variant
 from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.experiments.service.search_plan import Bounds, checks_of, to_be_tried
 from httpdyno.model import Outcome, Trial, Validity
+from httpdyno.stats.boundary import Check
 from httpdyno.stats.doubling import DoublingSearch
 
 __all__ = ["Reach", "reach_of", "reaches"]
@@ -57,13 +58,22 @@ def reach_of(trial: Trial, found: Sequence[Reach]) -> Reach | None:
 
 def _reach(subject: str, variant: Variant, trials: Sequence[Trial], bounds: Bounds | None) -> Reach:
     measured = [trial for trial in trials if trial.outcome is not Outcome.UNAVAILABLE and _judged(trial)]
-    broken = _OF_ITS_OWN.conclude(checks_of(measured, tries=1))
+    checks = checks_of(measured, tries=1)
+    broken = _OF_ITS_OWN.conclude(
+        checks if bounds else _of_repeats(checks, checks_of(measured, tries=len(measured) + 1))
+    )
     there = [trial for trial in measured if (point := trial.get(ServicePoint)) and point.connections == broken.failed]
     worst = [trial for trial in there if not ((summary := trial.get(ServiceSummary)) and summary.held)]
     how = _how(worst[-1]) if worst else ""
     doubtful = bool(worst) and all(trial.validity not in {Validity.VALID, None} for trial in worst)
     unfinished = bounds is not None and to_be_tried(bounds.search, trials) is not None
     return Reach(subject, variant, broken.held, broken.failed, how, doubtful, len(measured), unfinished)
+
+
+def _of_repeats(every: Sequence[Check], sound: Sequence[Check]) -> list[Check]:
+    """Put the repeats of each load into one: it holds where all held that nothing else disturbed, or else all."""
+    counted = {check.load: [one.held for one in sound if one.load == check.load] for check in every}
+    return [Check(load, all(held or [one.held for one in every if one.load == load])) for load, held in counted.items()]
 
 
 def _judged(trial: Trial) -> bool:

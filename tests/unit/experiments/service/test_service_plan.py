@@ -258,6 +258,24 @@ def test_a_grid_says_where_a_server_breaks_though_the_machine_may_have_been_at_f
     assert (reach.held, reach.failed, reach.doubtful) == (20, 100, True)
 
 
+@pytest.mark.parametrize(
+    ("repeats", "holds"),
+    [
+        ([(True, Validity.VALID)] * 3, True),
+        ([(False, Validity.VALID), (False, Validity.VALID), (True, Validity.VALID)], False),
+        ([(True, Validity.VALID), (True, Validity.VALID), (False, Validity.VALID)], False),
+        # What something else disturbed says nothing where others were left alone.
+        ([(True, Validity.VALID), (False, Validity.UNSTEADY)], True),
+        ([(False, Validity.UNSTEADY), (False, Validity.UNSTEADY)], False),
+    ],
+)
+def test_a_grid_holds_what_all_its_repeats_held(repeats: list[tuple[bool, Validity]], holds: bool) -> None:
+    grid = Service(axes=Axes(connections=(20,)), repeat=len(repeats)).plan(SERVERS[:1]).left([])
+    seen = [measured(step, held=held, validity=of) for step, (held, of) in zip(grid, repeats, strict=True)]
+    (reach,) = reaches(seen)
+    assert (reach.held, reach.failed) == ((20, None) if holds else (None, 20))
+
+
 @pytest.mark.parametrize("outcome", [Outcome.UNAVAILABLE, Outcome.NEVER_LISTENED, Outcome.CRASHED])
 def test_a_server_that_does_not_run_is_tried_once(outcome: Outcome) -> None:
     plan = Service(axes=Axes(connections=(20,)), search=True).plan(SERVERS[:1])

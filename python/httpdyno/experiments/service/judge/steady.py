@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from httpdyno.experiments.service.judge.stretch import Stretch
+from httpdyno.model import Loop
 from httpdyno.stats import nearest_rank
 
 __all__ = ["FEWEST_OF_P999", "OPEN", "Steady", "time_percentile"]
@@ -41,11 +42,11 @@ class Steady:
     """Requests of the whole load."""
 
     @classmethod
-    def of(cls, samples: pl.DataFrame, stretch: Stretch) -> Self:
+    def of(cls, samples: pl.DataFrame, stretch: Stretch, loop: Loop = Loop.CLOSED) -> Self:
         """Read the figures from the samples of the generator.
 
         Requests count that began in the stretch, and those that outlasted it: of a connection that is never answered
-        none begins in it.
+        none begins in it. In a closed loop such a one counts as often as others were answered meanwhile.
 
         ``samples`` have ``intended_ns`` and ``end_ns``, since the load began, and ``status_or_error``: a row for each
         request, also for those that were open at the end (``OPEN``).
@@ -58,12 +59,18 @@ class Steady:
         times = np.where(right | still, ends - begins, np.inf)
         in_time = right & (ends >= stretch.begin_ns) & (ends < stretch.end_ns)
         waiting = (ends - begins)[counts & still]
+        answered = times[in_time]
+        if loop is Loop.CLOSED and answered.size and outlasting.any():
+            others = max(1, round(stretch.length_ns / float(np.median(answered))))
+            times = np.concatenate([times[counts], np.repeat(times[outlasting], others - 1)])
+        else:
+            times = times[counts]
         return cls(
-            times_ns=np.sort(times[counts]),
+            times_ns=np.sort(times),
             longest_exact_ns=float(waiting.min()) if waiting.size else float("inf"),
             failures=tuple(endings.filter(counts & ~right & ~still).value_counts(sort=True).iter_rows()),
             still_open=int(waiting.size),
-            answered_ns=times[in_time],
+            answered_ns=answered,
             open_mean=_in_flight(begins, ends, stretch),
             last_answer_ns=int(ends[right].max()) if right.any() else None,
             began=len(begins),

@@ -36,7 +36,7 @@ def measured_summary(
     """Put the samples of our own generator into figures of the steady stretch."""
     assert artifacts.samples is not None, "only our own generator is measured by its samples"
     stretch = Stretch.of(point, sent_ns=sent_ns)
-    steady = Steady.of(with_open(artifacts.samples, point, sent_ns=sent_ns), stretch)
+    steady = Steady.of(with_open(artifacts.samples, point, sent_ns=sent_ns), stretch, point.loop)
     p50, p95, p99, p999 = (steady.percentile_ns(rank) for rank in _PERCENTILES)
     ideal = point.ideal_ns
     summary = ServiceSummary(

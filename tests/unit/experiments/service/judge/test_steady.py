@@ -85,12 +85,18 @@ def test_only_what_began_in_the_stretch_counts_and_only_what_ended_in_it_is_a_ra
     assert (steady.count, steady.answers, steady.last_answer_ns) == (2, 2, 13 * S)
 
 
-def test_a_connection_that_is_never_answered_counts_once() -> None:
+def test_a_connection_that_is_never_answered_counts_as_often_as_others_were_answered() -> None:
     steady = Steady.of(
         with_open(rounds(20, 2 * S).filter(pl.col("connection") > 0), closed(20), sent_ns=15 * S), STRETCH
     )
-    assert (steady.count, steady.still_open) == (19 * 4 + 1, 1)
+    assert (steady.count, steady.still_open) == (20 * 4, 1)
     assert steady.times_ns[-1] == 15 * S
+    # Two of a hundred connections are two of a hundred requests, however many rounds the others make.
+    dead = rounds(100, S // 10).filter(pl.col("connection") > 1)
+    steady = Steady.of(with_open(dead, closed(100), sent_ns=15 * S), STRETCH)
+    assert steady.still_open == 2
+    assert steady.percentile_ns(98.0) == S // 10
+    assert steady.percentile_ns(99.0) == 14_980 * MS
 
 
 def test_nothing_has_no_figures() -> None:
