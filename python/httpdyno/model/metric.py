@@ -32,6 +32,8 @@ class Metric:
     """Decimals that a table keeps."""
     phrase: str = ""
     """What a sentence says after its value: ``right answers a second``; empty: its name and unit will do."""
+    endless: bool = False
+    """Whether a trial without the value, though all went well, was beyond any: it must not be the better for it."""
 
     @property
     def name(self) -> str:

@@ -1,5 +1,6 @@
 """Ranks that say what can be told: ties, certainty, missing blocks."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -169,6 +170,15 @@ def test_trials_without_the_figure_are_left_out() -> None:
     absent = [trial("unknown", block) for block in range(5)]
     assert texts(rank(absent + trials_of("slow", SLOW), RIGHT)) == {"slow": "1"}
     assert rank([], RIGHT).standings == ()
+
+
+def test_who_was_beyond_any_figure_in_a_trial_has_no_rank_by_the_others() -> None:
+    endless = replace(RIGHT, endless=True)
+    slow = [replace(trial("slow", number), block=number) for number in range(2)]
+    flaky = [*trials_of("flaky", FAST[:3]), *(replace(one, subject="flaky", block=3 + one.block) for one in slow)]
+    without = [one if number < 3 else one.having(LinesSummary()) for number, one in enumerate(flaky)]
+    assert set(texts(rank(without + trials_of("slow", SLOW), endless))) == {"slow"}
+    assert set(texts(rank(without + trials_of("slow", SLOW), RIGHT))) == {"slow", "flaky"}
 
 
 def test_a_metric_without_a_direction_ranks_nobody() -> None:

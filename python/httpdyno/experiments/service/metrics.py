@@ -22,7 +22,8 @@ SERVICE_METRICS: Final = (
         _figure("overhead_p99_ns", _MS),
         _LOWER,
         4,
-        "ms from the ideal at p99",
+        endless=True,
+        phrase="ms from the ideal at p99",
     ),
     Metric(
         Column("overheadP50", _TIME, "ms", "median of how far response times are from the ideal"),
@@ -37,7 +38,13 @@ SERVICE_METRICS: Final = (
         4,
     ),
     Metric(Column("requestsPerSec", ColumnKind.DECIMAL, "1/s", "right answers a second"), _figure("per_s"), _HIGHER, 2),
-    Metric(Column("p99", _DURATION, "ms", "99th percentile of the response time"), _figure("p99_ns", _MS), _LOWER, 2),
+    Metric(
+        Column("p99", _DURATION, "ms", "99th percentile of the response time"),
+        _figure("p99_ns", _MS),
+        _LOWER,
+        2,
+        endless=True,
+    ),
     Metric(
         Column("slowest5", _DURATION, "ms", "mean of the slowest 5 %: what rewrk prints as 95 %"),
         _figure("slowest_5_ns", _MS),

@@ -53,9 +53,13 @@ def best_text(ranking: Ranking, metric: Metric, medians: Mapping[str, float], na
     median.
     """
     best, second = (standing.subject for standing in ranking.standings[:2])
-    sure = ranking.standings[1].best > 1
-    surely = _times(best, second, ranking, medians, names)
-    times = surely if sure else f"{_multiple(best, second, medians, names)}, not for sure"
+    ratio = _ratio(ranking, best, second)
+    if ranking.standings[1].best > 1:
+        times = _times(best, second, ranking, medians, names)
+    elif ratio:
+        times = f"{ratio.estimate:.2f} times {names[second]}, not for sure"
+    else:
+        times = f"{_multiple(best, second, medians, names)}, not for sure"
     return f"{names[best]}, {_figure(medians[best], metric)}, {times}"
 
 
