@@ -1,5 +1,7 @@
 """What ``httpdyno load`` leaves at its end: its tables, where the run is, which limits did not hold."""
 
+from typing import Final
+
 import typer
 
 from httpdyno.cli.output import print_reserved, print_run
@@ -9,12 +11,14 @@ from httpdyno.errors import CheckFailed, Interrupted, NothingMeasured
 from httpdyno.experiments.load.definition import DEFINITION
 from httpdyno.experiments.load.limit import LoadLimit
 from httpdyno.experiments.load.run import LoadRun
-from httpdyno.model import Trial
+from httpdyno.model import Trial, Validity
 from httpdyno.report.sections.reservation import not_whole
 from httpdyno.runs.showing import reserved, tables_of
 from httpdyno.store import open_run
 
 __all__ = ["finish_load"]
+
+_OF_GENERATOR: Final = {Validity.GENERATOR_LIMITED}
 
 
 def finish_load(ended: LoadRun, format_name: str, limits: list[LoadLimit]) -> None:
@@ -34,6 +38,8 @@ def finish_load(ended: LoadRun, format_name: str, limits: list[LoadLimit]) -> No
         raise typer.Exit(CheckFailed.exit_code)
     for limit in limits:
         if limit.found(ended.trials) is None:
+            if reason := next((one.validity_reason for one in ended.trials if one.validity in _OF_GENERATOR), None):
+                raise NothingMeasured(f"--fail-if {limit.text!r}: nothing can be said of the server, for {reason}")
             raise NothingMeasured(
                 f"--fail-if {limit.text!r}: nothing of the kind was measured;"
                 " leave it out, or see which figures there are with: --format json"

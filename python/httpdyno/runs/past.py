@@ -1,5 +1,6 @@
 """The runs of a folder, as a table."""
 
+import shlex
 from pathlib import Path
 from typing import Final
 
@@ -49,5 +50,5 @@ def _row(run: Run) -> tuple[Cell, ...]:
         len(run.trials),
         manifest.trials_planned,
         None if holder is None else holder.process,
-        " ".join(manifest.command),
+        shlex.join(manifest.command),
     )

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from httpdyno.errors import InvalidValue, UnknownName
 from httpdyno.experiments.load.figures import LoadSummary
 from httpdyno.experiments.load.metrics import LOAD_METRICS
-from httpdyno.model import ColumnKind, Metric, Trial, format_exact, format_time, parse_duration_ns
+from httpdyno.model import ColumnKind, Metric, Trial, Validity, format_exact, format_time, parse_duration_ns
 from httpdyno.stats import median
 
 __all__ = ["LoadLimit", "limit_names", "parse_load_limit"]
@@ -44,8 +44,13 @@ class LoadLimit:
             raise InvalidValue(f"--fail-if {self.text!r}: only an open loop has it; give a --rate")
 
     def found(self, trials: Sequence[Trial]) -> float | None:
-        """Return what was measured: the median of the trials that have the figure; None when none has."""
-        return median(self._figure(trial) for trial in trials)
+        """Return what was measured: the median of the trials that have the figure; None when none has.
+
+        Where the generator was at its end, rates and times are its own, and none of the server's.
+        """
+        counted = self.metric.name in _SHARED
+        own = (trial for trial in trials if counted or trial.validity is not Validity.GENERATOR_LIMITED)
+        return median(self._figure(trial) for trial in own)
 
     def holds(self, found: float) -> bool:
         """Return whether what was measured is beyond the limit, which fails the command."""
@@ -53,13 +58,10 @@ class LoadLimit:
 
     def words(self, found: float) -> str:
         """Describe what was measured, and by how much it is beyond the limit."""
-        apart = abs(found - self.value)
-        percent = 100 * apart / self.value if self.value else None
-        share = "" if percent is None else f", {percent:,.0f} % of it" if percent >= 10 else f", {percent:.2g} % of it"
+        percent = 100 * abs(found - self.value) / self.value if self.value else None
+        apart = "" if percent is None else f"{percent:,.0f} % " if percent >= 10 else f"{percent:.2g} % "
         side = "below" if self.operator == "<" else "above"
-        return (
-            f"{self.metric.name} is {self._shown(found)}: {self._shown(apart)} {side} {self._shown(self.value)}{share}"
-        )
+        return f"{self.metric.name} is {self._shown(found)}, {apart}{side} {self._shown(self.value)}"
 
     def _figure(self, trial: Trial) -> float | None:
         value = self.metric.figure(trial)
