@@ -94,13 +94,15 @@ def measure(
     Must be called in the main thread. The run is closed at the end; when an error ends it, by its own context: finished
     trials are on disk, in a run marked ``partial``. ``Interrupted`` is raised only before the first trial begins.
 
-    ``fetcher`` asks before all trials what the web can give at all, once in a run; None: nobody does.
+    ``fetcher`` asks before all trials what the web can give at all, once in a run; None, or where no subject has a
+    build: nobody does.
     """
     place = run.place
     builds = _proven_builds(run, observer, stop)
     observer.built(builds)
     run.settle(builds)
-    asking = {} if run.live or fetcher is None else build_subjects([fetcher], place.cache)
+    measurable = any(outcome.build for outcome in builds.values())
+    asking = build_subjects([fetcher], place.cache) if fetcher and measurable and not run.live else {}
     companions = restored_companions(run.experiment.settings())
     beside = build_subjects(companions, place.cache, tell=observer.build, stop=lambda: stop.requested)
     lab = Lab(

@@ -141,12 +141,15 @@ def test_subjects_that_cannot_run_keep_their_row(
 
 
 def test_nothing_that_could_be_measured_is_exit_3(
-    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path
+    httpdyno: Command, make_subject: MakeSubject, subject_folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("FAKE_ENGINE_LOG", str(tmp_path / "log"))
     make_subject("needy", needs='no-such-program = "*"')
     ended = httpdyno("bench", "needy", "--subjects", str(subject_folders), "--format", "json")
     assert ended.code == 3
     assert [row["verdict"] for row in ended.rows] == ["unavailable"]
+    # Nor is the web's ceiling asked for, under which nobody would stand.
+    assert all(call[0] != "room" for call in engine_calls(tmp_path / "log"))
 
 
 @pytest.mark.parametrize("program", ["import os; os.abort()", "import sys; sys.exit(3)", "print('no result')", "pass"])
