@@ -84,11 +84,10 @@ def rankable(metric: Metric) -> None:
 def find_rankable(metrics: Iterable[Metric], name: str) -> Metric:
     """Find a metric by which two can be compared."""
     known = tuple(metrics)
-    metric = find_metric(known, name)
-    if metric.better is Direction.NEITHER:
-        others = ", ".join(other.name for other in known if other.better is not Direction.NEITHER)
-        raise InvalidValue(f"{name} is neither better nor worse when it is higher; choose one of: {others}")
-    return metric
+    ranking = {metric.name: metric for metric in known if metric.better is not Direction.NEITHER}
+    if name not in ranking and name in (metric.name for metric in known):
+        raise InvalidValue(f"{name} is neither better nor worse when it is higher; choose one of: {', '.join(ranking)}")
+    return find_metric(ranking.values(), name)
 
 
 def _difference(effect: Effect, p_adjusted: float | None, metric: Metric, level: float) -> Difference:

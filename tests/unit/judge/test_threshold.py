@@ -1,5 +1,7 @@
 """Thresholds: what is read, what is refused, when one is passed."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -129,6 +131,10 @@ def test_a_metric_without_a_better_side_is_refused_with_those_that_have_one() ->
     assert "wireBytes is neither better nor worse when it is higher; choose one of: time, avg, max, okReqsSec" in (
         error.value.line
     )
+    with pytest.raises(UnknownName) as unknown:
+        threshold("totalUrs > 10%")
+    assert unknown.value.line.startswith("there is no metric 'totalUrs'; known are: time, avg, max, okReqsSec")
+    assert not {"totalUrls", "wireBytes", "connections"} & set(re.findall(r"\w+", unknown.value.line))
     with pytest.raises(InvalidValue, match="choose a metric with a direction"):
         Threshold(find_metric(CRAWL_METRICS, "wireBytes"), ">", 10.0)
 

@@ -158,7 +158,7 @@ def test_a_run_of_version_1_stays_readable() -> None:
 
 
 def test_mistakes_are_said_with_what_is_known(run: LoadedRun, tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="no metric 'speed'; known are: totalUrls, time"):
+    with pytest.raises(UnknownName, match="no metric 'speed'; known are: time, avg"):
         run.ranking("speed")
     with pytest.raises(InvalidValue, match="connections is neither better nor worse"):
         run.comparisons("connections")
