@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from httpdyno.cli.completion import complete_runs
-from httpdyno.errors import UnreadableRun
+from httpdyno.errors import UnreadableRun, UsageError
 
 if TYPE_CHECKING:
     from httpdyno.store import Run
@@ -15,9 +15,22 @@ __all__ = ["RUN_HELP", "RunName", "RunsFolder", "open_named_run"]
 
 RUN_HELP = "its folder, its name below the folder of runs, latest or previous"
 
+
+def _folder(context: typer.Context, runs: Path) -> Path:
+    """Refuse what was named and is no folder; where none was named, there may be no runs yet."""
+    source = context.get_parameter_source("runs")
+    if source is None or source.name == "DEFAULT" or runs.is_dir():
+        return runs
+    what = "is no folder" if runs.exists() else "does not exist"
+    raise UsageError(f"--runs {runs}: {what}; name the folder that holds the runs")
+
+
 RunName = Annotated[str, typer.Argument(metavar="RUN", help=f"A run: {RUN_HELP}.", autocompletion=complete_runs)]
 RunsFolder = Annotated[
-    Path, typer.Option("--runs", "--out", metavar="DIR", help="Folder that holds the runs, as bench was given it.")
+    Path,
+    typer.Option(
+        "--runs", "--out", metavar="DIR", help="Folder that holds the runs, as bench was given it.", callback=_folder
+    ),
 ]
 """The parameter must be called ``runs``: that is where completion looks for the folder."""
 

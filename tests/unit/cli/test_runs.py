@@ -11,12 +11,26 @@ from httpdyno.store import open_run
 
 @pytest.mark.parametrize("option", ["--runs", "--out"])
 def test_where_no_runs_are_that_is_said(httpdyno: Command, option: str, tmp_path: Path) -> None:
-    ended = httpdyno("runs", option, "nowhere")
-    assert (ended.code, ended.err) == (0, "httpdyno: nowhere: there are no runs in it; make one with: httpdyno bench\n")
+    (tmp_path / "empty").mkdir()
+    for asked, folder in (([option, "empty"], "empty"), ([], "runs")):
+        ended = httpdyno("runs", *asked)
+        said = f"httpdyno: {folder}: there are no runs in it; make one with: httpdyno bench\n"
+        assert (ended.code, ended.err) == (0, said)
+    (tmp_path / "runs").touch()
+    ended = httpdyno("runs")
+    assert (ended.code, ended.err) == (2, "httpdyno: runs is no folder; runs are kept in one\n")
+
+
+@pytest.mark.parametrize("option", ["--runs", "--out"])
+@pytest.mark.parametrize(
+    "verb", [["runs"], ["query", "select 1"], ["report", "latest"], ["compare", "latest"], ["published", "crawl"]]
+)
+def test_a_folder_that_is_named_must_be_one(httpdyno: Command, verb: list[str], option: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    ended = httpdyno("runs", option, "file")
-    assert ended.err == "httpdyno: file is no folder; runs are kept in one\n"
-    assert ended.code != 0
+    for name, what in (("nowhere", "does not exist"), ("file", "is no folder")):
+        ended = httpdyno(*verb, option, name)
+        said = f"httpdyno: --runs {name}: {what}; name the folder that holds the runs\n"
+        assert (ended.code, ended.out, ended.err) == (2, "", said)
 
 
 def test_runs_are_listed_the_newest_first(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
