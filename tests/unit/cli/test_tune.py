@@ -232,7 +232,7 @@ def test_a_concurrency_that_is_none_is_one_clear_line(httpdyno: Command, given: 
     assert ended.code == 2
     (line,) = ended.err.splitlines()
     assert re.fullmatch(
-        r"httpdyno: --concurrency: '.{1,40}' is not understood; give a number of 1 or more, or auto", line
+        r"httpdyno: --concurrency: '.{1,40}' is not understood; give a number from 1 to 1,000,000, or auto", line
     )
 
 

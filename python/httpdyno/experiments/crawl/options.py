@@ -43,7 +43,7 @@ def _concurrency(text: str, flag: str) -> int | str | None:
         return word or None
     number = int(word) if word.isascii() and word.isdigit() and len(word) <= len(str(_MOST)) else 0
     if not 1 <= number <= _MOST:
-        raise InvalidValue(f"{flag}: {text[:40]!r} is not understood; give a number of 1 or more, or auto")
+        raise InvalidValue(f"{flag}: {text[:40]!r} is not understood; give a number from 1 to {_MOST:,}, or auto")
     return number
 
 
