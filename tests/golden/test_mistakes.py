@@ -35,6 +35,7 @@ MISTAKES = {
     "fail-if-of-a-load": ["load", "http://a.example/", "--fail-if", "p99 >> 5ms"],
     "web-broken": ["try", "go-net-http", "--web", "broken.toml"],
     "web-broken-of-the-engine": ["origin", "--web", "broken.toml"],
+    "web-broken-as-an-argument": ["urls", "broken.toml"],
     "web-unknown": ["bench", "--web", "top-site"],
     "sql": ["query", "selec subject from trials"],
     "sql-column": ["query", "select subjct from trials"],

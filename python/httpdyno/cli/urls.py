@@ -12,7 +12,7 @@ import typer
 from httpdyno.cli.completion import complete_own_webs
 from httpdyno.cli.options import Limit, Seed
 from httpdyno.cli.terminal import messages, reader_may_leave, tell
-from httpdyno.errors import UnknownName, UsageError
+from httpdyno.errors import InvalidValue, UnknownName, UsageError
 from httpdyno.experiments.options import WEBS
 from httpdyno.lab.location import find_engine
 from httpdyno.model import LIVE
@@ -82,7 +82,11 @@ def _of_web(web: str, limit: int | None, seed: int | None) -> "UrlFile":
         raise UsageError("urls live: the real internet has no list of its own; give a file or https://...")
     if web not in WEBS and not Path(web).is_file():
         raise UnknownName(f"urls: {web[:200]!r} is no file, and no web ({', '.join(WEBS)})")
-    return urls_of_web(Engine(find_engine()), web=web, seed=seed, limit=limit)
+    try:
+        return urls_of_web(Engine(find_engine()), web=web, seed=seed, limit=limit)
+    except InvalidValue as error:
+        # The engine is told it with an option.
+        raise InvalidValue(f"urls: {error.line.removeprefix('--web ')}") from error
 
 
 @contextmanager
