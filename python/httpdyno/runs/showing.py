@@ -124,7 +124,7 @@ def _chosen(definition: Definition, table: Table, columns: str) -> Table:
         raise UnknownName(f"--columns: none is named; known are: {', '.join(known)}")
     for name in names:
         if name not in known:
-            raise UnknownName(f"--columns: {name!r} is no column of {definition.name}; {suggestion(name, known)}")
+            raise UnknownName(f"--columns: there is no column {name!r}; {suggestion(name, known)}")
     chosen = table.select(dict.fromkeys(names))
     if columns == _ALL:
         return chosen
