@@ -48,10 +48,13 @@ def test_a_list_whose_length_nobody_named_is_lengthened(httpdyno: Command, both:
     assert {row["totalUrls"] for row in ended.rows} == {600}
 
 
-def test_one_client_alone_has_no_rate_and_that_is_said(httpdyno: Command, given: list[str]) -> None:
-    ended = httpdyno("bench", *given, "--limit", "3", "--format", "json")
+@pytest.mark.parametrize(("verb", "urls", "few"), [("bench", 3, "3 URLs"), ("try", 3, "3 URLs"), ("try", 1, "1 URL")])
+def test_one_client_alone_has_no_rate_and_that_is_said(
+    httpdyno: Command, given: list[str], verb: str, urls: int, few: str
+) -> None:
+    ended = httpdyno(verb, *given, "--limit", str(urls), "--format", "json")
     assert ended.code == 0, ended.err
-    assert "3 URLs are too few for 1 in flight (good): a rate needs 4; here there is none" in ended.err
+    assert f"httpdyno: no rate is given of {few}; it needs 4\n" in ended.err
     assert ended.rows[0]["rightPerSec"] is None
 
 
@@ -78,3 +81,4 @@ def test_a_list_that_fits_no_concurrency_names_none() -> None:
     assert (
         ShortList(3, 1, "").refusal(None) == "--limit: 3 URLs are too few for 1 in flight: a rate needs 4; give so many"
     )
+    assert str(ShortList(1, 2, "")) == "1 URL is too few for 2 in flight: a rate needs 8"

@@ -78,7 +78,7 @@ def begin_crawl(
                 crawl = replace(crawl, file=urls.file.path)
             elif len(subjects) > 1:
                 raise UsageError(short.refusal(urls.source if options.limit is None else None))
-            beginning.tell(f"{short}; {f'{urls.count:,} are taken' if longer else 'here there is none'}")
+            beginning.tell(f"{short}; {urls.count:,} are taken" if longer else short.remark)
         if options.quick and options.deadline_s is None:
             crawl = _with_quick_deadline(crawl, urls, subjects, beginning)
         refused.pop_all()

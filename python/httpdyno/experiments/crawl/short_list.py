@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from httpdyno.judge.validity.stretch import LEAST_TURNS
-from httpdyno.model import Subject
+from httpdyno.model import Subject, counted
 
 __all__ = ["ShortList", "find_short"]
 
@@ -20,12 +20,18 @@ class ShortList:
 
     def __str__(self) -> str:
         whose = f" ({self.who})" if self.who else ""
-        return f"{self.urls:,} URLs are too few for {self.in_flight:,} in flight{whose}: a rate needs {self.needed:,}"
+        few = "1 URL is" if self.urls == 1 else f"{self.urls:,} URLs are"
+        return f"{few} too few for {self.in_flight:,} in flight{whose}: a rate needs {self.needed:,}"
 
     @property
     def needed(self) -> int:
         """How many URLs it takes."""
         return LEAST_TURNS * self.in_flight
+
+    @property
+    def remark(self) -> str:
+        """Return what to tell whoever looks at one client."""
+        return f"no rate is given of {counted(self.urls, 'URL')}; it needs {self.needed:,}"
 
     def refusal(self, source: str | None) -> str:
         """Return what is wrong, and what to do; ``source`` is the list that was given whole."""
