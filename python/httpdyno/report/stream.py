@@ -43,9 +43,14 @@ def json_text(value: object) -> str:
 def _csv(columns: Mapping[str, pl.DataType], batches: Iterable[pl.DataFrame]) -> Iterator[str]:
     head = io.StringIO(newline="")
     csv.writer(head, lineterminator="\n").writerow([without_controls(name) for name in columns])
-    yield head.getvalue()
+    # With the first rows: to make them may fail, and then there is nothing to read.
+    before = head.getvalue()
     for batch in batches:
-        yield batch.select(_csv_column(column) for column in batch.iter_columns()).write_csv(include_header=False)
+        rows = batch.select(_csv_column(column) for column in batch.iter_columns())
+        yield before + rows.write_csv(include_header=False)
+        before = ""
+    if before:
+        yield before
 
 
 def _csv_column(column: pl.Series) -> pl.Series:

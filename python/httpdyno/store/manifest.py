@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -12,6 +12,7 @@ from httpdyno.errors import UnreadableRun
 from httpdyno.model import RECORD_VERSION
 
 __all__ = [
+    "CURE",
     "EngineIdentity",
     "GitState",
     "Machine",
@@ -25,6 +26,8 @@ __all__ = [
 ]
 
 RunState = Literal["partial", "complete"]
+CURE: Final = "measure again, or remove the folder"
+"""What is to be done about a run that is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +148,7 @@ def manifest_from_json(text: bytes, *, where: str) -> Manifest:
     try:
         values = TypeAdapter(dict[str, object]).validate_json(text)
     except ValidationError as error:
-        raise UnreadableRun(f"{where}: manifest.json is damaged; the run cannot be used") from error
+        raise UnreadableRun(f"{where}: manifest.json is damaged; {CURE}") from error
     version = values.get("record_version")
     if not isinstance(version, int):
         raise UnreadableRun(f"{where}: manifest.json has no record_version; this is no run of httpdyno")
@@ -157,4 +160,4 @@ def manifest_from_json(text: bytes, *, where: str) -> Manifest:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "its shape"
-        raise UnreadableRun(f"{where}: manifest.json is damaged at {place}: {first['msg']}") from error
+        raise UnreadableRun(f"{where}: manifest.json is damaged at {place}: {first['msg']}; {CURE}") from error

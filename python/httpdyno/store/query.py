@@ -15,6 +15,7 @@ import polars as pl
 from httpdyno.errors import InvalidValue, UnknownName, UnreadableRun, suggestion
 from httpdyno.model import Sample, Trial
 from httpdyno.store.columns import polars_schema
+from httpdyno.store.manifest import CURE
 from httpdyno.store.manifest_columns import RUN_COLUMNS, runs_frame
 from httpdyno.store.reader import Run, open_run
 
@@ -33,6 +34,7 @@ _NO_COLUMN_IN: Final = re.compile(r"no column named '(?P<name>.*?)' found in tab
 _LIKE: Final = "write it like: select subject, right_per_s from trials"
 _NAMED: Final = 20
 """Of more columns only so many are named: trials have hundreds."""
+_NO_SQL: Final = "sql parser error: "
 _NO_TABLE: Final = re.compile(r"relation '(?P<name>.*?)' was not found")
 
 
@@ -141,7 +143,7 @@ def _require_whole(runs: Mapping[str, Run]) -> None:
         try:
             run.samples().select(pl.all().null_count()).collect(engine="streaming")
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise UnreadableRun(f"{run.folder}: the run is damaged: {_first_line(error)}") from error
+            raise UnreadableRun(f"{run.folder}: the run is damaged: {_first_line(error)}; {CURE}") from error
 
 
 @contextmanager
@@ -161,7 +163,10 @@ def _refusal(message: str, runs: Mapping[str, Run], figures: Figures) -> Invalid
     if match := _NO_COLUMN_IN.search(message):
         known = dict.fromkeys(name for columns in table_columns(runs, figures).values() for name in columns)
         return _unknown("column", match["name"], list(known))
-    return InvalidValue(f"query: {_first_line(message).removeprefix('sql parser error: ').rstrip('.')}; {_LIKE}")
+    said = _first_line(message).rstrip(".")
+    if said.startswith(_NO_SQL):
+        return InvalidValue(f"query: {said.removeprefix(_NO_SQL)}; {_LIKE}")
+    return InvalidValue(f"query: {said}")
 
 
 def _unknown(what: str, name: str, known: Sequence[str]) -> UnknownName:

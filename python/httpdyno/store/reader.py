@@ -12,7 +12,7 @@ from httpdyno.model import Purpose, Sample, Trial, flatten, restore, schema
 from httpdyno.store.columns import polars_schema
 from httpdyno.store.figures import FIGURES_SCHEMA, figure_rows, with_figures
 from httpdyno.store.layout import FIGURES, MANIFEST, PARTS, SAMPLES, TRIALS, figure_part, sample_part, trial_part
-from httpdyno.store.manifest import Manifest, manifest_from_json
+from httpdyno.store.manifest import CURE, Manifest, manifest_from_json
 
 __all__ = ["Run", "open_run", "read_manifest"]
 
@@ -62,7 +62,7 @@ class Run:
         try:
             return tuple(_record(row) for row in trials.sort("trial").iter_rows(named=True))
         except (TypeError, ValueError) as error:
-            raise UnreadableRun(f"{self.folder}: {TRIALS} is damaged: {error}") from error
+            raise UnreadableRun(f"{self.folder}: {TRIALS} is damaged: {error}; {CURE}") from error
 
     def samples(self) -> pl.LazyFrame:
         """Return the samples of all trials, with the columns of ``model.Sample``; read when collected."""
@@ -143,7 +143,7 @@ def _scan(folder: Path, files: list[Path], record: type[Any], *, others: bool = 
         raise _damaged(folder, error) from error
     needed = [field.name for field in schema(record) if not field.nullable and field.name not in known]
     if needed:
-        raise UnreadableRun(f"{folder}: {files[0].name} is damaged: it has no column {needed[0]}")
+        raise UnreadableRun(f"{folder}: {files[0].name} is damaged: it has no column {needed[0]}; {CURE}")
     # A run may be older than a column: what was not recorded is not known.
     own = [(pl.col(name) if name in known else pl.lit(None)).cast(type_).alias(name) for name, type_ in columns.items()]
     return frame.select(*own, *(name for name in known if others and name not in columns))
@@ -151,4 +151,4 @@ def _scan(folder: Path, files: list[Path], record: type[Any], *, others: bool = 
 
 def _damaged(folder: Path, error: Exception) -> UnreadableRun:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).partition("\n")[0]
-    return UnreadableRun(f"{folder}: the run is damaged: {reason}")
+    return UnreadableRun(f"{folder}: the run is damaged: {reason}; {CURE}")

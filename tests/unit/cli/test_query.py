@@ -123,6 +123,14 @@ def test_what_cannot_be_read_is_refused_when_it_is_asked_for(
 
 
 @pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize("name", ["csv", "json", "table"])
+def test_a_query_that_fails_over_its_rows_prints_none(httpdyno: Command, name: str) -> None:
+    ended = httpdyno("query", "select cast(subject as integer) from trials", "--format", name)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("httpdyno: query: conversion from `str` to `i32` failed in column 'subject'")
+
+
+@pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -43,11 +43,15 @@ def with_text(text: str) -> Callable[[Path], None]:
 
 DAMAGES = {
     "foreign": (without_manifest, "runs/spoilt is no run of httpdyno: it has no manifest.json"),
-    "torn": (with_text('{"experiment": "ben'), "runs/spoilt: manifest.json is damaged; the run cannot be used"),
+    "torn": (
+        with_text('{"experiment": "ben'),
+        "runs/spoilt: manifest.json is damaged; measure again, or remove the folder",
+    ),
     "no manifest": (with_text('{"name": "left-pad"}'), "has no record_version; this is no run of httpdyno"),
     "newer": (with_manifest(record_version=99), "written by a newer httpdyno (records of version 99, this one reads"),
     "wrong": (with_manifest(trials_planned="many"), "manifest.json is damaged at trials_planned"),
 }
+CURE = "; measure again, or remove the folder\n"
 
 
 @pytest.fixture
@@ -70,6 +74,7 @@ def test_what_is_no_run_that_can_be_read_is_one_line(httpdyno: Command, spoilt: 
     code, out, err = ask(httpdyno, verb, "spoilt")
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert said in err
+    assert err.endswith(CURE) or "damaged" not in said
 
 
 def test_where_the_latest_run_is_damaged_others_are_pointed_at(httpdyno: Command, spoilt: Path) -> None:
@@ -85,6 +90,7 @@ def test_a_run_without_its_trials_is_one_line(httpdyno: Command, spoilt: Path, v
     code, out, err = ask(httpdyno, verb, "spoilt")
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert "runs/spoilt: the run is damaged" in err
+    assert err.endswith(CURE)
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -243,6 +243,25 @@ def test_mistakes_are_one_line_with_the_known_names(
     assert "Resolved plan" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "has_example"),
+    [
+        ("select * from trials where", True),
+        ("select subject,, from trials", True),
+        ("select 'a", True),
+        ("select cast(subject as integer) from trials", False),
+        ("select sum(subject) from trials", False),
+        ("select nosuch(subject) from trials", False),
+        ("select trial, trial from trials", False),
+        ("select trial from trials group by subject", False),
+    ],
+)
+def test_only_what_is_no_sql_is_answered_with_an_example(runs: dict[str, Run], text: str, has_example: bool) -> None:
+    with pytest.raises(InvalidValue) as error:
+        rows_of(ask(runs, text))
+    assert ("; write it like: select" in error.value.line) is has_example, error.value.line
+
+
 def test_damaged_and_foreign_folders_are_told_and_the_others_are_asked(tmp_path: Path) -> None:
     good = make_run(tmp_path)
     short = make_run(tmp_path)
