@@ -74,9 +74,10 @@ HABITS: Final = ("memory_growth",)
 """What shows in a long crawl and in no single answer: memory that grows with the URLs visited."""
 CASES: Final = (*FAULTS, *WEB_CAUSES, *HAZARDS, *JUDGED_CAUSES, *CLAIMS, *SERVER_CLAIMS, *HABITS)
 """All of them."""
+_LISTED: Final = "docs/concepts/web.md and subjects/CONTRACT.md list those that there are"
 
 
 def check_case(case: str) -> None:
     """Refuse a case that nothing can ever come up with."""
     if case not in CASES:
-        raise InvalidValue(f"known_failure.case: unknown case {case!r}; {suggestion(case, CASES)}")
+        raise InvalidValue(f"known_failure.case: unknown case {case!r}; {suggestion(case, CASES, otherwise=_LISTED)}")

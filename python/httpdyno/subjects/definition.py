@@ -2,7 +2,7 @@
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -17,6 +17,13 @@ __all__ = ["read_subject"]
 
 _Argv = Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
 _Text = Annotated[str, Field(min_length=1)]
+_FORMS: Final = {
+    "model_type": "a table, under [{}]",
+    "dict_type": "a table, under [{}]",
+    "list_type": 'a list in brackets, such as ["a", "b"]',
+    "string_type": "a text in quotes",
+}
+"""How TOML writes what is wanted, by what pydantic says of what is there."""
 
 
 class _Section(BaseModel):
@@ -149,7 +156,14 @@ def _explain(detail: ErrorDetails) -> str:
         return f"unknown key {key!r}; {suggestion(location[-1], known)}"
     if detail["type"] == "missing":
         return f"the key {key!r} is missing"
-    return f"{key}: {detail['msg'][0].lower()}{detail['msg'][1:]}, not {detail['input']!r}"
+    if detail["type"] in {"too_short", "string_too_short"}:
+        return f"{key}: must not be empty"
+    if detail["type"] in _FORMS:
+        form = "tables, each under [[known_failure]]" if key == "known_failure" else _FORMS[detail["type"]]
+        said = f"must be {form.format(key)}"
+    else:
+        said = f"{detail['msg'][0].lower()}{detail['msg'][1:]}"
+    return f"{key}: {said}, not {detail['input']!r}"
 
 
 def _known_keys(section: list[str]) -> list[str]:
