@@ -7,7 +7,7 @@ from pathlib import Path
 from httpdyno.model import Subject
 from httpdyno.subjects.cache import BuildPlace, BuildRecord
 from httpdyno.subjects.engine_program import ENGINE_NAME, usable_engine
-from httpdyno.subjects.needs import toolchain
+from httpdyno.subjects.needs import VERSION, toolchain
 from httpdyno.subjects.sources import fingerprint
 from httpdyno.subjects.trust import java_trust_stores
 
@@ -29,8 +29,12 @@ class Build:
 
     @property
     def version(self) -> str | None:
-        """The version of the library or program, as it says itself."""
-        return self.record.version
+        """The version of the library or program, as it says itself; of a whole sentence only the number."""
+        said = self.record.version
+        if not said or said[0].isdigit():
+            return said
+        number = VERSION.search(said)
+        return number[1] if number else said
 
     @property
     def argv(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from httpdyno.subjects import supervisor
 from httpdyno.subjects.build import Build, build_place, filled
 from httpdyno.subjects.cache import BuildPlace, BuildRecord, cargo_target
 from httpdyno.subjects.environment import tool_environment
-from httpdyno.subjects.needs import toolchain, why_unavailable
+from httpdyno.subjects.needs import VERSION, toolchain, why_unavailable
 from httpdyno.subjects.sources import copy_sources
 from httpdyno.subjects.trust import bundles_within
 
@@ -234,14 +234,15 @@ class _Job:
             raise BuildFailed(
                 f"{self.subject.id}: the command of [version] does not run: {error}; correct it in its subject.toml"
             ) from error
-        lines = asked.stdout.split("\n")
-        if asked.returncode != 0 or not lines[0].strip():
+        line = asked.stdout.partition("\n")[0].strip()
+        # Some programs print it and end as if they had been asked something wrong: wrk.
+        if not (line if asked.returncode == 0 else VERSION.search(line)):
             said = " ".join((asked.stderr or asked.stdout).split())[:200] or "nothing"
             raise BuildFailed(
                 f"{self.subject.id}: the command of [version] failed with exit status {asked.returncode},"
                 f" saying {said}; correct it in its subject.toml"
             )
-        return lines[0].strip()
+        return line
 
     def _close(
         self,

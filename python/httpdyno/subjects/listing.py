@@ -39,7 +39,8 @@ def _row(subject: Subject, cache: Path) -> tuple[Cell, ...]:
         str(subject.kind),
         subject.language,
         subject.method,
-        build.version if build else None,
+        # What it is built upon stands in the records of a run; here it would leave the column no room.
+        build.version.split()[0] if build and build.version else None,
         "unavailable" if reason else "available",
         reason,
     )

@@ -20,6 +20,7 @@ from httpdyno.subjects.libraries import LIBRARY_KINDS, find_library, forget
 from httpdyno.subjects.recipes import WheelRecipe, recipe_for
 
 __all__ = [
+    "VERSION",
     "Miss",
     "ProgramVersion",
     "check_name",
@@ -34,7 +35,7 @@ __all__ = [
 ]
 
 _CONSTRAINT: Final = re.compile(r"\s*(>=|<=|==|!=|>|<)\s*[0-9]+(\.[0-9]+)*\s*")
-_VERSION: Final = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]+)+)")
+VERSION: Final = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]+)+)")
 _VERSION_ARGUMENTS: Final[Mapping[str, str]] = {
     "ab": "-V",
     "apache2": "-v",
@@ -170,5 +171,5 @@ def find_program(program: str) -> ProgramVersion | None:
         return None
     if asked.returncode != 0 and program not in _FAILING_WHEN_ASKED:
         return None
-    match = _VERSION.search(asked.stdout + asked.stderr)
+    match = VERSION.search(asked.stdout + asked.stderr)
     return ProgramVersion(program, Path(path), match[1] if match else "")

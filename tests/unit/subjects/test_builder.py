@@ -16,7 +16,9 @@ from httpdyno.errors import Interrupted, StorageFailed
 from httpdyno.model import Subject
 from httpdyno.subjects.build import build_place, find_build
 from httpdyno.subjects.builder import BuildEvent, BuildState, build_subjects, log_tail
+from httpdyno.subjects.catalogue import Catalogue
 from httpdyno.subjects.definition import read_subject
+from httpdyno.subjects.listing import subjects_table
 
 BUILD = '[build]\nargv = ["sh", "build.sh"]\n[version]\nargv = ["cat", "product"]'
 
@@ -108,6 +110,33 @@ def test_what_cannot_be_built_or_run_says_so(make_subject: MakeSubject, cache: P
     outcome = build_subjects([read_subject(make_subject("bad", more=more))], cache)["bad"]
     assert outcome.build is None
     assert said in str(outcome.error)
+
+
+@pytest.mark.parametrize(
+    ("printed", "version"),
+    [
+        ("1.2.3", "1.2.3"),
+        ("20.20.2 (undici 6.24.1)", "20.20.2 (undici 6.24.1)"),
+        ("httperf: httperf-0.9.0 compiled without DEBUG without TIME_SYSCALLS.", "0.9.0"),
+        ("This is ApacheBench, Version 2.3 <Revision: 1903618>", "2.3"),
+        ("k6 v1.8.1 (go1.26.8, linux/amd64)", "1.8.1"),
+        ("of today", "of today"),
+    ],
+)
+@pytest.mark.parametrize("status", [0, 1])
+def test_of_a_sentence_the_number_is_the_version(
+    make_subject: MakeSubject, cache: Path, printed: str, version: str, status: int
+) -> None:
+    argv = json.dumps(["sh", "-c", f"echo '{printed}'; exit {status}"])
+    build = build_subjects([read_subject(make_subject("one", more=f"[version]\nargv = {argv}"))], cache)["one"].build
+    # Who ends with an error all the same has to have said a number.
+    assert (build and build.version) == (version if status == 0 or "." in version else None)
+
+
+def test_the_list_of_subjects_has_the_number_alone(make_subject: MakeSubject, cache: Path) -> None:
+    subject = read_subject(make_subject("one", more='[version]\nargv = ["echo", "1.0.5 (libcurl 7.88.1, async 1.30)"]'))
+    build_subjects([subject], cache)
+    assert subjects_table(Catalogue({"one": subject}, {}), cache).rows[0][4] == "1.0.5"
 
 
 def test_a_missing_program_is_no_build(make_subject: MakeSubject, cache: Path) -> None:
