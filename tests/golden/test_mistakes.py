@@ -26,6 +26,7 @@ MISTAKES = {
     "option-of-the-engine": ["room", "--sed", "1", "--", "true"],
     "list-missing": ["bench", "--urls", "absent.txt"],
     "list-empty": ["bench", "--urls", "empty.txt"],
+    "list-empty-of-a-load": ["load", "--urls", "empty.txt"],
     "list-binary": ["bench", "--urls", "binary"],
     "list-of-no-urls": ["bench", "--urls", "garbage.txt"],
     "folder-unwritable": ["bench", "go-net-http", "--limit", "8", "--concurrency", "2", "--out", "empty.txt"],

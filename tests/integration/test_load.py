@@ -384,6 +384,17 @@ def test_a_refusal_is_one_line_that_says_what_to_do(here: Command, arguments: li
     assert ended.err.count(named) == 1
 
 
+def test_a_list_without_a_request_is_named_as_it_was_typed(here: Command, tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("\n")
+    for options, named in (
+        (["--urls", "-"], "--urls -"),
+        (["--urls", "empty", "--requests-file", "empty"], "--urls empty, --requests-file empty"),
+    ):
+        ended = here("load", *options)
+        said = f"httpdyno: {named}: there is nothing to send in it; write a line for each request\n"
+        assert (ended.code, ended.out, ended.err) == (2, "", said)
+
+
 def test_a_mistake_in_a_list_of_requests_is_named_with_its_line(here: Command, tmp_path: Path) -> None:
     (tmp_path / "r.jsonl").write_text('{"url": "http://127.0.0.1:1/"}\n{"url": "http://127.0.0.1:1/", "verb": "GET"}\n')
     ended = here("load", "--requests-file", "r.jsonl")

@@ -190,10 +190,28 @@ fn requests(arguments: &Arguments, shape: &Shape) -> Result<Requests> {
         places.extend(numbers.map(|(index, _)| format!("{}: line {}: ", name(), index + 1)));
         all.extend(described);
     }
+    if all.is_empty() {
+        bail!(
+            "{}: there is nothing to send in it; write a line for each request",
+            files(arguments)
+        );
+    }
     Requests::new(all, shape).map_err(|(index, error)| {
         let place = places.get(index).map_or("", String::as_str);
         anyhow::anyhow!("{place}{error}")
     })
+}
+
+/// The files that were named, as they were typed.
+fn files(arguments: &Arguments) -> String {
+    let named = [
+        ("--urls", &arguments.urls_file),
+        ("--requests-file", &arguments.requests_file),
+    ];
+    let typed = named
+        .into_iter()
+        .filter_map(|(option, path)| Some(format!("{option} {}", path.as_ref()?.display())));
+    typed.collect::<Vec<_>>().join(", ")
 }
 
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {

@@ -128,9 +128,13 @@ def _read(started: StartedLoad, options: LoadOptions) -> LoadReport:
 
 
 def _refusal(said: ScratchFile, status: int) -> str:
-    from httpdyno.lab.engine import engine_refusal  # heavy: only who fails pays for it
+    # Heavy: only who fails pays for it.
+    import re
 
-    return engine_refusal(said.read_text(), status)
+    from httpdyno.lab.engine import engine_refusal
+
+    # What came in by standard input was typed so.
+    return re.sub(r"/proc/self/fd/\d+", "-", engine_refusal(said.read_text(), status))
 
 
 def _no_answer(report: LoadReport, options: LoadOptions) -> str:
