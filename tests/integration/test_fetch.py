@@ -84,6 +84,7 @@ def test_every_url_has_its_row(fetch: Fetch, tmp_path: Path) -> None:
         ("KEEPALIVE", "yes"),
         ("CHECK", "xml"),
         ("HTTP_VERSION", "3"),
+        ("HTTP_VERSION", "Auto"),
     ],
 )
 def test_a_variable_that_cannot_be_honoured_is_named(fetch: Fetch, name: str, value: str) -> None:
@@ -91,6 +92,41 @@ def test_a_variable_that_cannot_be_honoured_is_named(fetch: Fetch, name: str, va
     out, err = process.communicate("", PATIENCE_S)
     assert (process.returncode, out, err.count("\n")) == (127, "", 1)
     assert name in err
+
+
+@pytest.mark.parametrize("value", ["1", "true", "0", "false"])
+def test_what_the_environment_says_can_be_typed_and_the_other_way_round(fetch: Fetch, value: str) -> None:
+    typed = fetch("--keepalive", value, "--http-version", "auto")
+    said = fetch(KEEPALIVE=value, HTTP_VERSION="auto")
+    for process in (typed, said):
+        out, err = process.communicate(lines(3), PATIENCE_S)
+        assert (process.returncode, err, len(urls_of(out))) == (0, "", 3)
+
+
+def test_a_descriptor_that_is_not_open_is_said_to_be(fetch: Fetch) -> None:
+    process = fetch("--progress", "99")
+    said = "httpdyno: --progress 99: this descriptor is not open; open it, as in 99>progress.jsonl\n"
+    assert (process.communicate(lines(3), PATIENCE_S), process.returncode) == (("", said), 2)
+
+
+def test_who_sits_at_a_terminal_is_told_what_is_waited_for(engine: Engine) -> None:
+    terminal, stdin = os.openpty()
+    with subprocess.Popen(
+        [*PYTHON, "fetch"],
+        env=os.environ | {"HTTPDYNO_ENGINE": str(engine.path)},
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        os.close(stdin)
+        assert process.stderr
+        assert process.stderr.readline() == (
+            "httpdyno: fetch reads URLs from standard input, one a line; end with Ctrl-D\n"
+        )
+        os.write(terminal, b"\x04")
+        assert (process.communicate(timeout=PATIENCE_S), process.returncode) == (("", ""), 0)
+    os.close(terminal)
 
 
 @pytest.mark.parametrize("option", ["--save", "--resume", "--report", "--cacert"])

@@ -1,13 +1,15 @@
 //! Progress of a trial as JSON lines, about five a second.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
+
+use crate::complaint::Mistyped;
 
 const EVERY: Duration = Duration::from_millis(200);
 
@@ -41,10 +43,15 @@ struct Line {
 /// Opens the descriptor that the caller has made for progress.
 pub fn open(descriptor: u32) -> Result<File> {
     // By its name, since taking a bare number for a file is not safe in the sense of the language. At the end, where it is a file.
-    File::options()
+    let opened = File::options()
         .append(true)
-        .open(format!("/proc/self/fd/{descriptor}"))
-        .with_context(|| format!("--progress {descriptor}: cannot write to it"))
+        .open(format!("/proc/self/fd/{descriptor}"));
+    match opened {
+        Err(error) if error.kind() == ErrorKind::NotFound => bail!(Mistyped::new(format_args!(
+            "--progress {descriptor}: this descriptor is not open; open it, as in {descriptor}>progress.jsonl"
+        ))),
+        opened => opened.with_context(|| format!("--progress {descriptor}: cannot write to it")),
+    }
 }
 
 /// The channel to whoever watches; nobody watching is no error.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::environment::is_on;
 use crate::quantity;
 use crate::servers::Servers;
 use crate::usage::HELP;
@@ -43,7 +44,8 @@ const MORE: &str = "\
 One URL a line comes in; url,code,start_time,duration,body_length goes out, as each is done. The code is the status of the last \
 answer, or the name of what went wrong. An option wins over the environment.
 
-Exit status: 0 every row is printed, 127 a setting cannot be honoured, 125 the fetcher failed, 128 + N signal N came.
+Exit status: 0 every row is printed, 2 an option is wrong, 127 a variable cannot be honoured, 125 the fetcher failed, \
+128 + N signal N came.
 
 More examples
   httpdyno fetch --per-host 2 --per-host-interval 500ms < urls.txt   politely
@@ -62,7 +64,7 @@ pub struct Arguments {
     #[arg(help = "Sent with every request [environment: USER_AGENT]", long, value_name = "TEXT", value_parser = user_agent)]
     pub user_agent: Option<String>,
     /// Whether a connection carries more than one request [environment: KEEPALIVE] [default: true]
-    #[arg(long, value_name = "BOOL")]
+    #[arg(long, value_name = "true|false", value_parser = is_on)]
     pub keepalive: Option<bool>,
     /// Hold each content against what is expected [environment: CHECK]
     #[arg(long)]

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use dyno_load::fetch::Versions;
+use clap::ValueEnum;
 
-use super::arguments::MOST_TIMEOUT;
+use super::arguments::{HttpVersion, MOST_TIMEOUT};
 
 /// The value of a variable; an empty one counts as missing.
 pub fn variable<T>(
@@ -27,12 +27,12 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("{text:?} is no number of seconds above 0 and up to a day"))
 }
 
-/// Whether something is done.
-pub fn zero_or_one(text: &str) -> Result<bool, String> {
+/// Whether something is done, as the contract or a person writes it.
+pub fn is_on(text: &str) -> Result<bool, String> {
     match text {
-        "0" => Ok(false),
-        "1" => Ok(true),
-        _ => Err(format!("{text:?} is neither 0 nor 1")),
+        "0" | "false" => Ok(false),
+        "1" | "true" => Ok(true),
+        _ => Err(format!("{text:?} is neither 0 nor 1, false nor true")),
     }
 }
 
@@ -45,11 +45,8 @@ pub fn check(text: &str) -> Result<(), String> {
     }
 }
 
-/// The one version of HTTP to speak.
-pub fn version(text: &str) -> Result<Versions, String> {
-    match text {
-        "1.1" => Ok(Versions::Http1),
-        "2" => Ok(Versions::Http2),
-        _ => Err(format!("{text:?} is no version: write 1.1 or 2")),
-    }
+/// The versions of HTTP to speak.
+pub fn version(text: &str) -> Result<HttpVersion, String> {
+    HttpVersion::from_str(text, false)
+        .map_err(|_| format!("{text:?} is no version: write 1.1, 2 or auto"))
 }

@@ -4,6 +4,8 @@ mod arguments;
 mod environment;
 mod options;
 
+use std::io::IsTerminal;
+
 use anyhow::{Context, Result};
 use dyno_load::fetch::{self, End, Options, Report};
 
@@ -36,6 +38,9 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         .as_deref()
         .map(ReportFile::open)
         .transpose()?;
+    if std::io::stdin().is_terminal() {
+        complain("fetch reads URLs from standard input, one a line; end with Ctrl-D");
+    }
     let input = rustix::io::dup(std::io::stdin()).context("standard input")?;
     let output = rustix::io::dup(std::io::stdout()).context("standard output")?;
     match fetch::run(options, input, output)? {

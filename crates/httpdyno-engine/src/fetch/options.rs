@@ -4,7 +4,7 @@ use dyno_load::fetch::{Options, Versions};
 use dyno_load::open_files;
 
 use super::arguments::{Arguments, HttpVersion, concurrency, user_agent};
-use super::environment::{check, seconds, variable, version, zero_or_one};
+use super::environment::{check, is_on, seconds, variable, version};
 
 /// Descriptors that are no connection of a URL: streams, files, name servers, addresses that are raced.
 const OTHER_FILES: u64 = 32;
@@ -15,11 +15,11 @@ const UNLIMITED: u64 = 1 << 20;
 /// An option wins over the variable of its name; the error is the line to print.
 pub fn options(arguments: &Arguments) -> Result<Options, String> {
     let default = Options::default();
-    let http = match arguments.http_version {
+    let http = match given(arguments.http_version, "HTTP_VERSION", version)? {
         Some(HttpVersion::Auto) => Versions::Auto,
         Some(HttpVersion::Http1) => Versions::Http1,
         Some(HttpVersion::Http2) => Versions::Http2,
-        None => variable("HTTP_VERSION", version)?.unwrap_or(default.http),
+        None => default.http,
     };
     let check_json = arguments.check.is_some() || variable("CHECK", check)?.is_some();
     Ok(Options {
@@ -28,8 +28,7 @@ pub fn options(arguments: &Arguments) -> Result<Options, String> {
         timeout: given(arguments.timeout, "REQUEST_TIMEOUT", seconds)?.unwrap_or(default.timeout),
         user_agent: given(arguments.user_agent.clone(), "USER_AGENT", user_agent)?
             .unwrap_or(default.user_agent),
-        keepalive: given(arguments.keepalive, "KEEPALIVE", zero_or_one)?
-            .unwrap_or(default.keepalive),
+        keepalive: given(arguments.keepalive, "KEEPALIVE", is_on)?.unwrap_or(default.keepalive),
         check_json,
         http,
         per_host: arguments.per_host,
