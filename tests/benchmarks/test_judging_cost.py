@@ -19,9 +19,9 @@ from httpdyno.lab.location import find_engine
 pytestmark = pytest.mark.measured
 
 SAMPLES = 1_000_000
-READINGS = 10.0
+READINGS = 5.0
 """CPU time of so many readings of the files."""
-SIZES = 6.0
+SIZES = 4.4
 """Memory of so many times the files."""
 
 JUDGE = """
