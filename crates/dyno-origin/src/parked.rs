@@ -38,7 +38,7 @@ enum Needs {
     Nothing,
     /// To be closed: its peer has gone.
     End,
-    /// A task that goes on with what was received, after what is left of an answer.
+    /// A task that goes on with what was received, after what is left of an answer, and with what more there is.
     Task(Input, Option<Rest>),
 }
 
@@ -100,7 +100,7 @@ impl Park {
 }
 
 impl Parked {
-    /// Answers what came, if that is a request that is kept.
+    /// Answers what came, as far as it is requests that are kept.
     fn answer(&self, worker: &Worker, buffer: &mut [u8]) -> Needs {
         let count = match rustix::net::recv(&self.stream, &mut *buffer, RecvFlags::empty()) {
             Ok((0, _)) => return Needs::End,
@@ -122,6 +122,11 @@ impl Parked {
                 Err(_) => return Needs::End,
             }
         }
-        Needs::Nothing
+        if count < buffer.len() {
+            Needs::Nothing
+        } else {
+            // There may be more, of which nothing is told again. A task takes it, which also gives way to others.
+            Needs::Task(Input::new(), None)
+        }
     }
 }

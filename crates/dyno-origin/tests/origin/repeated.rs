@@ -77,6 +77,22 @@ fn requests_that_come_at_once_or_in_parts_are_told_apart() {
 }
 
 #[test]
+fn more_requests_at_once_than_fit_a_buffer_are_all_answered() {
+    let stage = Stage::new("");
+    let mut stream = BufReader::new(stage.connect());
+    // Its length is a power of two, so that every buffer ends with a whole request.
+    let bytes = request("GET", "a.test", "/plain", "X-Long: 12345678901234567\r\n");
+    assert_eq!(bytes.len(), 64);
+    for burst in [1, 1, 1, 1, 1, 1, 1, 1, 64, 128, 1, 1_000, 1] {
+        stream.get_mut().write_all(&bytes.repeat(burst)).unwrap();
+        for _ in 0..burst {
+            assert_eq!(reply(&mut stream, Method::Get).content, b"Hello, World!");
+        }
+    }
+    assert_eq!(stage.stop().report.requests, 1_202);
+}
+
+#[test]
 fn each_is_counted_and_logged() {
     let stage = Stage::new("");
     let fields = "User-Agent: again\r\n";
