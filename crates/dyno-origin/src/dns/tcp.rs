@@ -2,21 +2,29 @@
 
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 use tokio::task::spawn_local;
 
 use super::answer::{self, Reply};
 use crate::worker::Worker;
 
+/// How many queries of a connection are taken whose answers are not sent: what a client does not read would pile up here.
+const MOST_UNANSWERED: usize = 512;
+
 /// Answers the queries of a connection until the client closes it.
 pub(crate) async fn serve(worker: Rc<Worker>, stream: TcpStream) {
     let (mut receiving, sending) = stream.into_split();
     let sending = Rc::new(Mutex::new(sending));
+    let unanswered = Arc::new(Semaphore::new(MOST_UNANSWERED));
     let mut query = Vec::new();
-    while read(&mut receiving, &mut query).await.is_ok() {
+    while let Ok(permit) = unanswered.clone().acquire_owned().await {
+        if read(&mut receiving, &mut query).await.is_err() {
+            return;
+        }
         let Some(Reply { message, moment }) = answer::reply(&worker, &query) else {
             return;
         };
@@ -29,6 +37,7 @@ pub(crate) async fn serve(worker: Rc<Worker>, stream: TcpStream) {
             let framed = [&length.to_be_bytes()[..], &message].concat();
             // A client that has gone needs no answer.
             drop(sending.lock().await.write_all(&framed).await);
+            drop(permit);
         });
     }
 }

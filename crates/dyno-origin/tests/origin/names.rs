@@ -177,27 +177,61 @@ fn what_is_not_understood_is_refused() {
     assert_eq!(stage.stop().report.dns_queries, 0);
 }
 
+/// A query as a connection carries it.
+fn framed(name: &str) -> Vec<u8> {
+    let bytes = query(name, RecordType::A).to_vec().unwrap();
+    let length = u16::try_from(bytes.len()).unwrap();
+    [&length.to_be_bytes()[..], &bytes].concat()
+}
+
+/// The name that the next answer of a connection is for.
+fn next_name(stream: &mut impl Read) -> String {
+    let mut length = [0; 2];
+    stream.read_exact(&mut length).unwrap();
+    let mut bytes = vec![0; u16::from_be_bytes(length).into()];
+    stream.read_exact(&mut bytes).unwrap();
+    let answer = Message::from_vec(&bytes).unwrap();
+    assert_eq!(answer.answers.len(), 1);
+    answer.queries[0].name().to_ascii()
+}
+
 /// The names in the order in which they are answered over one connection, the first of which has to wait for so long.
 fn answered(stage: &Stage) -> Vec<String> {
     let mut stream = connect(stage.dns());
-    let mut both = Vec::new();
-    for name in ["slow.test.", "both.test."] {
-        let bytes = query(name, RecordType::A).to_vec().unwrap();
-        both.extend(u16::try_from(bytes.len()).unwrap().to_be_bytes());
-        both.extend(bytes);
+    stream
+        .write_all(&["slow.test.", "both.test."].map(framed).concat())
+        .unwrap();
+    [(); 2].map(|()| next_name(&mut stream)).to_vec()
+}
+
+#[test]
+fn no_more_queries_of_a_connection_are_taken_than_may_wait_for_their_answers() {
+    const QUERIES: usize = 2_000;
+    // Of the first connection nothing is answered before the test is over.
+    let hosts = HOSTS.replace("name_delay_ms = 50", "name_delay_ms = 3_600_000");
+    let stage = Stage::new(&hosts);
+    let mut stalled = connect(stage.dns());
+    stalled
+        .write_all(&framed("slow.test.").repeat(QUERIES))
+        .unwrap();
+    // The thread that has it has its turn with it between these.
+    let mut answered = connect(stage.dns());
+    let both = framed("both.test.");
+    for _ in 0..QUERIES {
+        answered.write_all(&both).unwrap();
+        assert_eq!(next_name(&mut answered), "both.test.");
     }
-    stream.write_all(&both).unwrap();
-    let mut names = Vec::new();
-    for _ in 0..2 {
-        let mut length = [0; 2];
-        stream.read_exact(&mut length).unwrap();
-        let mut bytes = vec![0; u16::from_be_bytes(length).into()];
-        stream.read_exact(&mut bytes).unwrap();
-        let answer = Message::from_vec(&bytes).unwrap();
-        assert_eq!(answer.answers.len(), 1);
-        names.push(answer.queries[0].name().to_ascii());
-    }
-    names
+    // Many at once are all answered, as others of them are.
+    let mut reading = answered.try_clone().unwrap();
+    let reader = std::thread::spawn(move || {
+        for _ in 0..QUERIES {
+            assert_eq!(next_name(&mut reading), "both.test.");
+        }
+    });
+    answered.write_all(&both.repeat(QUERIES)).unwrap();
+    reader.join().unwrap();
+    let stalled_queries = stage.stop().report.dns_queries - 2 * QUERIES as u64;
+    assert!(stalled_queries < 1_000, "{stalled_queries} of {QUERIES}");
 }
 
 #[test]
