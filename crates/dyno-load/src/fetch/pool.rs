@@ -19,7 +19,7 @@ pub(super) enum Pooled<A, S> {
 pub(super) struct Pool<O, A, S> {
     /// Those of an origin stand in the order of their numbers.
     idle: HashMap<Rc<O>, VecDeque<Idle<A, S>>>,
-    /// Connections in the order they came; those that were taken meanwhile are still listed.
+    /// Connections in the order they came or, shared ones, were taken last; what is no more so is still listed.
     order: VecDeque<(u64, Instant, Rc<O>)>,
     count: usize,
     next: u64,
@@ -51,15 +51,18 @@ impl<O: Eq + Hash, A, S: Clone> Pool<O, A, S> {
         self.count
     }
 
-    /// The connection to an origin that was used last; a shared one is the pool's still.
-    pub(super) fn take(&mut self, origin: &Rc<O>) -> Option<Pooled<A, S>> {
+    /// The connection to an origin that was used last; a shared one is the pool's still, as if it had come now.
+    pub(super) fn take(&mut self, origin: &Rc<O>, now: Instant) -> Option<Pooled<A, S>> {
         let idle = self.idle.get_mut(origin)?;
         if let Some(Idle {
             connection: Pooled::Shared(shared),
-            ..
-        }) = idle.back()
+            number,
+        }) = idle.back_mut()
         {
-            return Some(Pooled::Shared(shared.clone()));
+            let shared = shared.clone();
+            *number = self.next;
+            self.list(now, origin.clone());
+            return Some(Pooled::Shared(shared));
         }
         let taken = idle.pop_back()?;
         self.count -= 1;
@@ -72,7 +75,6 @@ impl<O: Eq + Hash, A, S: Clone> Pool<O, A, S> {
     /// Takes a connection in. A shared one takes the place of all others to its origin.
     pub(super) fn put(&mut self, origin: Rc<O>, connection: Pooled<A, S>, now: Instant) {
         let number = self.next;
-        self.next += 1;
         let idle = self.idle.entry(origin.clone()).or_default();
         let shared = matches!(connection, Pooled::Shared(_));
         let most = if shared {
@@ -86,7 +88,13 @@ impl<O: Eq + Hash, A, S: Clone> Pool<O, A, S> {
         }
         idle.push_back(Idle { number, connection });
         self.count += 1;
-        self.order.push_back((number, now, origin));
+        self.list(now, origin);
+    }
+
+    /// Lists the connection that has the next number.
+    fn list(&mut self, now: Instant, origin: Rc<O>) {
+        self.order.push_back((self.next, now, origin));
+        self.next += 1;
         if self.order.len() > 2 * self.count + 64 {
             self.forget_taken();
         }
@@ -176,7 +184,7 @@ mod tests {
                     }
                     2 => {
                         pool.expire(now);
-                        if let Some(Pooled::Alone(taken)) = pool.take(&origin) {
+                        if let Some(Pooled::Alone(taken)) = pool.take(&origin, now) {
                             prop_assert!(seen.insert(taken));
                             prop_assert!(put_at[&taken] + Duration::from_millis(100) > now);
                         }
@@ -198,16 +206,59 @@ mod tests {
         let (now, mut pool) = (Instant::now(), Numbers::new(8, Duration::from_secs(1)));
         let [a, b] = [Rc::new(1), Rc::new(2)];
         (0..3).for_each(|number| pool.put(a.clone(), Pooled::Alone(number), now));
-        assert!(matches!(pool.take(&a), Some(Pooled::Alone(2))));
+        assert!(matches!(pool.take(&a, now), Some(Pooled::Alone(2))));
         pool.shrink_to(1);
-        assert!(matches!(pool.take(&a), Some(Pooled::Alone(1))));
-        assert!(pool.take(&a).is_none());
+        assert!(matches!(pool.take(&a, now), Some(Pooled::Alone(1))));
+        assert!(pool.take(&a, now).is_none());
         pool.put(b.clone(), Pooled::Shared(7), now);
         for _ in 0..2 {
-            assert!(matches!(pool.take(&b), Some(Pooled::Shared(7))));
+            assert!(matches!(pool.take(&b, now), Some(Pooled::Shared(7))));
         }
         pool.drop_all(&b);
-        assert!(pool.take(&b).is_none());
+        assert!(pool.take(&b, now).is_none());
         assert_eq!(pool.len(), 0);
+    }
+
+    #[test]
+    fn a_shared_one_waits_from_when_it_was_last_taken() {
+        // When it is taken after it was put at 0, and when it is still there or no more; the timeout is 4 s.
+        let cases: [(&[u64], u64, bool); 6] = [
+            (&[], 3, true),
+            (&[], 4, false),
+            (&[3], 6, true),
+            (&[3], 7, false),
+            (&[1, 2, 5, 8, 11], 14, true),
+            (&[1, 2, 5, 8, 11], 15, false),
+        ];
+        let (start, origin) = (Instant::now(), Rc::new(1));
+        let at = |second| start + Duration::from_secs(second);
+        for (taken, then, stays) in cases {
+            let mut pool = Numbers::new(8, Duration::from_secs(4));
+            pool.put(origin.clone(), Pooled::Shared(7), start);
+            for second in taken.iter().copied() {
+                pool.expire(at(second));
+                assert!(pool.take(&origin, at(second)).is_some(), "{taken:?}");
+            }
+            pool.expire(at(then));
+            assert_eq!(pool.len(), usize::from(stays), "{taken:?} {then}");
+            let expiry = pool.next_expiry();
+            assert!(!stays || expiry.is_some_and(|expiry| expiry > at(then)));
+        }
+    }
+
+    #[test]
+    fn what_was_taken_longest_ago_is_closed_first() {
+        let (now, mut pool) = (Instant::now(), Numbers::new(8, Duration::from_secs(4)));
+        let [a, b] = [Rc::new(1), Rc::new(2)];
+        pool.put(a.clone(), Pooled::Shared(1), now);
+        pool.put(b.clone(), Pooled::Shared(2), now);
+        // So often, too, that what is noted of it must not add up.
+        for _ in 0..1_000 {
+            assert!(pool.take(&a, now).is_some());
+        }
+        assert!(pool.order.len() <= 2 * pool.len() + 65);
+        pool.shrink_to(1);
+        assert!(pool.take(&b, now).is_none());
+        assert!(matches!(pool.take(&a, now), Some(Pooled::Shared(1))));
     }
 }

@@ -77,7 +77,7 @@ impl Shared {
     /// A connection that waits for this origin and has not been closed meanwhile.
     pub(super) async fn idle(&self, origin: &Rc<Origin>) -> Option<Connection> {
         loop {
-            let taken = self.pool.borrow_mut().take(origin)?;
+            let taken = self.pool.borrow_mut().take(origin, Instant::now())?;
             match taken {
                 Pooled::Shared(ref shared) if shared.is_lost() => {
                     self.pool.borrow_mut().drop_all(origin);
