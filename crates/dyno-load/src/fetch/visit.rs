@@ -98,7 +98,7 @@ async fn exchange(
                 .await
         }
         Pooled::Shared(connection) => {
-            let request = http2_request(shared, url)?;
+            let request = http2_request(shared, origin, url)?;
             connection.exchange(&request, receiver).await
         }
     }
@@ -126,8 +126,14 @@ fn plain_request(shared: &Shared, origin: &Origin, url: &Url) -> http1::Request 
     }
 }
 
-fn http2_request(shared: &Shared, url: &Url) -> Result<http2::Request, Failure> {
-    let head = http::Request::get(&url[..url::Position::AfterQuery])
+fn http2_request(shared: &Shared, origin: &Origin, url: &Url) -> Result<http2::Request, Failure> {
+    // Not the URL as it stands: a user and a password in it must not be sent (RFC 9113, section 8.3.1).
+    let uri = http::Uri::builder()
+        .scheme(url.scheme())
+        .authority(origin.authority())
+        .path_and_query(target(url))
+        .build();
+    let head = http::Request::get(uri.map_err(|_| Failure::InvalidUrl)?)
         .header(http::header::USER_AGENT, &shared.options.user_agent)
         .header(http::header::ACCEPT, "*/*")
         .header(http::header::ACCEPT_ENCODING, ACCEPTED)

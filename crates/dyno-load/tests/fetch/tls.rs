@@ -33,6 +33,7 @@ fn origin_of(model: &str) -> (Arc<Authority>, Running) {
     let authority = Arc::new(Authority::new().unwrap());
     let running = Origin::start(OriginOptions {
         https: vec!["127.0.0.1:0".parse().unwrap()],
+        log_arrivals: true,
         cache: Cache::at(env!("CARGO_TARGET_TMPDIR").into()),
         ..OriginOptions::new(Arc::new(Web::new(model, None)), authority.clone())
     });
@@ -95,6 +96,31 @@ fn a_server_of_http_1_alone_is_named_where_http_2_is_demanded() {
     };
     let (_, report) = reported(options, &URLS);
     assert_eq!(report["errors"], json!({"Http2NotOffered": 8}));
+}
+
+#[test]
+fn what_a_url_says_of_the_user_is_not_sent() {
+    for (http, share) in [(Versions::Http1, 0), (Versions::Http2, 1)] {
+        let (_authority, origin) = origin_of(&format!("[http]\nhttp2 = {share}"));
+        let urls = [
+            "https://user:secret@a.test/plain?x=1#y",
+            "https://user@b.test",
+        ];
+        let options = Options {
+            http,
+            keepalive: true,
+            insecure: true,
+            ..one_by_one(&origin)
+        };
+        let (_, report) = reported(options, &urls);
+        assert_eq!(report["requests"], 2, "{report}");
+        let mut csv = Vec::new();
+        origin.stop().arrivals.write_csv(&mut csv).unwrap();
+        let csv = String::from_utf8(csv).unwrap();
+        for url in [",https://a.test/plain?x=1,", ",https://b.test/,"] {
+            assert!(csv.contains(url), "{http:?}: {csv}");
+        }
+    }
 }
 
 #[test]
