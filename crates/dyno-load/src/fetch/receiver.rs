@@ -1,6 +1,7 @@
 //! Takes one answer: decides at its head what becomes of its content.
 
 use std::cell::{Cell, RefCell};
+use std::time::Instant;
 
 use url::Url;
 
@@ -29,6 +30,8 @@ pub(super) struct Receiver<'s> {
     decoding: Decoding,
     pub taken: Taken,
     skipped: u64,
+    /// When the head of a redirect came.
+    redirected: Option<Instant>,
     pub wire_bytes: u64,
 }
 
@@ -64,6 +67,7 @@ impl<'s> Receiver<'s> {
                 kept: Kept::Nothing,
             },
             skipped: 0,
+            redirected: None,
             wire_bytes: 0,
         }
     }
@@ -77,9 +81,10 @@ impl<'s> Receiver<'s> {
         }
     }
 
-    /// Whether the failure is only that the rest of a redirect's content was not worth reading.
-    pub(super) fn has_enough(&self) -> bool {
-        self.next.is_some() && self.skipped > MOST_SKIPPED_BYTES
+    /// When the answer began to come, if the failure is only that the rest of a redirect's content was not worth reading.
+    pub(super) fn enough(&self) -> Option<Instant> {
+        self.redirected
+            .filter(|_| self.skipped > MOST_SKIPPED_BYTES)
     }
 }
 
@@ -92,6 +97,7 @@ impl Receive for Receiver<'_> {
             && let Some(location) = head.field("location")
         {
             self.next = Some(redirect::resolve(self.at, location)?);
+            self.redirected = Some(Instant::now());
             return Ok(());
         }
         self.decoding = Decoding::new(head.fields("content-encoding"), self.taken.most)?;
@@ -120,7 +126,7 @@ impl Receive for Receiver<'_> {
         self.wire_bytes += bytes.len() as u64;
         if self.next.is_some() {
             self.skipped += bytes.len() as u64;
-            return if self.has_enough() {
+            return if self.enough().is_some() {
                 Err(Failure::ContentTooLong)
             } else {
                 Ok(())

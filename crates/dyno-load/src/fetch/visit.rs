@@ -50,7 +50,6 @@ pub(super) async fn visit<'s>(
                 }
                 return Ok(receiver);
             }
-            Err(_) if receiver.has_enough() => return Ok(receiver),
             Err(failure) => failure,
         };
         if matches!(link, Pooled::Shared(_))
@@ -90,17 +89,27 @@ async fn exchange(
     url: &Url,
     receiver: &mut Receiver<'_>,
 ) -> Result<Exchanged, Failure> {
-    match link {
+    let sent;
+    let exchanged = match link {
         Pooled::Alone(connection) => {
             let request = plain_request(shared, origin, url);
-            connection
-                .exchange_from(Instant::now(), &request, receiver)
-                .await
+            sent = Instant::now();
+            connection.exchange_from(sent, &request, receiver).await
         }
         Pooled::Shared(connection) => {
             let request = http2_request(shared, origin, url)?;
-            connection.exchange(&request, receiver).await
+            sent = Instant::now();
+            connection.exchange_from(sent, &request, receiver).await
         }
+    };
+    match (exchanged, receiver.enough()) {
+        (Err(_), Some(first_byte)) => Ok(Exchanged {
+            sent,
+            first_byte,
+            end: Instant::now(),
+            reusable: false,
+        }),
+        (exchanged, _) => exchanged,
     }
 }
 

@@ -6,8 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use dyno_load::fetch::Options;
+use serde_json::json;
 
-use super::crawl::{at, at_a_timeout, crawl};
+use super::crawl::{at, at_a_timeout, crawl, reported};
 use super::server::{KeepsOn, Server, send, whole};
 
 /// Keeps the connection open and says nothing until the client goes.
@@ -180,6 +181,24 @@ fn each_has_its_name_and_a_stall_ends_at_the_deadline() {
         });
         found.collect()
     });
+}
+
+#[test]
+fn a_redirect_whose_content_is_not_read_to_its_end_is_a_request_too() {
+    let server = Server::start(|stream, path, _| answer(stream, path));
+    let options = Options {
+        measure: true,
+        ..at(&server)
+    };
+    let (_, report) = reported(options, &["http://a.test/long-redirect"]);
+    assert_eq!(report["statuses"], json!({"200": 1}));
+    let phases = &report["phases"];
+    let counts = [&phases["first_byte"], &phases["content"], &phases["total"]];
+    assert_eq!(
+        (&report["requests"], counts.map(|phase| &phase["count"])),
+        (&json!(2), [&json!(2), &json!(2), &json!(1)]),
+        "{report}"
+    );
 }
 
 #[test]
