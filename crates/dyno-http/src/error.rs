@@ -38,7 +38,7 @@ pub enum Problem {
     #[error("expected HTTP/1.0 or HTTP/1.1")]
     InvalidVersion,
     /// A well-formed version that is not spoken here.
-    #[error("HTTP version other than 1.0 and 1.1")]
+    #[error("HTTP version other than 1.x")]
     UnsupportedVersion,
     /// Not three digits from 100 on, followed by a space.
     #[error("the status code is not three digits from 100 to 999, followed by a space")]

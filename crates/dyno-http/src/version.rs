@@ -2,7 +2,7 @@
 
 use crate::{Error, Problem};
 
-/// HTTP/1.0 or HTTP/1.1; others are refused.
+/// HTTP/1.0 or HTTP/1.1, as which later minor versions are read, too (RFC 9110, section 2.5); others are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
     /// `HTTP/1.0`
@@ -34,12 +34,12 @@ pub(crate) fn parse(bytes: &[u8], at: usize) -> Result<Option<(Version, usize)>,
     match bytes.get(at..at + 8) {
         Some(b"HTTP/1.1") => Ok(Some((Version::Http11, at + 8))),
         Some(b"HTTP/1.0") => Ok(Some((Version::Http10, at + 8))),
-        _ => not_spoken(bytes, at),
+        _ => other(bytes, at),
     }
 }
 
 #[cold]
-fn not_spoken(bytes: &[u8], at: usize) -> Result<Option<(Version, usize)>, Error> {
+fn other(bytes: &[u8], at: usize) -> Result<Option<(Version, usize)>, Error> {
     for (byte, shape) in bytes[at..].iter().zip(b"HTTP/0.0") {
         let fits = if *shape == b'0' {
             byte.is_ascii_digit()
@@ -50,8 +50,11 @@ fn not_spoken(bytes: &[u8], at: usize) -> Result<Option<(Version, usize)>, Error
             return Err(Error::new(at, Problem::InvalidVersion));
         }
     }
-    if bytes.len() - at < 8 {
+    let found = &bytes[at..];
+    if found.len() < 8 {
         Ok(None)
+    } else if found.starts_with(b"HTTP/1.") {
+        Ok(Some((Version::Http11, at + 8)))
     } else {
         Err(Error::new(at, Problem::UnsupportedVersion))
     }

@@ -34,6 +34,15 @@ fn a_head_says_what_was_sent() {
 }
 
 #[test]
+fn a_later_minor_version_is_read_as_the_latest_known() {
+    for minor in 0..10 {
+        let bytes = format!("HTTP/1.{minor} 200 OK\r\n\r\n");
+        let known = [Version::Http10, Version::Http11][minor.min(1)];
+        assert_eq!(accepted(bytes.as_bytes()).version, known, "{bytes}");
+    }
+}
+
+#[test]
 fn invalid_heads_are_refused_at_the_byte_that_is_wrong() {
     use Problem::{
         BareCarriageReturn, BareLineFeed, FoldedLine, InvalidFieldName, InvalidReason,
@@ -44,6 +53,7 @@ fn invalid_heads_are_refused_at_the_byte_that_is_wrong() {
         (b"HTTP 200 OK\r\n", 0, InvalidVersion),
         (b"ICY 200 OK\r\n", 0, InvalidVersion),
         (b"HTTP/2.0 200 OK\r\n", 0, UnsupportedVersion),
+        (b"HTTP/0.9 200 OK\r\n", 0, UnsupportedVersion),
         (b"HTTP/1.1\t200 OK\r\n", 8, InvalidVersion),
         (b"HTTP/1.1\r\n", 8, InvalidVersion),
         (b"HTTP/1.1  200 OK\r\n", 9, InvalidStatus),

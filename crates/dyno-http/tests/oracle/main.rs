@@ -1,4 +1,5 @@
-//! The same bytes to hyper and to this crate: what both accept they understand alike, and this crate accepts nothing that hyper refuses.
+//! The same bytes to hyper and to this crate: what both accept they understand alike, and this crate accepts nothing that hyper refuses
+//! but later minor versions.
 //!
 //! Where this crate is stricter on purpose, the case says why.
 
@@ -41,7 +42,6 @@ const REFUSED_REQUESTS: &[&str] = &[
     "G@T / HTTP/1.1\r\nHost: a\r\n\r\n",
     "GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
     "GET / HTTP/2.0\r\nHost: a\r\n\r\n",
-    "GET / HTTP/1.2\r\nHost: a\r\n\r\n",
     "GET / HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n",
     "GET / HTTP/1.1\r\nHost : a\r\n\r\n",
     "GET / HTTP/1.1\r\nHost\r\n\r\n",
@@ -282,6 +282,17 @@ fn what_only_hyper_accepts_is_refused_for_a_reason() {
             "hyper refuses {wire:?} too: no difference any more"
         );
     }
+}
+
+#[test]
+fn a_later_minor_version_is_to_this_crate_what_the_latest_is_to_hyper() {
+    // RFC 9110, 2.5: it should be processed as that; hyper does not know it.
+    let (later, latest) = ("GET / HTTP/1.2\r\nHost: a\r\n\r\n", SAME_REQUESTS[1]);
+    assert!(theirs::requests(later.as_bytes()).refused);
+    assert_eq!(
+        ours::requests(later.as_bytes()),
+        theirs::requests(latest.as_bytes())
+    );
 }
 
 fn our_response(method: &str, wire: &[u8]) -> Reading {

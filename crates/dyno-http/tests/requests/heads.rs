@@ -67,6 +67,15 @@ fn bytes_behind_the_head_are_left_alone() {
 }
 
 #[test]
+fn a_later_minor_version_is_read_as_the_latest_known() {
+    for minor in 0..10 {
+        let bytes = format!("GET / HTTP/1.{minor}\r\nHost: a\r\n\r\n");
+        let known = [Version::Http10, Version::Http11][minor.min(1)];
+        assert_eq!(accepted(bytes.as_bytes()).version, known, "{bytes}");
+    }
+}
+
+#[test]
 fn methods_are_known_by_their_exact_name() {
     for (name, method) in [
         ("GET", Method::Get),
@@ -108,7 +117,6 @@ fn invalid_heads_are_refused_at_the_byte_that_is_wrong() {
         (b"GET / HTTP/1.\r\n", 6, InvalidVersion),
         (b"GET / HTTP/1,1\r\n", 6, InvalidVersion),
         (b"GET / HTTP/11.1\r\n", 6, InvalidVersion),
-        (b"GET / HTTP/1.2\r\n", 6, UnsupportedVersion),
         (b"GET / HTTP/0.9\r\n", 6, UnsupportedVersion),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 4, InvalidTarget),
         (b"OPTIONS * HTTP/2.0\r\n", 10, UnsupportedVersion),
