@@ -22,6 +22,9 @@ use super::worker::{Common, Worker};
 /// How often a thread looks for what is late: timeouts and rests are kept to this.
 const SWEEP: Duration = Duration::from_millis(10);
 
+/// No more often, however short the timeout is: the lanes would have no time between the sweeps.
+const SHORTEST_SWEEP: Duration = Duration::from_millis(1);
+
 /// The longest that a run waits for the connections that it begins with.
 const LONGEST_OPENING: Duration = Duration::from_secs(10);
 
@@ -148,7 +151,7 @@ async fn serve(parts: Parts) -> io::Result<()> {
 /// Starts the lanes, and waits until each has the connection that it begins with, or could not have it.
 async fn prepare(worker: &Rc<Worker>, connections: usize) -> io::Result<Alarm> {
     let sweeps = Alarm::new()?;
-    sweeps.every(SWEEP.min(worker.plan.timeout / 5))?;
+    sweeps.every((worker.plan.timeout / 5).clamp(SHORTEST_SWEEP, SWEEP))?;
     spawn_lanes(worker, connections);
     let began = Instant::now();
     while began.elapsed() < LONGEST_OPENING && !worker.common.stop.load(Ordering::Relaxed) {

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -293,4 +294,15 @@ fn a_server_that_never_answers_leaves_requests_open() {
         "{report}"
     );
     assert_eq!(number(&report, "/errors_total"), 0);
+}
+
+#[test]
+fn a_timeout_that_nothing_can_keep_ends_each_request_all_the_same() {
+    let server = Server::start(wait_for_the_end);
+    for timeout_ns in [1, 4, 1_000, 10_000] {
+        let mut stage = get(&[server.url()]).requests(REQUESTS);
+        stage.plan.timeout = Duration::from_nanos(timeout_ns);
+        let report = stage.run();
+        assert_eq!(number(&report, "/errors_total"), REQUESTS, "{report}");
+    }
 }
