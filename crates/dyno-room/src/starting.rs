@@ -58,8 +58,8 @@ impl Room {
             network.wait_until_operational()?;
             if let Some(link) = &self.link {
                 link.begin()?;
-                network.begin()?;
             }
+            network.begin()?;
         }
         let before = MachineSnapshot::take();
         let answer = match self.init.ask(&request, &streams) {

@@ -145,11 +145,6 @@ fn run(arguments: &Arguments) -> Result<Ending> {
         }),
         receive_steering: arguments.steer,
     })?;
-    if let Some(file) = &arguments.pause {
-        while !file.exists() {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
     let authorities = arguments.authority.iter().map(|stem| Authority {
         pem: std::fs::read_to_string(stem.with_extension("pem")).expect("a PEM file"),
         der: std::fs::read(stem.with_extension("der")).expect("a DER file"),
@@ -164,6 +159,11 @@ fn run(arguments: &Arguments) -> Result<Ending> {
     }
     if !arguments.peer.is_empty() {
         room.start_peer(arguments.program(&arguments.peer, duplicate(std::io::stderr())))?;
+    }
+    if let Some(file) = &arguments.pause {
+        while !file.exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
     if arguments.link_check
         && let Some(check) = room.check_link()?

@@ -30,6 +30,10 @@ pub const TESTS: &[(&str, Test)] = &[
     ),
     ("traffic_is_counted", traffic_is_counted),
     (
+        "traffic_before_the_start_is_not_the_subjects",
+        traffic_before_the_start_is_not_the_subjects,
+    ),
+    (
         "a_peer_program_is_reached_and_ends_with_the_room",
         a_peer_program_is_reached_and_ends_with_the_room,
     ),
@@ -146,6 +150,33 @@ fn traffic_is_counted(stage: &Stage) -> Result<(), Failed> {
     ] {
         let count = subject[counter].as_u64();
         holds(&format!("{counter}: {count:?}"), count >= Some(least))?;
+    }
+    Ok(())
+}
+
+fn traffic_before_the_start_is_not_the_subjects(stage: &Stage) -> Result<(), Failed> {
+    /// More than the kernel itself sends in the first second of a device, which may come after the start.
+    const COUNT: usize = 100;
+    let file = stage.path("refused");
+    let name = file.to_str().ok_or("a folder that is not UTF-8")?;
+    // For each a packet goes to the subject's end, and one comes back.
+    let peer = format!(
+        "{} subject connect {} > {name}.new; mv {name}.new {name}; exec sleep 600",
+        stage.program().display(),
+        "198.18.0.2:80 ".repeat(COUNT)
+    );
+    let ended = stage.run(&["--peer", &peer, "--pause-until", name], &["true"])?;
+    same(
+        "what came back",
+        std::fs::read_to_string(file)?,
+        "ConnectionRefused\n".repeat(COUNT),
+    )?;
+    for counter in ["sent_packets", "received_packets"] {
+        let counted = ended.report["subject"][counter].as_u64();
+        holds(
+            &format!("{counter}: {counted:?}"),
+            counted.is_some_and(|counted| counted < COUNT as u64),
+        )?;
     }
     Ok(())
 }
