@@ -32,6 +32,14 @@ impl MachineSnapshot {
         }
     }
 
+    /// The same, but for what a thread of this process has used that is accounted apart.
+    pub(crate) fn without(self, thread: CpuTime) -> Self {
+        Self {
+            engine: self.engine.since(thread),
+            ..self
+        }
+    }
+
     /// What the CPUs of these sets did since an earlier moment.
     #[must_use]
     pub fn cpus_since(&self, earlier: &Self, engine: &CpuSet, subject: &CpuSet) -> Vec<CpuAccount> {
@@ -186,6 +194,22 @@ mod tests {
                 window_ns: 400,
             }]
         );
+    }
+
+    #[test]
+    fn a_thread_that_is_accounted_apart_counts_in_no_window() {
+        let at = |engine, thread| {
+            let of = |cpu_user_ns| CpuTime {
+                cpu_user_ns,
+                cpu_system_ns: 0,
+            };
+            let mut taken = snapshot("", 0);
+            taken.engine = of(engine);
+            taken.without(of(thread))
+        };
+        // Most of what the thread has used was before this window, and more than the rest of the process used in it.
+        let used = at(1_000, 900).engine_since(&at(800, 750));
+        assert_eq!(used.total_ns(), 50);
     }
 
     #[test]

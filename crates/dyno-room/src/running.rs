@@ -13,7 +13,6 @@ use rustix::termios::tcsetpgrp;
 
 use crate::account::{Ending, Outcome};
 use crate::cpu_series::{CpuSampler, Point};
-use crate::cpu_time::CpuTime;
 use crate::error::{Result, Step};
 use crate::link::LinkAccount;
 use crate::machine_window::MachineSnapshot;
@@ -73,14 +72,7 @@ struct SubjectEnd {
     /// Absent on the machine's own network, where nobody tells the subject's part.
     counters: Option<LinkCounters>,
     after: MachineSnapshot,
-    link: Option<LinkEnd>,
-}
-
-/// The link's account, and its thread's CPU time, which is none of the engine's.
-#[derive(Debug)]
-struct LinkEnd {
-    account: LinkAccount,
-    cpu: CpuTime,
+    link: Option<LinkAccount>,
 }
 
 impl Running {
@@ -179,7 +171,7 @@ impl Running {
         else {
             return Ok(None);
         };
-        let after = MachineSnapshot::take();
+        let after = self.snapshot()?;
         let network = self.room.network.as_mut();
         Ok(Some(SubjectEnd {
             at,
@@ -194,16 +186,22 @@ impl Running {
         }))
     }
 
+    /// The machine as it is now; the CPU time of the link's thread, which counts from the subject's start, is none of the engine's.
+    fn snapshot(&self) -> Result<MachineSnapshot> {
+        let now = MachineSnapshot::take();
+        Ok(match &self.room.link {
+            None => now,
+            Some(link) => now.without(link.tell()?.cpu),
+        })
+    }
+
     /// What the link did so far.
-    fn link(&mut self) -> Result<Option<LinkEnd>> {
+    fn link(&mut self) -> Result<Option<LinkAccount>> {
         let (Some(link), Some(network)) = (&self.room.link, &mut self.room.network) else {
             return Ok(None);
         };
         let told = link.tell()?;
-        Ok(Some(LinkEnd {
-            account: link.account(&told, network.unread()?),
-            cpu: told.cpu,
-        }))
+        Ok(Some(link.account(&told, network.unread()?)))
     }
 
     /// A subject in the terminal's foreground leaves it to nobody.

@@ -86,7 +86,7 @@ impl Running {
             let told = self.listen(&course.stage);
             if told.by_init {
                 let event = self.room.init.next_event()?;
-                self.note(course, &event);
+                self.note(course, &event)?;
                 if let Some(end) = self.subject_end(&event)? {
                     return Ok(end);
                 }
@@ -125,7 +125,7 @@ impl Running {
     }
 
     /// Takes note of what happened to the driver.
-    fn note(&mut self, course: &mut Course, event: &Event) {
+    fn note(&mut self, course: &mut Course, event: &Event) -> Result<()> {
         match event {
             Event::PeerStarted { keeper, at } => {
                 if let Some(samplers) = &self.samplers {
@@ -133,14 +133,14 @@ impl Running {
                 }
                 course.driver = Some(Driven {
                     started: *at,
-                    before: MachineSnapshot::take(),
+                    before: self.snapshot()?,
                     after: None,
                     end: PeerEnd::default(),
                 });
             }
             Event::PeerEnded(_) => {
                 if let Some(driver) = &mut course.driver {
-                    driver.after = Some(MachineSnapshot::take());
+                    driver.after = Some(self.snapshot()?);
                 }
                 self.end_server(course);
             }
@@ -150,6 +150,7 @@ impl Running {
             }
             _ => {}
         }
+        Ok(())
     }
 
     /// Asks the server to end, unless that has been done.

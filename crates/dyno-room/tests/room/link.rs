@@ -26,6 +26,10 @@ pub const TESTS: &[(&str, Test)] = &[
         everything_in_a_room_is_reached_over_a_link,
     ),
     (
+        "the_engine_of_a_drive_is_charged_for_no_packets_before_it",
+        the_engine_of_a_drive_is_charged_for_no_packets_before_it,
+    ),
+    (
         "the_same_seed_loses_the_same_packets",
         the_same_seed_loses_the_same_packets,
     ),
@@ -136,6 +140,31 @@ fn everything_in_a_room_is_reached_over_a_link(stage: &Stage) -> Result<(), Fail
             .map_err(|_| format!("{link}: {}{}", ended.stdout(), ended.stderr()))?;
     }
     Ok(())
+}
+
+/// What the link carried before its driver was started is taken from no figure of the drive.
+fn the_engine_of_a_drive_is_charged_for_no_packets_before_it(stage: &Stage) -> Result<(), Failed> {
+    let program = stage.program();
+    let server = "\"$0\" subject datagrams 50000 0; exec \"$0\" subject greet 8080";
+    let server = [
+        "sh".into(),
+        "-c".into(),
+        server.into(),
+        program.clone().into_os_string(),
+    ];
+    // The engine greets in the peer's network, where the driver is: work of its own that needs no link.
+    let driver = format!(
+        "{} subject connect {}",
+        program.display(),
+        "127.0.0.1:80 ".repeat(500)
+    );
+    let ended = stage.run(&["--link", "rtt=1ms", "--driver", &driver], &server)?;
+    same("outcome", &ended.report["outcome"], "ok")?;
+    same("greetings", ended.stdout(), "127.0.0.1\n".repeat(500))?;
+    let of = |path| number(&ended, path).unwrap_or(0);
+    holds("the link was at work", of("/link/up/packets") >= 50_000)?;
+    let engine = of("/engine/cpu_user_ns") + of("/engine/cpu_system_ns");
+    holds(&format!("the engine took {engine} ns"), engine > 0)
 }
 
 fn the_same_seed_loses_the_same_packets(stage: &Stage) -> Result<(), Failed> {

@@ -69,11 +69,7 @@ impl Running {
     fn look_at_drive_only(&self, ending: &mut Ending, driver: &Driven, end: &SubjectEnd) {
         let options = &self.room.options;
         let (before, after) = (&driver.before, driver.after.as_ref().unwrap_or(&end.after));
-        let engine = after.engine_since(before);
-        ending.engine = match &end.link {
-            None => engine,
-            Some(link) => engine.since(link.cpu),
-        };
+        ending.engine = after.engine_since(before);
         ending.cpus = after.cpus_since(before, &options.engine_cpus, &options.subject_cpus);
         ending.pressure = after.pressure_since(before);
         ending.throttled_ns = after.throttled_since(before);
