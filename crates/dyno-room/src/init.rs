@@ -20,6 +20,8 @@ use crate::subject::{Subject, SubjectPlace};
 
 /// Between asking a subject to end and killing it.
 const GRACE_NS: u64 = 2_000_000_000;
+/// For so long after its grace a peer's keeper may reap what it has killed.
+const REAPING_NS: u64 = NANOSECONDS_PER_SECOND;
 
 /// What the room's first process is given at its birth.
 #[derive(Debug)]
@@ -110,13 +112,7 @@ impl Init {
             .subject
             .as_ref()
             .and_then(Subject::next_instant_ns)
-            .map(|instant| {
-                let left = instant.saturating_sub(Instants::now().monotonic_ns);
-                Timespec {
-                    tv_sec: i64::try_from(left / NANOSECONDS_PER_SECOND).unwrap_or(i64::MAX),
-                    tv_nsec: i64::try_from(left % NANOSECONDS_PER_SECOND).unwrap_or(0),
-                }
-            });
+            .map(time_until);
         let mut descriptors = [
             PollFd::new(&self.channel, PollFlags::IN),
             PollFd::new(&self.signals, PollFlags::IN),
@@ -180,17 +176,9 @@ impl Init {
         is_subject
     }
 
-    /// Kills and reaps all that is left, so that nothing is missing from the account.
+    /// Kills and reaps all that is left, so that nothing of it is missing from the account.
     fn finish(&mut self) {
-        if let Some(peer) = self.peer.as_mut() {
-            peer.end_all();
-        }
-        while self.peer.as_ref().is_some_and(|peer| !peer.is_over()) {
-            match process::reap(true) {
-                Some(reaped) => _ = self.record(reaped, Instants::now()),
-                None => break,
-            }
-        }
+        self.end_peer();
         process::kill_every_other();
         while let Some(reaped) = process::reap(true) {
             self.record(reaped, Instants::now());
@@ -199,6 +187,24 @@ impl Init {
             subject: self.subject_cpu,
             peer: self.peer.as_ref().map(Peer::end),
         });
+    }
+
+    /// Has the peer program end and its keeper reap it; not for ever, since what is left of the subject can stop a keeper.
+    fn end_peer(&mut self) {
+        let Some(peer) = self.peer.as_mut() else {
+            return;
+        };
+        peer.end_all();
+        let patience_ns = peer.grace_ns().saturating_add(REAPING_NS);
+        let until_ns = Instants::now().monotonic_ns.saturating_add(patience_ns);
+        while self.peer.as_ref().is_some_and(|peer| !peer.is_over())
+            && Instants::now().monotonic_ns < until_ns
+        {
+            let mut descriptors = [PollFd::new(&self.signals, PollFlags::IN)];
+            // An interrupted wait only means to look again.
+            let _ = poll(&mut descriptors, Some(&time_until(until_ns)));
+            self.reap_ended();
+        }
     }
 
     /// Carries out one request; false when the engine is gone.
@@ -285,6 +291,15 @@ impl Init {
     fn tell(&self, event: &Event) {
         // When nobody listens any more, the next look at the line ends this process.
         let _ = self.channel.send(event, &[]);
+    }
+}
+
+/// From now until an instant of the monotonic clock.
+fn time_until(instant_ns: u64) -> Timespec {
+    let left_ns = instant_ns.saturating_sub(Instants::now().monotonic_ns);
+    Timespec {
+        tv_sec: i64::try_from(left_ns / NANOSECONDS_PER_SECOND).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(left_ns % NANOSECONDS_PER_SECOND).unwrap_or(0),
     }
 }
 

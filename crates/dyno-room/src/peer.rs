@@ -21,6 +21,7 @@ pub(crate) struct Peer {
     /// The first process of its PID namespace, which keeps it.
     keeper: Pid,
     started: Instants,
+    grace_ns: u64,
     /// How the program ended, as soon as its keeper knows.
     status: PipeReader,
     end: PeerEnd,
@@ -48,6 +49,7 @@ impl Peer {
         Ok(Self {
             keeper,
             started: watch.wait()?,
+            grace_ns,
             status,
             end: PeerEnd::default(),
         })
@@ -60,6 +62,11 @@ impl Peer {
     /// The moment of the exec.
     pub(crate) fn started(&self) -> Instants {
         self.started
+    }
+
+    /// Between asking it to end and killing it.
+    pub(crate) fn grace_ns(&self) -> u64 {
+        self.grace_ns
     }
 
     pub(crate) fn end(&self) -> PeerEnd {
@@ -96,6 +103,8 @@ impl Peer {
         if !self.is_over() {
             // Not reaped yet, so the number is still its own.
             let _ = kill_process(self.keeper, Signal::TERM);
+            // A stopped process would not hear it.
+            let _ = kill_process(self.keeper, Signal::CONT);
             self.end.was_asked = true;
         }
     }

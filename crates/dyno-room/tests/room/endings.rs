@@ -1,5 +1,6 @@
 //! The ways a trial ends: the deadline, an interruption, a daemon that stays behind.
 
+use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -10,7 +11,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Test;
 use crate::stage::{
-    Stage, control_groups_of, holds, in_some_time, processes_with, read_report, same, wait_until,
+    Ended, Stage, control_groups_of, holds, in_some_time, processes_with, read_report, same,
+    wait_until,
 };
 
 pub const TESTS: &[(&str, Test)] = &[
@@ -35,6 +37,14 @@ pub const TESTS: &[(&str, Test)] = &[
     (
         "a_daemon_ends_with_its_subject",
         a_daemon_ends_with_its_subject,
+    ),
+    (
+        "a_peer_that_was_stopped_clears_up_all_the_same",
+        a_peer_that_was_stopped_clears_up_all_the_same,
+    ),
+    (
+        "a_peer_that_is_kept_stopped_holds_nobody_up",
+        a_peer_that_is_kept_stopped_holds_nobody_up,
     ),
     ("two_rooms_do_not_meet", two_rooms_do_not_meet),
     (
@@ -175,6 +185,42 @@ fn a_daemon_ends_with_its_subject(stage: &Stage) -> Result<(), Failed> {
     let ended = stage.run(&[], &stage.subject(&["daemon", &token]))?;
     same("outcome", ended.report["outcome"].as_str(), Some("exited"))?;
     same("processes", processes_with(&token), Vec::<i32>::new())
+}
+
+/// A subject may stop every other process of its room, the one that keeps the peer program included.
+fn a_peer_that_was_stopped_clears_up_all_the_same(stage: &Stage) -> Result<(), Failed> {
+    let file = stage.path("temporary");
+    let name = file.display();
+    let peer = format!("trap 'rm {name}; exit 3' TERM; touch {name}; while :; do sleep 0.02; done");
+    let subject =
+        format!("until [ -e {name} ]; do sleep 0.02; done; echo stopping; kill -s STOP -- -1");
+    let ended = ends(stage, &["--peer", &peer], &["sh", "-c", &subject])?;
+    same("output", ended.stdout(), "stopping\n")?;
+    same("status", ended.output.status.code(), Some(0))?;
+    same("outcome", &ended.report["outcome"], "exited")?;
+    holds("nothing is left", !file.exists())
+}
+
+fn a_peer_that_is_kept_stopped_holds_nobody_up(stage: &Stage) -> Result<(), Failed> {
+    let peer = "trap '' TERM; while :; do sleep 0.02; done";
+    // What it leaves behind, once it is gone itself, does nothing else.
+    let subject = "kill -s STOP -- -1; (while kill -0 $$; do :; done; while :; do kill -s STOP -- -1; done) & exit 5";
+    let ended = ends(stage, &["--peer", peer], &["sh", "-c", subject])?;
+    same("status", ended.output.status.code(), Some(5))?;
+    same("outcome", &ended.report["outcome"], "exited")
+}
+
+/// An engine that has to end by itself.
+fn ends(stage: &Stage, options: &[&str], subject: &[&str]) -> Result<Ended, Failed> {
+    let (engine, report) = stage.start(options, subject)?;
+    let engine = RefCell::new(engine);
+    wait_until("the engine ends", || {
+        matches!(engine.borrow_mut().try_wait(), Ok(Some(_)))
+    })?;
+    Ok(Ended {
+        output: engine.into_inner().wait_with_output()?,
+        report: read_report(&report),
+    })
 }
 
 fn two_rooms_do_not_meet(stage: &Stage) -> Result<(), Failed> {
