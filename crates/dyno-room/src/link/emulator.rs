@@ -1,14 +1,13 @@
 //! The thread that carries packets from one end of a link to the other.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
 use dyno_link::{Link, Way};
-use rustix::event::{EventfdFlags, eventfd};
 
+use super::bell::Bell;
 use super::line::{Done, Line};
 use super::pace::Pace;
 use super::stock::Stock;
@@ -54,30 +53,6 @@ pub(crate) struct Emulator {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Wakes the emulator, whether it spins or sleeps.
-#[derive(Debug)]
-struct Bell {
-    rung: AtomicBool,
-    event: OwnedFd,
-}
-
-impl Bell {
-    fn ring(&self) {
-        self.rung.store(true, Ordering::Release);
-        // Refused only when it has been rung for 2^64 times already.
-        let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
-    }
-
-    /// Whether it has rung since the last look.
-    fn take(&self) -> bool {
-        self.rung.load(Ordering::Relaxed) && {
-            self.rung.store(false, Ordering::Relaxed);
-            let _ = rustix::io::read(&self.event, &mut [0; 8]);
-            true
-        }
-    }
-}
-
 impl Emulator {
     /// Starts carrying packets between these ends, on this CPU.
     pub(crate) fn start(
@@ -87,12 +62,7 @@ impl Emulator {
         cpu: usize,
         shared: bool,
     ) -> Result<Self> {
-        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .step(|| "making an event descriptor".to_owned())?;
-        let bell = Arc::new(Bell {
-            rung: AtomicBool::new(false),
-            event,
-        });
+        let bell = Arc::new(Bell::new()?);
         let (orders, received) = channel();
         let worker = Worker {
             ends,
@@ -189,12 +159,9 @@ impl Worker {
 
     fn rest(&mut self) {
         let due = [self.up.next_due(), self.down.next_due()];
-        let awaited = [
-            self.ends.subject.as_fd(),
-            self.ends.peer.as_fd(),
-            self.bell.event.as_fd(),
-        ];
-        self.pace.rest(due.into_iter().flatten().min(), awaited);
+        let ends = [self.ends.subject.as_fd(), self.ends.peer.as_fd()];
+        self.pace
+            .rest(due.into_iter().flatten().min(), ends, &self.bell);
     }
 
     /// Carries out all orders; false when the last is to end.

@@ -2,6 +2,7 @@
 
 mod account;
 mod arena;
+mod bell;
 mod check;
 mod chunk;
 mod cut;

@@ -1,12 +1,13 @@
 //! When the emulator sleeps: not while something is due soon, since sleepers wake late.
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::thread::{sleep, yield_now};
 use std::time::Duration;
 
 use dyno_link::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::bell::Bell;
 use super::line::now;
 use crate::cpu_time::NANOSECONDS_PER_SECOND;
 
@@ -58,8 +59,9 @@ impl Pace {
         self.take_break();
     }
 
-    /// Sleeps until one of these has something to read or the next packet is nearly due; not at all when that is now.
-    pub(crate) fn rest(&mut self, next_due: Option<Nanos>, awaited: [BorrowedFd; 3]) {
+    /// Sleeps until one of these ends has something to read, the bell has rung or the next packet is nearly due; not at all when that
+    /// is now.
+    pub(crate) fn rest(&mut self, next_due: Option<Nanos>, ends: [BorrowedFd; 2], bell: &Bell) {
         let now = now();
         let mut left = next_due.map(|due| due.saturating_sub(now + self.lead));
         if now.saturating_sub(self.last_busy) < self.linger || left == Some(Nanos::ZERO) {
@@ -79,9 +81,14 @@ impl Pace {
             tv_sec: i64::try_from(left.0 / NANOSECONDS_PER_SECOND).unwrap_or(i64::MAX),
             tv_nsec: i64::try_from(left.0 % NANOSECONDS_PER_SECOND).unwrap_or(0),
         });
-        let mut descriptors = awaited.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+        let [subject, peer] = ends;
+        let mut descriptors = [subject, peer, bell.as_fd()]
+            .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
         // Interrupted or not: the caller looks again.
         let _ = poll(&mut descriptors, timeout.as_ref());
+        if !descriptors[2].revents().is_empty() {
+            bell.hush();
+        }
         self.last_sleep = self::now();
     }
 
