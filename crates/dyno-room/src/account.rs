@@ -42,7 +42,8 @@ pub enum Accounting {
     /// Control groups, version 2.
     #[serde(rename = "cgroup-v2")]
     CgroupV2,
-    /// `wait4`: complete, since all that is left is killed and reaped.
+    /// `wait4`: all that is left is killed and reaped. What is missing are children whose parent had the kernel reap them (SIGCHLD
+    /// ignored).
     #[serde(rename = "rusage")]
     Rusage,
 }

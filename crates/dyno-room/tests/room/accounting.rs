@@ -19,6 +19,10 @@ pub const TESTS: &[(&str, Test)] = &[
         "processor_time_of_abandoned_children_is_there",
         processor_time_of_abandoned_children_is_there,
     ),
+    (
+        "children_that_the_kernel_reaps_count_in_control_groups",
+        children_that_the_kernel_reaps_count_in_control_groups,
+    ),
     ("memory_is_sampled", memory_is_sampled),
     (
         "processor_time_is_known_over_the_trial",
@@ -68,6 +72,21 @@ fn processor_time_of_abandoned_children_is_there(stage: &Stage) -> Result<(), Fa
     let burned: u64 = ended.stdout().trim().parse()?;
     let counted = cpu_ns(&ended.report);
     holds(&format!("{counted} of {burned}"), counted >= burned)
+}
+
+/// A program that ignores the ends of its children has the kernel reap them, and nobody's `wait4` tells what they used.
+fn children_that_the_kernel_reaps_count_in_control_groups(stage: &Stage) -> Result<(), Failed> {
+    in_some_time(&TIMES_MS, |time_ms| {
+        let subject = stage.subject(&["ignore", &time_ms.to_string()]);
+        let ended = stage.run(&[], &subject)?;
+        let burned: u64 = ended.stdout().trim().parse()?;
+        let counted = cpu_ns(&ended.report);
+        same(
+            &format!("{counted} of {burned} are all"),
+            counted >= burned,
+            ended.report["subject"]["accounting"] != "rusage",
+        )
+    })
 }
 
 fn memory_is_sampled(stage: &Stage) -> Result<(), Failed> {

@@ -28,6 +28,7 @@ pub fn main(arguments: &[OsString]) -> ! {
         },
         ["burn", milliseconds] => burn(milliseconds.parse().expect("a number")),
         ["abandon", milliseconds] => leave_behind(&["burn", milliseconds], Stdio::piped()),
+        ["ignore", milliseconds] => ignore(&["burn", milliseconds]),
         ["hold", mebibytes, milliseconds] => hold(
             mebibytes.parse().expect("a number"),
             milliseconds.parse().expect("a number"),
@@ -93,6 +94,16 @@ fn leave_behind(task: &[&str], output: Stdio) {
     if let Some(mut output) = child.expect("this program can be executed").stdout {
         std::io::copy(&mut output, &mut std::io::stdout()).expect("standard output is open");
     }
+}
+
+/// Has a child do something whose end the kernel alone takes note of.
+fn ignore(task: &[&str]) {
+    // SAFETY: SIG_IGN is a valid action for SIGCHLD.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+    let program = std::env::current_exe().expect("/proc is mounted");
+    let status = Command::new(program).arg("subject").args(task).status();
+    // Told when it has ended.
+    status.expect_err("nobody can wait for it");
 }
 
 /// Prints whether a mount could be taken away.
