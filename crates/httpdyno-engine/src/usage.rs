@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -84,7 +85,13 @@ fn unknown_value(error: &Error) -> String {
 fn unknown_argument(error: &Error, verb: &str) -> String {
     let typed = text(error, ContextKind::InvalidArg);
     if !typed.starts_with('-') && verb == "fetch" {
-        return format!("fetch reads URLs from standard input: echo {typed} | httpdyno fetch");
+        // A list that is there is meant to be read; its name is no URL.
+        let command = if Path::new(&typed).is_file() {
+            format!("httpdyno fetch < {typed}")
+        } else {
+            format!("echo {typed} | httpdyno fetch")
+        };
+        return format!("fetch reads URLs from standard input: {command}");
     }
     if !typed.starts_with('-') {
         return format!("{typed}: more than it takes");
@@ -148,7 +155,7 @@ mod tests {
     #[test]
     fn every_mistake_is_one_line_that_names_the_option() {
         let room = "room: name the command: httpdyno room -- curl https://example.org/";
-        let cases: [(&[&str], &str); 14] = [
+        let cases: [(&[&str], &str); 15] = [
             (&["room"], room),
             (&["room", "--web", "plain"], room),
             (
@@ -175,6 +182,11 @@ mod tests {
             (
                 &["fetch", "http://example.org/"],
                 "fetch reads URLs from standard input: echo http://example.org/ | httpdyno fetch",
+            ),
+            // A file of this crate, where its tests run.
+            (
+                &["fetch", "Cargo.toml"],
+                "fetch reads URLs from standard input: httpdyno fetch < Cargo.toml",
             ),
             (
                 &["fetch", "--nothing"],
