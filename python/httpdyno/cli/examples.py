@@ -73,7 +73,7 @@ EXAMPLES: Final[dict[str, Sequence[Example]]] = {
     "subjects build": (Example("httpdyno subjects build rust-reqwest", "as a run does at its start"),),
     "subjects probe": (
         Example("httpdyno subjects probe python-httpx nginx", "do their claims hold?"),
-        Example("httpdyno subjects probe mine --subjects my-clients/", "one of your own"),
+        Example("httpdyno subjects probe ./my-server", "one of your own"),
     ),
     "subjects check": (
         Example("httpdyno subjects check ./my-client", "what has to change?"),

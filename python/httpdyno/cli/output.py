@@ -103,11 +103,13 @@ def require_builds(outcomes: Iterable[BuildOutcome], *, every: bool) -> None:
 
 
 def print_probe(subject: Subject, probed: Sequence[ProbeResult]) -> bool:
-    """Print what a probe found; return whether every claim holds."""
+    """Print what a probe found, and what has to change; return whether every claim holds."""
     console = results()
     for result in probed:
         console.out(f"{result.mark:<8}", style=_PROBE_COLOURS.get(result.mark), end="")
         console.out(without_controls(f"{subject.id}: {result}"))
+        if not result.honest:
+            console.out(f"{'':<8}to change: {result.change}")
     return all(result.honest for result in probed)
 
 

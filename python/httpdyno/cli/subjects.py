@@ -1,6 +1,7 @@
 """``httpdyno subjects``: list them, install and build them, hold them to their claims and their contract."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -18,6 +19,7 @@ from httpdyno.subjects.folders import SUBJECT_FILE
 if TYPE_CHECKING:
     from httpdyno.lab.contract.crawl import Room
     from httpdyno.subjects.builder import BuildOutcome
+    from httpdyno.subjects.catalogue import Catalogue
 
 __all__ = ["app"]
 
@@ -28,8 +30,8 @@ Names = Annotated[
 Claimants = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="SUBJECT",
-        help="Default: every client and every server.",
+        metavar="SUBJECT|FOLDER",
+        help="By name, or folders of your own by their path; default: every client and every server.",
         autocompletion=naming([SubjectKind.CLIENT, SubjectKind.SERVER]),
     ),
 ]
@@ -96,16 +98,17 @@ def build(names: Names = None, subjects: SubjectFolders = None) -> None:
 def probe(names: Claimants = None, cpus: Cpus = None, subjects: SubjectFolders = None) -> None:
     """Put the claims of clients and servers to the test; exit code 1 when one does not hold.
 
-    A client is given a web in a room, a server a few requests on this machine's loopback.
+    A client is given a web in a room, a server a few requests on this machine's loopback. A folder outside httpdyno is
+    given by its path: `httpdyno subjects probe ./my-server`.
     """
     from httpdyno.cli.display import Display
     from httpdyno.cli.output import print_probe, require_builds
     from httpdyno.cli.place import make_place
     from httpdyno.lab.proof import prove
     from httpdyno.subjects.builder import build_subjects
-    from httpdyno.subjects.catalogue import read_catalogue
 
-    chosen = read_catalogue(subjects or ()).claimants(names or ())
+    catalogue, ids = _with_folders(names or (), subjects)
+    chosen = catalogue.claimants(ids)
     place = make_place(cpus, None)
     honest = True
     with Interruption() as interruption:
@@ -134,12 +137,9 @@ def check(names: Checked, cpus: Cpus = None, subjects: SubjectFolders = None) ->
     from httpdyno.cli.place import make_place
     from httpdyno.lab.contract.crawl import Room
     from httpdyno.subjects.builder import build_subjects
-    from httpdyno.subjects.catalogue import read_catalogue
 
-    folders = {name: Path(name) for name in names if _is_folder(name)}
-    catalogue = read_catalogue((*(subjects or ()), *folders.values()))
-    ids = [folders[name].resolve().name if name in folders else name for name in names]
-    chosen = catalogue.select_of_kind(ids, SubjectKind.CLIENT)
+    catalogue, ids = _with_folders(names, subjects)
+    chosen = catalogue.select_of_kind(ids, SubjectKind.CLIENT, instead={SubjectKind.SERVER: "subjects probe"})
     place = make_place(cpus, None)
     is_kept = True
     with Interruption() as interruption:
@@ -153,6 +153,15 @@ def check(names: Checked, cpus: Cpus = None, subjects: SubjectFolders = None) ->
     require_builds(outcomes.values(), every=True)
     if not is_kept:
         raise typer.Exit(1)
+
+
+def _with_folders(names: Sequence[str], subjects: Sequence[Path] | None) -> tuple["Catalogue", list[str]]:
+    """Return the subjects that there are with the folders among the names, and the ids of those that are named."""
+    from httpdyno.subjects.catalogue import read_catalogue
+
+    folders = {name: Path(name) for name in names if _is_folder(name)}
+    ids = [folders[name].resolve().name if name in folders else name for name in names]
+    return read_catalogue((*(subjects or ()), *folders.values())), ids
 
 
 def _is_folder(name: str) -> bool:

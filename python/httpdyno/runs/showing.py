@@ -126,8 +126,6 @@ def _chosen(definition: Definition, table: Table, columns: str) -> Table:
         if name not in known:
             raise UnknownName(f"--columns: there is no column {name!r}; {suggestion(name, known)}")
     chosen = table.select(dict.fromkeys(names))
-    if columns == _ALL:
-        return chosen
     return replace(chosen, columns=tuple(replace(column, shown=True) for column in chosen.columns))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from httpdyno.errors import InvalidSubject, UnknownName, suggestion
 from httpdyno.model import Subject, SubjectKind
@@ -44,12 +45,18 @@ class Catalogue:
         """
         return tuple(self._one(name, fitting) for name in dict.fromkeys(names))
 
-    def select_of_kind(self, names: Iterable[str], kind: SubjectKind) -> tuple[Subject, ...]:
-        """Return the named subjects for what only one kind can do; refuse those of another kind."""
+    def select_of_kind(
+        self, names: Iterable[str], kind: SubjectKind, *, instead: Mapping[SubjectKind, str] = MappingProxyType({})
+    ) -> tuple[Subject, ...]:
+        """Return the named subjects for what only one kind can do; refuse those of another kind.
+
+        ``instead`` is the verb that takes one of another kind.
+        """
         chosen = self.select(names, kind)
         for subject in chosen:
             if subject.kind is not kind:
-                raise UnknownName(f"{subject.id} is a {subject.kind}; this takes a {kind}, see: httpdyno subjects list")
+                see = instead.get(subject.kind, "subjects list")
+                raise UnknownName(f"{subject.id} is a {subject.kind}; this takes a {kind}, see: httpdyno {see}")
         return chosen
 
     def claimants(self, names: Iterable[str]) -> tuple[Subject, ...]:

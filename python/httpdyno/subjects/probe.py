@@ -31,6 +31,25 @@ _JSON: Final = f"{_HOST}/json"
 _NO_JSON: Final = f"{_HOST}/plain"
 _TIMED: Final = f"{_HOST}/bytes/110"
 
+_ASKED: Final = {
+    "http 1.1": "with HTTP_VERSION=1.1 speak that version alone",
+    "http 2": "with HTTP_VERSION=2 speak that version alone, and print an error's name for a host without it",
+    "keepalive on": "with KEEPALIVE=1 send further requests over a connection that is open",
+    "keepalive off": "with KEEPALIVE=0 give every request a connection of its own",
+    "check json": "with CHECK=json parse the content, and print CheckFailed unless its first numbers is 123123",
+    "harness timeit": "with HARNESS=timeit time calls of its own, and print what CONTRACT.md says of them",
+    "endpoint plain": "answer GET /plain with 200, text/plain and the 13 bytes Hello, World!",
+    "endpoint json": "answer GET /json with 200, application/json and the bytes of the servers' document.json",
+    "endpoint workloads": "wait all of WORKLOADS_MS at once, once for each of count, then answer with the texts; refuse "
+    "content that is none with 400",
+    "endpoint timeout": "with TIMEOUT_MS answer 503 when that time is over, not before and not when the waits end",
+    "threads one": "serve with THREADS=1",
+    "threads any": "serve with any THREADS, such as 3",
+    "workers one": "serve with WORKERS=1",
+    "workers any": "serve with any WORKERS, such as 3",
+}
+"""What the contract asks of whoever makes a claim."""
+
 Codes = Mapping[str, str]
 """The code that the client printed, by URL."""
 
@@ -92,6 +111,13 @@ class ProbeResult:
         if self.claimed != self.works:
             return "known"
         return "ok" if self.works else "as said"
+
+    @property
+    def change(self) -> str:
+        """What has to change where the claim and what it does differ: the program, or the claim."""
+        if self.claimed:
+            return f"{_ASKED[self.claim]}; or take the claim out of its [capabilities]"
+        return "add the claim to its [capabilities]"
 
     def __str__(self) -> str:
         """One line for people."""

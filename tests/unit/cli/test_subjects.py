@@ -32,8 +32,21 @@ def test_probe_fails_on_a_claim_that_does_not_hold(
     make_subject("boaster", more="[capabilities]\nkeepalive = [true]")
     ended = httpdyno("subjects", "probe", "boaster", "--subjects", str(subject_folders))
     assert ended.code == 1
-    assert "FAILED  boaster: keepalive on: claimed, does not work" in ended.out
+    failed, change = ended.out.partition("FAILED  boaster: keepalive on: claimed, does not work\n")[1:]
+    assert failed
+    assert change.startswith("        to change: with KEEPALIVE=1 send further requests over a connection that is open; or ")
     assert "as said boaster: http 2: not claimed, does not work" in ended.out
+
+
+def test_a_folder_is_probed_by_its_path(httpdyno: Command, make_subject: MakeSubject) -> None:
+    folder = make_subject("boaster", more="[capabilities]\nkeepalive = [true]")
+    ended = httpdyno("subjects", "probe", str(folder))
+    assert "FAILED  boaster: keepalive on" in ended.out
+
+
+def test_a_server_that_is_checked_is_told_who_takes_it(httpdyno: Command) -> None:
+    said = httpdyno("subjects", "check", "nginx").err
+    assert said == "httpdyno: nginx is a server; this takes a client, see: httpdyno subjects probe\n"
 
 
 def test_a_subject_that_cannot_be_read_is_named_before_anything_is_measured(

@@ -71,6 +71,8 @@ def test_a_tool_is_no_client(subject_folders: Path) -> None:
     catalogue = read_catalogue([subject_folders])
     with pytest.raises(UnknownName, match="hammer is a server; this takes a client"):
         catalogue.select_of_kind(["hammer"], SubjectKind.CLIENT)
+    with pytest.raises(UnknownName, match="this takes a client, see: httpdyno subjects probe$"):
+        catalogue.select_of_kind(["hammer"], SubjectKind.CLIENT, instead={SubjectKind.SERVER: "subjects probe"})
 
 
 def test_claims_are_those_of_clients_and_servers() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from doubles.claims import require_claims
 from httpdyno.model import Capabilities, Count, Counters, KnownFailure, Subject, SubjectKind
+from httpdyno.model.cause import CLAIMS, SERVER_CLAIMS
 from httpdyno.model.timed_calls import TimedAnswer, TimedCalls
 from httpdyno.subjects.probe import ProbeCase, ProbeResult, Shown, conclude, probe_cases
 
@@ -101,6 +102,12 @@ SEEN = Counters(requests=9)
 )
 def test_timed_calls_are_requests_that_were_seen(timed: TimedCalls | None, counters: Counters, works: bool) -> None:
     assert conclude(SUBJECT, case("harness timeit"), Shown({}, counters, timed)).works is works
+
+
+@pytest.mark.parametrize("claim", [*CLAIMS, *SERVER_CLAIMS])
+def test_whoever_differs_is_told_what_to_change(claim: str) -> None:
+    assert ProbeResult(claim, True, False).change.endswith("; or take the claim out of its [capabilities]")
+    assert ProbeResult(claim, False, True).change == "add the claim to its [capabilities]"
 
 
 def test_every_capability_is_tried_claimed_or_not() -> None:
