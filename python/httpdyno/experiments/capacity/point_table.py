@@ -47,7 +47,10 @@ def point_table(trials: Sequence[Trial]) -> Table:
         if trial.get(CapacityPoint) is not None:
             groups.setdefault((trial.subject, trial.get(CapacityPoint)), []).append(trial)
     rows = list(groups.values())
-    notes = dict.fromkeys(text for row in rows for text in trial_notes(row))
+    # What is said of many points alike stands once for each subject.
+    subjects = dict.fromkeys(subject for subject, _ in groups)
+    own = {subject: [trial for (of, _), row in groups.items() if of == subject for trial in row] for subject in subjects}
+    notes = [f"{subject}: {text}" for subject, of in own.items() for text in trial_notes(of)]
     metrics = tuple(metric.column for metric in CAPACITY_METRICS)
     return Table((*_POINT, *metrics, *_JUDGED), tuple(map(_row, rows)), notes=tuple(map(Note, notes)))
 

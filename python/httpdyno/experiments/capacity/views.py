@@ -12,7 +12,7 @@ from httpdyno.experiments.capacity.layout import Layout, Place
 from httpdyno.experiments.capacity.reach import is_search, reached
 from httpdyno.experiments.capacity.reach_table import reach_legend, reach_tables
 from httpdyno.experiments.experiment import Setting
-from httpdyno.model import Column, ColumnKind, Note, Table, Tone, Trial
+from httpdyno.model import Column, ColumnKind, Note, Table, Tone, Trial, format_time
 
 __all__ = ["capacity_views"]
 
@@ -92,6 +92,15 @@ def _cell(points: Sequence[Found]) -> str | None:
     return f"{one.word} %" if one.word.isdecimal() and one.share is not None else one.word or "failed"
 
 
+def _objective(points: Sequence[Found]) -> str:
+    """Say what else had to hold, and which p99 was reached where it did."""
+    asked = dict.fromkeys(one.point.objective for one in points if one.point.objective)
+    required = f"and {' or '.join(asked)}" if asked else "and the objective"
+    of_held = [one.p99_ns for one in points if one.tone in _HELD and one.p99_ns is not None]
+    ends = dict.fromkeys(format_time(end) for end in (min(of_held), max(of_held))) if of_held else ()
+    return f"{required}; p99 there was {' to '.join(ends)}" if ends else required
+
+
 def _legend(points: Sequence[Found]) -> list[str]:
     """Explain the words that there are."""
     cells = {_cell([one]) or "" for one in points}
@@ -99,7 +108,7 @@ def _legend(points: Sequence[Found]) -> list[str]:
     target = target_words(points)
     told = []
     if "held" in said or "held?" in said:
-        told.append(f"held: {target}, and the objective")
+        told.append(f"held: {target}, {_objective(points)}")
     if "held?" in said:
         told.append("held?: in some of its trials only")
     if any(cell.endswith("%") for cell in said):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from httpdyno.experiments.service.figures import HELD_WITHIN, ServicePoint, ServiceSummary
+from httpdyno.experiments.service.reach import telling_trials
 from httpdyno.judge import rankable_trials
 from httpdyno.model import Axis, Chart, ChartKind, Outcome, Scale, Series, Trial, records_of
 from httpdyno.stats import median
@@ -36,8 +37,8 @@ def service_charts(trials: Sequence[Trial], names: Mapping[str, str]) -> Iterato
             "What each server adds to the longest wait, at p99",
             Axis("p99 beyond the ideal", "ms", Scale.LOGARITHMIC),
             lambda one: _at_least(one.overhead_p99_ns),
-            "Beyond the dashed line p99 is more than 1.1 times the ideal, and the point is not held. Both scales are "
-            "logarithmic.",
+            "Beyond the dashed line p99 is more than 1.1 times the ideal. Medians are drawn; a point is held where every "
+            "trial that counts stays below the line. Both scales are logarithmic.",
             (drawn, names),
             limit=limit,
         ),
@@ -126,7 +127,7 @@ def _line(
 
 
 def _median(figure: Callable[[ServiceSummary], float | None], trials: Sequence[Trial]) -> float | None:
-    counting = rankable_trials(trials) or trials
+    counting = rankable_trials(trials) or telling_trials(trials)
     return median(map(figure, records_of(ServiceSummary, counting)))
 
 

@@ -10,7 +10,7 @@ from httpdyno.model import Outcome, Trial, Validity
 from httpdyno.stats.boundary import Check
 from httpdyno.stats.doubling import DoublingSearch
 
-__all__ = ["Reach", "reach_of", "reaches"]
+__all__ = ["Reach", "is_held", "reach_of", "reaches", "telling_trials"]
 
 _OF_ITS_OWN = DoublingSearch(1, 1)
 
@@ -56,13 +56,28 @@ def reach_of(trial: Trial, found: Sequence[Reach]) -> Reach | None:
     return next((one for one in found if (one.subject, one.variant) == key), None)
 
 
+def telling_trials(trials: Sequence[Trial]) -> Sequence[Trial]:
+    """Return those of one point that say whether its server holds it; all where none does.
+
+    One that something else disturbed says so only where it held in spite of that.
+    """
+    return [trial for trial in trials if checks_of([trial], tries=2)] or trials
+
+
+def is_held(trials: Sequence[Trial]) -> bool | None:
+    """Return whether a server holds a point: whether all of its trials that say something held; None: not known."""
+    checks = checks_of(telling_trials(_measured(trials)), tries=1)
+    return all(check.held for check in checks) if checks else None
+
+
 def _reach(subject: str, variant: Variant, trials: Sequence[Trial], bounds: Bounds | None) -> Reach:
-    measured = [trial for trial in trials if trial.outcome is not Outcome.UNAVAILABLE and _judged(trial)]
-    checks = checks_of(measured, tries=1)
-    broken = _OF_ITS_OWN.conclude(
-        checks if bounds else _of_repeats(checks, checks_of(measured, tries=len(measured) + 1))
-    )
-    there = [trial for trial in measured if (point := trial.get(ServicePoint)) and point.connections == broken.failed]
+    measured = _measured(trials)
+    points: dict[int, list[Trial]] = {}
+    for trial in measured:
+        points.setdefault(trial[ServicePoint].connections, []).append(trial)
+    known = {load: held for load, of in points.items() if (held := is_held(of)) is not None}
+    broken = _OF_ITS_OWN.conclude([Check(float(load), held) for load, held in known.items()])
+    there = points.get(broken.failed, []) if broken.failed is not None else []
     worst = [trial for trial in there if not ((summary := trial.get(ServiceSummary)) and summary.held)]
     how = _how(worst[-1]) if worst else ""
     doubtful = bool(worst) and all(trial.validity not in {Validity.VALID, None} for trial in worst)
@@ -70,10 +85,8 @@ def _reach(subject: str, variant: Variant, trials: Sequence[Trial], bounds: Boun
     return Reach(subject, variant, broken.held, broken.failed, how, doubtful, len(measured), unfinished)
 
 
-def _of_repeats(every: Sequence[Check], sound: Sequence[Check]) -> list[Check]:
-    """Put the repeats of each load into one: it holds where all held that nothing else disturbed, or else all."""
-    counted = {check.load: [one.held for one in sound if one.load == check.load] for check in every}
-    return [Check(load, all(held or [one.held for one in every if one.load == load])) for load, held in counted.items()]
+def _measured(trials: Sequence[Trial]) -> list[Trial]:
+    return [trial for trial in trials if trial.outcome is not Outcome.UNAVAILABLE and _judged(trial)]
 
 
 def _judged(trial: Trial) -> bool:

@@ -10,9 +10,9 @@ from httpdyno.experiments.service.axes import Variant
 from httpdyno.experiments.service.charts import service_charts
 from httpdyno.experiments.service.reach import Reach, reaches
 from httpdyno.experiments.service.search_plan import Bounds
-from httpdyno.judge import rank
+from httpdyno.judge import rank, worst_validity
 from httpdyno.judge.wording import listed
-from httpdyno.model import Loop, Outcome, Report, Trial, counted
+from httpdyno.model import Loop, Outcome, Report, Trial, Validity, counted
 from httpdyno.report.sections.ranked_headline import ranked_headline
 from httpdyno.report.sections.subjects import subject_names
 from httpdyno.store import Manifest, Run
@@ -43,7 +43,8 @@ def service_report(run: Run, definition: Definition) -> Report:
         trials,
         names,
         counts=f"{counted(len(names), 'server')}, {counted(len(points), 'point')}, {counted(len(trials), 'trial')}",
-        headline=first[0] if first else _NOTHING,
+        # In a grid each point says who is not ranked, and why.
+        headline=(_doubt(trials) if bounds else "") + first[0] if first else _NOTHING,
         table=table,
         charts=service_charts(trials, names),
         rankings=rankings.values(),
@@ -54,6 +55,14 @@ def service_report(run: Run, definition: Definition) -> Report:
         figures="A row for each server at each point: medians of its trials.",
         findings=(*first[1:], *rest, *_failures(trials, names)),
     )
+
+
+def _doubt(trials: Sequence[Trial]) -> str:
+    """Say before the answer of a search that none of its trials is valid, and what is worst of them."""
+    worst = worst_validity(trials)
+    if worst is None or any(trial.validity in {Validity.VALID, None} for trial in trials):
+        return ""
+    return f"No trial is VALID ({worst}): "
 
 
 def _reached(found: Sequence[Reach], names: Mapping[str, str]) -> list[str]:

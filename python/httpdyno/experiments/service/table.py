@@ -8,8 +8,8 @@ from httpdyno.experiments.service.axes import Variant
 from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.experiments.service.metrics import RANKED_BY, SERVICE_METRICS
 from httpdyno.experiments.service.notes import of_figures, of_servers
-from httpdyno.experiments.service.reach import Reach, reach_of, reaches
-from httpdyno.judge import trial_table
+from httpdyno.experiments.service.reach import Reach, is_held, reach_of, reaches, telling_trials
+from httpdyno.judge import rankable_trials, trial_table
 from httpdyno.model import Cell, Column, ColumnKind, Table, Trial, records_of
 
 __all__ = ["IDENTITY", "service_table"]
@@ -47,7 +47,7 @@ def service_table(trials: Sequence[Trial]) -> Table:
         (trial for trial in trials if trial.get(ServicePoint) is not None),
         key=lambda trial: trial[ServicePoint].connections,
     )
-    table = trial_table(asked, SERVICE_METRICS, RANKED_BY, IDENTITY)
+    table = trial_table(_counted(asked), SERVICE_METRICS, RANKED_BY, IDENTITY)
     found = reaches(asked)
     subjects, conditions = table.values("subject"), table.values("condition")
     verdict = [column.name for column in table.columns].index("wrong")
@@ -70,6 +70,14 @@ def service_table(trials: Sequence[Trial]) -> Table:
     )
 
 
+def _counted(trials: Sequence[Trial]) -> list[Trial]:
+    """Leave out what was disturbed and made again, where no trial of a point is valid: what holds it has its figures."""
+    points: dict[tuple[str, str], list[Trial]] = {}
+    for trial in trials:
+        points.setdefault((trial.subject, trial.condition), []).append(trial)
+    return [trial for of in points.values() for trial in (of if rankable_trials(of) else telling_trials(of))]
+
+
 def _where(trial: Trial) -> tuple[Cell, ...]:
     """Return the cells of ``_POINT``."""
     point = trial.get(ServicePoint)
@@ -82,7 +90,7 @@ def _reached(trials: Sequence[Trial], found: Sequence[Reach]) -> tuple[Cell, ...
     reach = reach_of(trials[0], found)
     known = records_of(ServiceSummary, trials)
     return (
-        _held(known),
+        is_held(trials) if reach else None,
         reach.failed if reach else None,
         reach.held if reach else None,
         _at_least(known),
@@ -98,11 +106,6 @@ def _several(trials: Sequence[Trial]) -> set[str]:
     variants = {Variant.of(point) for point in points}
     several = {name for name in Variant._fields if len({getattr(variant, name) for variant in variants}) > 1}
     return {"connections", *several}
-
-
-def _held(known: Sequence[ServiceSummary]) -> bool | None:
-    held = {one.held for one in known}
-    return held.pop() if len(held) == 1 else None
 
 
 def _at_least(known: Sequence[ServiceSummary]) -> bool | None:

@@ -83,6 +83,8 @@ _OF_RANKED: Final = frozenset({"rank", RANKED_BY, "overheadP50", "p99", "held", 
 _WIDE: Final = frozenset({"overheadP99Low", "overheadP99High", "slowest5", "peakMemory", "overheadP999"})
 _SPARED: Final = frozenset({"threads", "overheadP50", "requestsPerSec", "p99", "memoryPerOpen", "breaksAt"})
 """Left out on a narrow terminal, the last of them first."""
+_WHERE_KNOWN: Final = frozenset({"rank", "held"})
+"""Left out there only where they are empty."""
 
 
 def _narrow(table: Table) -> Table:
@@ -93,4 +95,4 @@ def _narrow(table: Table) -> Table:
     known = frozenset(table.filled())
     aside = _WIDE if RANKED_BY in known or "slowest5" not in known else (_WIDE - {"slowest5"}) | (_OF_RANKED - known)
     columns = (replace(column, shown=False) if column.name in aside else column for column in table.columns)
-    return replace(table, columns=tuple(columns)).sparing(_SPARED)
+    return replace(table, columns=tuple(columns)).sparing(_SPARED | (_WHERE_KNOWN - known))

@@ -39,13 +39,15 @@ def render(table: Table, surface: Surface) -> str:
         for place, column in enumerate(columns)
     ]
     places = list(range(len(columns)))
-    spared: list[str] = []
+    spared: list[int] = []
     while _total(widths, places) > (surface.width or _USUAL_WIDTH):
         dispensable = [place for place in places if columns[place].dispensable]
         if not dispensable:
             break
-        places.remove(dispensable[-1])
-        spared.insert(0, columns[dispensable[-1]].name)
+        # What says nothing in any row makes room first for what does.
+        of = next((place for place in reversed(dispensable) if not any(row[place] for row in texts)), dispensable[-1])
+        places.remove(of)
+        spared.append(of)
     output = io.StringIO()
     console = Console(
         file=output,
@@ -70,7 +72,7 @@ def render(table: Table, surface: Surface) -> str:
     text = _PADDING.sub(r"\1", output.getvalue())
     lines = note_lines(table)
     if spared:
-        lines.append(f"left out, for want of width: {', '.join(spared)}")
+        lines.append(f"left out, for want of width: {', '.join(columns[place].name for place in sorted(spared))}")
     return text + ("\n" if lines else "") + "".join(_broken(line, surface) + "\n" for line in lines)
 
 

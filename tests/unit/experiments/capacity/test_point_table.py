@@ -79,7 +79,28 @@ def test_what_could_not_be_measured_keeps_its_row() -> None:
     assert table.values("verdict") == ("unavailable", "UNSTEADY")
     assert table.values("held") == (None, None)
     assert table.values("perSec") == (None, 9.0)
-    assert [note.text for note in table.notes] == ["unavailable: no go here", "UNSTEADY: others were busy"]
+    assert [note.text for note in table.notes] == ["one: unavailable: no go here", "two: UNSTEADY: others were busy"]
+
+
+def test_what_is_said_of_many_points_alike_stands_once_for_each_subject() -> None:
+    disturbed = {"validity": Validity.ORIGIN_LIMITED}
+    table = point_table(
+        [
+            measured(
+                0,
+                9.0,
+                held=False,
+                subject=subject,
+                point=replace(POINT, size_bytes=size),
+                validity_reason=f"{size} %",
+                **disturbed,
+            )
+            for subject in ("one", "two")
+            for size in (97, 98, 99)
+        ]
+    )
+    similar = "ORIGIN_LIMITED: 97 %, or similar (3 of 3 trials)"
+    assert [note.text for note in table.notes] == [f"one: {similar}", f"two: {similar}"]
 
 
 def test_without_trials_there_are_columns_only() -> None:

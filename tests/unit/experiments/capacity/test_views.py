@@ -46,12 +46,19 @@ def test_a_grid_of_250_points_is_a_table_for_each_concurrency_on_80_columns() ->
     assert len(titles) == 5
     assert "29 %" in text
     *_, answer = lines = text.replace("\n  ", " ").splitlines()
-    held = lines.index("held: 2,000 requests a second, and the objective")
+    (held,) = (number for number, line in enumerate(lines) if line.startswith("held: "))
+    assert lines[held] == "held: 2,000 requests a second, and the objective; p99 there was 2.4 ms"
     assert lines[held + 1] == "a share: of the 2,000 requests a second"
     assert answer == (
         "go-net-http holds 2,000 requests a second at 175 of 250 points, with 4 Gbit/s or more, bandwidth limits 75 of"
         " the others"
     )
+
+
+def test_what_else_was_to_be_held_is_said_in_full() -> None:
+    grid = [replace(point(size, 20, 1), objective="p99 < 500ms") for size in (0, 100)]
+    said = shown(list(capacity_trials(grid))).replace("\n  ", " ")
+    assert "held: 2,000 requests a second, and p99 < 500ms; p99 there was " in said
 
 
 def test_rows_are_subjects_where_one_axis_alone_varies() -> None:

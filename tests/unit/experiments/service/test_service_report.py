@@ -1,5 +1,6 @@
 """The report of a service run: what it says first, where servers break, its charts, and what became of bad ones."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from doubles.runs import make_run
@@ -8,7 +9,7 @@ from httpdyno.experiments.registry import definition_of
 from httpdyno.experiments.service.axes import Axes, Variant, name_of
 from httpdyno.experiments.service.figures import ServiceSummary
 from httpdyno.experiments.service.service import Service
-from httpdyno.model import Loop, Outcome, Report, Trial
+from httpdyno.model import Loop, Outcome, Report, Trial, Validity
 from httpdyno.report.html.page import page
 from httpdyno.runs.report import build_report
 from httpdyno.store import open_run
@@ -73,6 +74,12 @@ def test_a_search_says_first_where_servers_break(tmp_path: Path) -> None:
     report = reported(tmp_path, grid(), search=True)
     assert "connections" in report.headline
     assert report.headline.startswith(("C quick holds all", "C slow holds 20"))
+
+
+def test_a_search_without_a_valid_trial_says_so_first(tmp_path: Path) -> None:
+    disturbed = [replace(one, validity=Validity.UNSTEADY) for one in grid()]
+    report = reported(tmp_path, disturbed, search=True)
+    assert report.headline.startswith("No trial is VALID (UNSTEADY): C quick holds all")
 
 
 def test_servers_that_hold_all_share_a_sentence(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from httpdyno.experiments.service.views import service_views
 from httpdyno.judge import trial_not_run
 from httpdyno.model import Note, Outcome, Subject, SubjectKind, Table, Trial, TrialPlan, Validity, figures_of
 from httpdyno.published import find_preset
+from httpdyno.report import render
+from httpdyno.report.surface import Surface
 
 MS = 10**6
 
@@ -40,7 +42,7 @@ def trial(subject: str, connections: int, overhead_ms: float, *, block: int = 0,
         at_least=overhead_ms > 1000,
     )
     made = trial_not_run(TrialPlan(block, block, 0, server, condition), Outcome.OK, None, version="1")
-    return replace(made.having(summary), validity=Validity.VALID, **changes)  # type: ignore[arg-type]
+    return replace(made.having(summary), **{"validity": Validity.VALID, **changes})  # type: ignore[arg-type]
 
 
 def shown(table: Table) -> list[str]:
@@ -101,7 +103,7 @@ def test_a_server_that_failed_keeps_its_row_and_says_why() -> None:
     place = table.values("subject").index("broken")
     assert table.values("verdict")[place] == "leaked"
     assert "broken: leaked: descriptors grew" in [note.text for note in table.notes]
-    assert table.values("held")[place] is None
+    assert table.values("held")[place] is False
 
 
 def test_nothing_makes_an_empty_table() -> None:
@@ -120,6 +122,37 @@ def test_a_search_says_first_how_far_each_server_reaches() -> None:
     assert len(service_views(GRID, {"search": False})) == 1
     with pytest.raises(UnreadableRun, match="the settings of the run are damaged: quick is missing"):
         service_views(GRID, {name: value for name, value in searched.items() if name != "quick"})
+
+
+def test_a_narrow_terminal_leaves_out_what_is_empty_before_figures() -> None:
+    bare = [one.having(replace(one[ServiceSummary], held=None)) for one in GRID if one.subject == "quick"]
+    (view,) = service_views(bare, {"search": False})
+    heading = render(view, "table", Surface(colour=False, width=115)).splitlines()[0].split()
+    assert not {"rank", "held", "breaksAt"} & set(heading)
+    assert {"requestsPerSec", "p99", "verdict"} <= set(heading)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "held", "drawn_ms"),
+    [
+        pytest.param((240, Validity.VALID), (4, Validity.VALID), False, 122, id="both count"),
+        pytest.param((240, Validity.UNSTEADY), (4, Validity.UNSTEADY), True, 4, id="made again, as it was disturbed"),
+        pytest.param((240, Validity.UNSTEADY), (240, Validity.UNSTEADY), False, 240, id="never held"),
+    ],
+)
+def test_a_cell_a_chart_and_the_reach_say_the_same_of_a_point(
+    first: tuple[float, Validity], second: tuple[float, Validity], held: bool, drawn_ms: float
+) -> None:
+    seen = [
+        trial("quick", 20, late_ms, block=block, validity=validity)
+        for block, (late_ms, validity) in enumerate((first, second))
+    ]
+    table = service_table(seen)
+    assert table.values("held") == (held,)
+    assert table.values("breaksAt") == (None if held else 20,)
+    (chart, *_) = service_charts(seen, {"quick": "Quick"})
+    assert chart.series[0].y == pytest.approx((drawn_ms,))
+    assert table.values("overheadP99") == pytest.approx((drawn_ms,))
 
 
 def test_lower_bounds_are_said_to_be_some() -> None:
