@@ -6,7 +6,7 @@ from typing import Final
 
 from httpdyno.model import Cell, Column, ColumnKind, Note, Outcome, Table, Validity, format_size, format_time
 
-__all__ = ["cell_text", "note_lines", "right_aligned", "tone_of", "without_controls"]
+__all__ = ["TONED", "cell_text", "note_lines", "right_aligned", "tone_of", "without_controls"]
 
 _TONES: Final = (
     {outcome.value: "bad" for outcome in Outcome}
@@ -16,7 +16,7 @@ _TONES: Final = (
     | {Validity.VALID.value: "good", Outcome.OK.value: "good", Validity.INCORRECT.value: "bad"}
     | {Outcome.UNAVAILABLE.value: "absent"}
 )
-_TONED: Final = frozenset({"outcome", "validity", "verdict"})
+TONED: Final = frozenset({"outcome", "validity", "verdict"})
 _WHOLE_FROM: Final = 100
 _MILLION: Final = 1_000_000
 _CONTROLS: Final = {
@@ -61,7 +61,7 @@ def tone_of(cell: Cell, column: Column) -> str:
     A number beyond the limit of its column is doubtful.
     """
     if isinstance(cell, str):
-        return _TONES.get(cell, "") if column.toned or column.name in _TONED else ""
+        return _TONES.get(cell, "") if column.toned or column.name in TONED else ""
     return "doubtful" if cell is not None and column.limit is not None and cell > column.limit else ""
 
 

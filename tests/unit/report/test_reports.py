@@ -138,6 +138,23 @@ def test_a_narrow_terminal_gets_several_tables_with_nothing_lost(width: int) -> 
         assert max(len(line) for line in lines) <= width
 
 
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_a_text_that_is_too_wide_is_folded_between_words_and_a_verdict_is_not(width: int) -> None:
+    words = "httpdyno bench go-net-http rust-reqwest --web realistic --repeat 5 --concurrency 50 --urls urls.txt".split()
+    columns = (Column("run"), Column("started"), Column("trials", ColumnKind.INTEGER), Column("why"), Column("verdict"))
+    row = ("20261126T055849Z-bench", "2026-11-26 05:58", 12, " ".join(words), "ORIGIN_LIMITED")
+    text = render(Table(columns, (row,)), "table", Surface(width=width))
+    assert max(map(len, text.splitlines())) <= width
+    assert set(words) <= set(text.split())
+    assert {"20261126T055849Z-bench", "ORIGIN_LIMITED", *(column.name for column in columns)} <= set(text.split())
+
+
+def test_a_word_that_is_too_wide_is_cut_and_says_so() -> None:
+    table = Table((Column("run"), Column("command")), (("one", "x" * 200),))
+    assert "\u2026" in render(table, "table", Surface(width=80))
+    assert "x" * 200 in render(table, "table")
+
+
 def test_notes_name_their_row() -> None:
     for name in ("table", "plain"):
         assert render(TABLE, name).endswith("\nX: killed by SIGSEGV\nall of it\n")

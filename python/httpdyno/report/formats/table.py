@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from httpdyno.model import Cell, Column, ColumnKind, Table
-from httpdyno.report.cell import cell_text, note_lines, right_aligned, tone_of, without_controls
+from httpdyno.report.cell import TONED, cell_text, note_lines, right_aligned, tone_of, without_controls
 from httpdyno.report.surface import Surface
 
 __all__ = ["render"]
@@ -48,6 +48,9 @@ def render(table: Table, surface: Surface) -> str:
         of = next((place for place in reversed(dispensable) if not any(row[place] for row in texts)), dispensable[-1])
         places.remove(of)
         spared.append(of)
+    names = _names(columns, places)
+    if surface.width is not None and _total(widths, places) > surface.width:
+        widths = _folded(columns, texts, widths, (names, places), surface.width)
     output = io.StringIO()
     console = Console(
         file=output,
@@ -62,13 +65,13 @@ def render(table: Table, surface: Surface) -> str:
     )
     if table.title:
         output.write(_broken(without_controls(table.title), surface) + "\n")
-    names, groups = _groups(columns, widths, places, surface.width)
+    groups = _groups(widths, names, places, surface.width)
     for number, group in enumerate(groups):
         if number:
             console.print()
         # In one of several groups a row may have nothing but its name.
         rows = [row for row in texts if len(groups) == 1 or any(row[place] for place in group[len(names) :])]
-        console.print(_grid(columns, rows, group))
+        console.print(_grid(columns, rows, group, widths))
     text = _PADDING.sub(r"\1", output.getvalue())
     lines = note_lines(table)
     if spared:
@@ -87,11 +90,16 @@ def _total(widths: Sequence[int], places: Sequence[int]) -> int:
     return sum(widths[place] + _GAP for place in places) - _GAP
 
 
-def _grid(columns: Sequence[Column], texts: Sequence[Sequence[str]], group: Sequence[int]) -> Grid:
+def _grid(
+    columns: Sequence[Column], texts: Sequence[Sequence[str]], group: Sequence[int], widths: Sequence[int]
+) -> Grid:
     grid = Grid(box=_UNDER_HEADINGS, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     for place in group:
         justify: JustifyMethod = "right" if right_aligned(columns[place]) else "left"
-        grid.add_column(Text(columns[place].name, justify="left"), justify=justify, no_wrap=True, overflow="crop")
+        # Wraps where it was given less than its texts take, at the ends of words; a word that is longer is cut.
+        grid.add_column(
+            Text(columns[place].name, justify="left"), justify=justify, width=widths[place], overflow="ellipsis"
+        )
     for row in texts:
         grid.add_row(*(Text(row[place], style=_style(columns[place], row[place])) for place in group))
     return grid
@@ -101,14 +109,53 @@ def _style(column: Column, text: Cell) -> str:
     return _STYLES.get(tone_of(text, column), "")
 
 
-def _groups(
-    columns: Sequence[Column], widths: Sequence[int], places: list[int], limit: int | None
-) -> tuple[list[int], list[list[int]]]:
-    """Cut the columns into groups that fit; each begins with what names the row: its first texts, else its first."""
+def _names(columns: Sequence[Column], places: Sequence[int]) -> list[int]:
+    """Return the columns that name a row: its first texts, else its first."""
     names = [place for place in places if all(columns[of].kind is ColumnKind.TEXT for of in places if of <= place)]
-    names = names or places[:1]
+    return names or list(places[:1])
+
+
+def _folded(
+    columns: Sequence[Column],
+    texts: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    of: tuple[list[int], Sequence[int]],
+    limit: int,
+) -> list[int]:
+    """Return the widths with which each column fits beside what names its row, where folding texts is enough for that.
+
+    A heading and a verdict stay whole, and so does a word that takes no more than half of the terminal. Where even so
+    a row's names leave too little room, the last of them are none.
+    """
+    names, places = of
+    folded = list(widths)
+    least = [
+        max(cell_len(column.name), *(min(cell_len(word), limit // 2) for row in texts for word in row[place].split()), 0)
+        if column.kind is ColumnKind.TEXT and not (column.toned or column.name in TONED)
+        else widths[place]
+        for place, column in enumerate(columns)
+    ]
+
+    def widest() -> int:
+        return max((least[place] + _GAP for place in places if place not in names), default=0)
+
+    while len(names) > 1 and limit > _NARROWEST and _total(least, names) + widest() > limit:
+        names.pop()
+    for place in sorted(names, key=lambda place: -widths[place]):
+        excess = _total(folded, names) + widest() - limit
+        folded[place] -= min(max(excess, 0), widths[place] - least[place])
+    for place in places:
+        if place not in names:
+            folded[place] = min(widths[place], max(least[place], limit - _total(folded, names) - _GAP))
+    return folded
+
+
+def _groups(
+    widths: Sequence[int], names: Sequence[int], places: Sequence[int], limit: int | None
+) -> list[Sequence[int]]:
+    """Cut the columns into groups that fit; each begins with what names the row."""
     if limit is None or _total(widths, places) <= limit:
-        return names, [places]
+        return [places]
     room = limit + _GAP - sum(widths[place] + _GAP for place in names)
     groups: list[list[int]] = []
     left = 0
@@ -119,4 +166,4 @@ def _groups(
             left = room
         groups[-1].append(place)
         left -= width
-    return names, groups or [places]
+    return [*groups] or [places]
