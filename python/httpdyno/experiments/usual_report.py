@@ -9,7 +9,7 @@ from httpdyno.judge import find_metric, rank
 from httpdyno.model import Chart, Metric, Ranking, Report, Table, Trial, counted
 from httpdyno.report.rows_apart import rows_apart
 from httpdyno.report.sections.condition import ConditionTrials
-from httpdyno.report.sections.headline import best_text
+from httpdyno.report.sections.headline import after_colon, best_text
 from httpdyno.report.sections.outcome_charts import status_chart, verdict_chart, verdict_counts
 from httpdyno.report.sections.ranked_headline import placing_medians, ranked_headline
 from httpdyno.report.sections.ranking_charts import cost_chart, ranking_chart, ratio_chart
@@ -131,7 +131,7 @@ def _headline(
         sentence = ranked_headline(group, ranking, definition.ranking_metric, names)
         if len(ranking.standings) > 1:
             sentence += _also(definition, group, names)
-        sentences.append(f"{condition}: {sentence}" if condition else sentence)
+        sentences.append(f"{condition}: {after_colon(sentence)}" if condition else sentence)
     return ". ".join(sentences)
 
 

@@ -25,12 +25,15 @@ _COLUMNS: Final = (
 )
 _LEGEND: Final = (
     "CPU ms: CPU time of a right answer, start-up and warm-up left out; core/s: right answers a second that one core "
-    "has CPU time for; in flight: requests at once that as many take; p50, p99: ms a URL; MiB: peak memory; --columns "
-    "all has everything"
+    "has CPU time for; in flight: requests that must be open at once for that; p50, p99: ms a URL; MiB: peak memory; "
+    "--columns all has everything"
 )
-_BROKEN: Final = f"{DISTURBED_MARK}: which rule each of them broke, and by how much, say --columns all and the report"
+_BROKEN: Final = f"{DISTURBED_MARK}: --columns all and the report say which rule each of them broke, and by how much"
+_OR_MORE: Final = "\u2265"
+_AT_LEAST: Final = f"{_OR_MORE}: the origin set the pace, so the client may be faster"
 _RATE: Final = ("rightPerSec", "rightPerSecLow", "rightPerSecHigh")
 _INTERVAL: Final = ", ".join(_RATE[1:])
+_PLACE: Final = [column.name for column in _COLUMNS].index("right/s")
 _WHOLE_FROM: Final = 100
 
 
@@ -40,8 +43,10 @@ def compact_table(table: Table) -> Table:
     rows = [dict(zip(names, row, strict=True)) for row in table.rows]
     notes = (replace(note, text=note.text.replace(_INTERVAL, "±")) for note in table.notes if not _known(note, rows))
     broken = Note(_BROKEN) if any(_known(note, rows) for note in table.notes) else None
-    below = [note for note in (broken, _held_up(rows), Note(_LEGEND)) if note] if rows else []
-    return Table(_COLUMNS, tuple(map(_cells, rows)), table.title, notes=(*notes, *below))
+    cells = tuple(map(_cells, rows))
+    bounds = Note(_AT_LEAST) if any(str(row[_PLACE]).startswith(_OR_MORE) for row in cells) else None
+    below = [note for note in (broken, bounds, _held_up(rows), Note(_LEGEND)) if note] if rows else []
+    return Table(_COLUMNS, cells, table.title, notes=(*notes, *below))
 
 
 def _known(note: Note, rows: list[dict[str, Cell]]) -> bool:
@@ -66,7 +71,7 @@ def rate_text(rate: Cell, low: Cell, high: Cell, *, at_least: bool = False) -> s
         return None
     text = f"{rate:.0f}" if rate >= _WHOLE_FROM else f"{rate:.1f}"
     if at_least:
-        text = f"≥{text}"
+        text = f"{_OR_MORE}{text}"
     if not isinstance(low, int | float) or not isinstance(high, int | float) or not rate:
         return text
     return f"{text} ±{ceil(100 * max(high - rate, rate - low) / rate)}%"

@@ -13,6 +13,7 @@ from httpdyno.experiments.service.search_plan import Bounds
 from httpdyno.judge import rank, worst_validity
 from httpdyno.judge.wording import listed
 from httpdyno.model import Loop, Outcome, Report, Trial, Validity, counted
+from httpdyno.report.sections.headline import after_colon
 from httpdyno.report.sections.ranked_headline import ranked_headline
 from httpdyno.report.sections.subjects import subject_names
 from httpdyno.store import Manifest, Run
@@ -33,7 +34,9 @@ def service_report(run: Run, definition: Definition) -> Report:
     table = definition.table(trials)
     ranked = [standing.subject for ranking in rankings.values() for standing in ranking.standings]
     names = subject_names(trials, tuple(dict.fromkeys((*ranked, *map(str, table.values("subject"))))))
-    said = [f"{point}: {ranked_headline(points[point], one, metric, names)}" for point, one in rankings.items()]
+    said = [
+        f"{point}: {after_colon(ranked_headline(points[point], one, metric, names))}" for point, one in rankings.items()
+    ]
     bounds = Bounds.restored(run.manifest.settings)
     reached = _reached(reaches(trials, bounds), names)
     first, rest = (said, reached) if bounds is None else (reached, [])

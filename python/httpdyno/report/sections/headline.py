@@ -8,9 +8,10 @@ from httpdyno.judge.wording import NAMED_AT_MOST, listed, some_of
 from httpdyno.model import Comparison, Difference, Interval, Metric, Ranking, Standing
 from httpdyno.stats import FEWEST_BLOCKS
 
-__all__ = ["best_text", "bound_text", "figure_text", "headline"]
+__all__ = ["after_colon", "best_text", "bound_text", "figure_text", "headline"]
 
 _WHOLE_FROM: Final = 100
+_OWN_BEGINNINGS: Final = ("On a first look ", "Nobody is ", "Nothing was ")
 
 
 def headline(
@@ -44,6 +45,11 @@ def headline(
     else:
         first = _first(ranking, metric, medians, names, _LEADING)
     return "; ".join([first, *_told_of_ties(ranking, names), *([f"not ranked: {left_out}"] if unranked else [])])
+
+
+def after_colon(sentence: str) -> str:
+    """Return a headline as it stands after a colon: small, unless a name begins it."""
+    return sentence[0].lower() + sentence[1:] if sentence.startswith(_OWN_BEGINNINGS) else sentence
 
 
 def best_text(ranking: Ranking, metric: Metric, medians: Mapping[str, float], names: Mapping[str, str]) -> str:
@@ -128,9 +134,9 @@ def _shared_lead(
     who = some_of([names[standing.subject] for standing in leaders])
     values = [medians[standing.subject] for standing in leaders]
     if len(values) <= NAMED_AT_MOST:
-        what = listed([figure_text(value) for value in values])
+        what = listed([_shown(value, metric) for value in values])
     else:
-        what = f"{figure_text(min(values))} to {figure_text(max(values))}"
+        what = f"{_shown(min(values), metric)} to {_shown(max(values), metric)}"
     untold = any(_pair(ranking, one.subject, other.subject).p is None for one, other in combinations(leaders, 2))
     ratio = _ratio(ranking, leaders[0].subject, leaders[1].subject) if len(leaders) == 2 else None
     # A difference that is called a tie, and looks like one that is sure, needs its reason.
@@ -225,7 +231,12 @@ def _left_out(unranked: Mapping[str, str], names: Mapping[str, str]) -> str:
 
 
 def _figure(value: float, metric: Metric) -> str:
-    return f"{figure_text(value)} {_phrase(metric)}"
+    return f"{_shown(value, metric)} {_phrase(metric)}"
+
+
+def _shown(value: float, metric: Metric) -> str:
+    """Write a figure as the table has it, which rounds what it is given: not once from all of its digits."""
+    return figure_text(metric.rounded(value) or 0.0)
 
 
 def _phrase(metric: Metric) -> str:

@@ -6,7 +6,7 @@ from httpdyno.judge import placing_trials, verdict_of
 from httpdyno.judge.disturbance import disturbed
 from httpdyno.judge.lower_bound import lower_bounds
 from httpdyno.model import Metric, Ranking, Trial, Validity
-from httpdyno.report.sections.headline import headline
+from httpdyno.report.sections.headline import after_colon, headline
 from httpdyno.stats import median
 
 __all__ = ["placing_medians", "ranked_headline"]
@@ -27,7 +27,7 @@ def ranked_headline(trials: Sequence[Trial], ranking: Ranking, metric: Metric, n
     sentence = headline(ranking, metric, placing_medians(metric, trials, ranked), names, unranked, bounds)
     if any(standing.disturbed for standing in ranking.standings):
         by = "other programs" if any(map(disturbed, trials)) else "the origin, which had the same CPU"
-        return f"Disturbed by {by}: {sentence}"
+        return f"Disturbed by {by}: {after_colon(sentence)}"
     return sentence
 
 

@@ -67,7 +67,17 @@ def test_it_says_who_is_first_what_an_answer_costs_and_what_a_core_makes_of_it()
 
 
 def test_a_rate_that_the_origin_held_up_is_a_lower_bound() -> None:
-    assert " ≥60.4 " in shown(crawls(*GO, validity=Validity.ORIGIN_LIMITED, validity_reason="the origin was busy"))
+    text = shown(crawls(*GO, validity=Validity.ORIGIN_LIMITED, validity_reason="the origin was busy"))
+    assert " ≥60.4 " in text
+    assert "≥: the origin set the pace, so the client may be faster" in text
+    assert "~:" not in text
+
+
+def test_the_headline_and_the_table_round_a_figure_alike() -> None:
+    trials = [*crawls(*RUST[:4], 2.0546), *crawls(*GO[:4], 3.0)]
+    answer, _, _, *rows = shown(trials).splitlines()
+    assert "2.06 ms of CPU time" in answer
+    assert "  2.06  " in next(row for row in rows if "reqwest" in row)
 
 
 def test_what_disturbed_a_row_is_told_in_one_line_and_of_each_where_all_is_shown() -> None:
@@ -78,7 +88,9 @@ def test_what_disturbed_a_row_is_told_in_one_line_and_of_each_where_all_is_shown
     text = shown(trials)
     assert "~1" in text
     assert "UNSTEADY:" not in text
-    assert "~: which rule each of them broke, and by how much, say --columns all and the report" in text
+    assert "~: --columns all and the report say which rule each of them broke, and by how much" in text
+    assert "Disturbed by other programs: Node.js reqwest (Rust) x and Go net/http share the lead" in text
+    assert "\u2265:" not in text
     assert "go-net-http Go: UNSTEADY: other programs used 50 % of the subject's CPU time" in shown(trials, "all")
 
 
