@@ -10,6 +10,7 @@ import altair as alt
 
 from httpdyno.model import Axis, Chart, Scale
 from httpdyno.report.cell import without_controls
+from httpdyno.report.charts.labels import text_width
 from httpdyno.report.charts.theme import Theme
 
 __all__ = [
@@ -39,6 +40,9 @@ _STEPS: Final = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 _TICKS: Final[dict[Scale, tuple[float, ...]]] = {Scale.PERCENTILE: (0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999)}
 _LOGARITHMIC_STEPS: Final = ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
 _LABEL_ROOM: Final = 48
+_LABEL_GAP: Final = 8
+_TICK_STEPS: Final = ((10, math.sqrt(50)), (5, math.sqrt(10)), (2, math.sqrt(2)), (1, 0.0))
+_TINY: Final = 1e-9
 _MILLISECONDS: Final = (
     "datum.value >= 1000 ? format(datum.value / 1000, '~g') + ' s' : format(datum.value, '~g') + ' ms'"
 )
@@ -90,9 +94,14 @@ class Canvas:
         """Draw a mark for each row; ``encoding`` says what its place, its colour and its words come from."""
         return alt.Chart(self.data(rows), **unit(kind, encoding, looks))
 
-    def axis(self, axis: Axis, extent: tuple[float, float], pixels: int, *, grid: bool = True) -> Part:
-        """Describe how an axis is labelled: few values, no line of its own."""
-        settings: Part = {"grid": grid, "tickCount": max(2, pixels // 70), "title": _title(axis)}
+    def axis(
+        self, axis: Axis, extent: tuple[float, float], pixels: int, *, grid: bool = True, upright: bool = False
+    ) -> Part:
+        """Describe how an axis is labelled: few values, no line of its own.
+
+        ``upright``: its labels stand one below another.
+        """
+        settings: Part = {"grid": grid, "tickCount": _ticks(pixels), "title": _title(axis)}
         settings["titleLimit"] = pixels
         if axis.scale is not Scale.LINEAR:
             settings["values"] = _values(axis, extent, pixels)
@@ -102,12 +111,16 @@ class Canvas:
             settings["labelExpr"] = _MILLISECONDS
         elif axis.unit == "%":
             settings["labelExpr"] = "datum.label + ' %'"
+        if axis.scale is Scale.LINEAR and not upright and (between := _crowded(axis, extent, pixels)):
+            low, high = between
+            label = settings.get("labelExpr", "datum.label")
+            settings["labelExpr"] = f"datum.value > {low:g} && datum.value < {high:g} ? '' : {label}"
         return settings
 
     def above(self, axis: Axis, extent: tuple[float, float], pixels: int) -> Part:
         """Describe a vertical axis: its title stands above it, where it can be read without turning the head."""
         turned = {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleBaseline": "bottom"}
-        return {**self.axis(axis, extent, pixels), **turned, "titleX": 0, "titleY": -8}
+        return {**self.axis(axis, extent, pixels, upright=True), **turned, "titleX": 0, "titleY": -8}
 
     def names(self, names: Sequence[str], width: float, **spread: float) -> Part:
         """Encode rows by their names, which stand at the left and have that width, whatever face they come to have."""
@@ -236,6 +249,27 @@ def _round_up(value: float) -> float:
         return 0.0
     decade = 10.0 ** math.floor(math.log10(value))
     return next(step * decade for step in _STEPS if step * decade >= value * (1 - 1e-9))
+
+
+def _ticks(pixels: int) -> int:
+    return max(2, pixels // 70)
+
+
+def _crowded(axis: Axis, extent: tuple[float, float], pixels: int) -> tuple[float, float] | None:
+    """Return between which values a label of a linear axis has no room beside that of its end; None where all have.
+
+    That of the end is moved inwards by half of its width. Steps are those of d3, which Vega labels by:
+    https://github.com/d3/d3-array#ticks.
+    """
+    low, high = extent
+    wanted = (high - low) / _ticks(pixels)
+    decade = 10.0 ** math.floor(math.log10(wanted))
+    step = decade * next(size for size, least in _TICK_STEPS if wanted / decade >= least)
+    room = 1.5 * text_width(f"{high:g} {axis.unit}".rstrip(), LABEL_SIZE) + _LABEL_GAP
+    ends_with_a_label = abs(high / step - round(high / step)) < _TINY
+    if not ends_with_a_label or step / (high - low) * pixels >= room:
+        return None
+    return high - 1.5 * step, high - 0.5 * step
 
 
 def _values(axis: Axis, extent: tuple[float, float], pixels: int) -> list[float]:

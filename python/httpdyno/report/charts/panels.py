@@ -29,7 +29,11 @@ def draw(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many 
     plain = {"title": None}
     place = {
         "x": number("x", scale=scale(chart.x, across), axis=canvas.axis(chart.x, across, width, grid=False) | plain),
-        "y": number("y", scale=scale(chart.y, up), axis=canvas.axis(chart.y, up, height) | plain | {"tickCount": 3}),
+        "y": number(
+            "y",
+            scale=scale(chart.y, up),
+            axis=canvas.axis(chart.y, up, height, upright=True) | plain | {"tickCount": 3},
+        ),
         "detail": named("line"),
     }
     coloured = place | {"color": canvas.colour(chart, names)}

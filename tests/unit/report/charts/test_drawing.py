@@ -165,6 +165,26 @@ def test_a_logarithmic_axis_holds_every_positive_value_and_has_some_width() -> N
 
 
 @pytest.mark.parametrize(
+    ("extent", "pixels", "without"),
+    [
+        ((0, 50), 567, "datum.value > 42.5 && datum.value < 47.5 ? '' : "),
+        ((0, 50), 700, ""),
+        ((0, 50), 288, "datum.value > 35 && datum.value < 45 ? '' : "),
+        # Nothing stands at the end.
+        ((0, 53), 567, ""),
+    ],
+)
+def test_a_label_without_room_beside_that_of_the_end_goes(
+    extent: tuple[float, float], pixels: int, without: str
+) -> None:
+    label, upright = (
+        Canvas(760, LIGHT).axis(Axis("", "ms"), extent, pixels, upright=upright)["labelExpr"]
+        for upright in (False, True)
+    )
+    assert label == without + upright
+
+
+@pytest.mark.parametrize(
     ("extent", "pixels", "ticks"),
     [
         ((0.28, 1.1), 470, [0.3, 0.5, 0.7, 1.0]),
