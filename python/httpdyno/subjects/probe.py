@@ -40,8 +40,8 @@ _ASKED: Final = {
     "harness timeit": "with HARNESS=timeit time calls of its own, and print what CONTRACT.md says of them",
     "endpoint plain": "answer GET /plain with 200, text/plain and the 13 bytes Hello, World!",
     "endpoint json": "answer GET /json with 200, application/json and the bytes of the servers' document.json",
-    "endpoint workloads": "wait all of WORKLOADS_MS at once, once for each of count, then answer with the texts; refuse "
-    "content that is none with 400",
+    "endpoint workloads": "wait all of WORKLOADS_MS at once, once for each of count, then answer with the texts; "
+    "refuse content that is none with 400",
     "endpoint timeout": "with TIMEOUT_MS answer 503 when that time is over, not before and not when the waits end",
     "threads one": "serve with THREADS=1",
     "threads any": "serve with any THREADS, such as 3",

@@ -34,7 +34,9 @@ def test_probe_fails_on_a_claim_that_does_not_hold(
     assert ended.code == 1
     failed, change = ended.out.partition("FAILED  boaster: keepalive on: claimed, does not work\n")[1:]
     assert failed
-    assert change.startswith("        to change: with KEEPALIVE=1 send further requests over a connection that is open; or ")
+    assert change.startswith(
+        "        to change: with KEEPALIVE=1 send further requests over a connection that is open; or "
+    )
     assert "as said boaster: http 2: not claimed, does not work" in ended.out
 
 

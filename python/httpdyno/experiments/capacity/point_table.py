@@ -49,7 +49,9 @@ def point_table(trials: Sequence[Trial]) -> Table:
     rows = list(groups.values())
     # What is said of many points alike stands once for each subject.
     subjects = dict.fromkeys(subject for subject, _ in groups)
-    own = {subject: [trial for (of, _), row in groups.items() if of == subject for trial in row] for subject in subjects}
+    own = {
+        subject: [trial for (of, _), row in groups.items() if of == subject for trial in row] for subject in subjects
+    }
     notes = [f"{subject}: {text}" for subject, of in own.items() for text in trial_notes(of)]
     metrics = tuple(metric.column for metric in CAPACITY_METRICS)
     return Table((*_POINT, *metrics, *_JUDGED), tuple(map(_row, rows)), notes=tuple(map(Note, notes)))

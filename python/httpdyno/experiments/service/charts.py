@@ -37,8 +37,8 @@ def service_charts(trials: Sequence[Trial], names: Mapping[str, str]) -> Iterato
             "What each server adds to the longest wait, at p99",
             Axis("p99 beyond the ideal", "ms", Scale.LOGARITHMIC),
             lambda one: _at_least(one.overhead_p99_ns),
-            "Beyond the dashed line p99 is more than 1.1 times the ideal. Medians are drawn; a point is held where every "
-            "trial that counts stays below the line. Both scales are logarithmic.",
+            "Beyond the dashed line p99 is more than 1.1 times the ideal. Medians are drawn; a point is held where "
+            "every trial that counts stays below the line. Both scales are logarithmic.",
             (drawn, names),
             limit=limit,
         ),

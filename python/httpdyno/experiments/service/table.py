@@ -71,7 +71,7 @@ def service_table(trials: Sequence[Trial]) -> Table:
 
 
 def _counted(trials: Sequence[Trial]) -> list[Trial]:
-    """Leave out what was disturbed and made again, where no trial of a point is valid: what holds it has its figures."""
+    """Leave out what was disturbed and made again, where no trial of a point is valid: its figures are what held it."""
     points: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials:
         points.setdefault((trial.subject, trial.condition), []).append(trial)

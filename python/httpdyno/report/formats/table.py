@@ -98,7 +98,7 @@ def _grid(
         justify: JustifyMethod = "right" if right_aligned(columns[place]) else "left"
         # Wraps where it was given less than its texts take, at the ends of words; a word that is longer is cut.
         grid.add_column(
-            Text(columns[place].name, justify="left"), justify=justify, width=widths[place], overflow="ellipsis"
+            Text(columns[place].name, justify="left"), justify=justify, max_width=widths[place], overflow="ellipsis"
         )
     for row in texts:
         grid.add_row(*(Text(row[place], style=_style(columns[place], row[place])) for place in group))
@@ -130,7 +130,9 @@ def _folded(
     names, places = of
     folded = list(widths)
     least = [
-        max(cell_len(column.name), *(min(cell_len(word), limit // 2) for row in texts for word in row[place].split()), 0)
+        max(
+            cell_len(column.name), *(min(cell_len(word), limit // 2) for row in texts for word in row[place].split()), 0
+        )
         if column.kind is ColumnKind.TEXT and not (column.toned or column.name in TONED)
         else widths[place]
         for place, column in enumerate(columns)

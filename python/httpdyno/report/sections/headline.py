@@ -236,7 +236,8 @@ def _figure(value: float, metric: Metric) -> str:
 
 def _shown(value: float, metric: Metric) -> str:
     """Write a figure as the table has it, which rounds what it is given: not once from all of its digits."""
-    return figure_text(metric.rounded(value) or 0.0)
+    rounded = metric.rounded(value)
+    return figure_text(rounded if isinstance(rounded, int | float) else value)
 
 
 def _phrase(metric: Metric) -> str:
