@@ -159,9 +159,11 @@ def _with_folders(names: Sequence[str], subjects: Sequence[Path] | None) -> tupl
     """Return the subjects that there are with the folders among the names, and the ids of those that are named."""
     from httpdyno.subjects.catalogue import read_catalogue
 
-    folders = {name: Path(name) for name in names if _is_folder(name)}
+    catalogue = read_catalogue(subjects or ())
+    # A folder that lies here by chance is not meant where --subjects has one of that name.
+    folders = {name: Path(name) for name in names if _is_folder(name) and name not in catalogue.added}
     ids = [folders[name].resolve().name if name in folders else name for name in names]
-    return read_catalogue((*(subjects or ()), *folders.values())), ids
+    return read_catalogue((*(subjects or ()), *folders.values())) if folders else catalogue, ids
 
 
 def _is_folder(name: str) -> bool:

@@ -12,7 +12,7 @@ from httpdyno.published import preset_names
 from httpdyno.subjects.catalogue import read_catalogue
 from pages.command_line import command_line_page
 
-_OWN = {"mine", "./my-client"}
+_OWN = {"mine", "./my-client", "./my-server"}
 """Subjects of whoever types the example."""
 _GROUPS = {"", "subjects"}
 """Their help lists verbs, and begins with an example of one of them."""
