@@ -162,7 +162,12 @@ fn the_engine_of_a_drive_is_charged_for_no_packets_before_it(stage: &Stage) -> R
     same("outcome", &ended.report["outcome"], "ok")?;
     same("greetings", ended.stdout(), "127.0.0.1\n".repeat(500))?;
     let of = |path| number(&ended, path).unwrap_or(0);
-    holds("the link was at work", of("/link/up/packets") >= 50_000)?;
+    // What its queue has no room for is lost before it.
+    let carried = of("/link/up/packets");
+    holds(
+        &format!("the link carried {carried} packets"),
+        carried >= 5_000,
+    )?;
     let engine = of("/engine/cpu_user_ns") + of("/engine/cpu_system_ns");
     holds(&format!("the engine took {engine} ns"), engine > 0)
 }
