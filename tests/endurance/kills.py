@@ -15,7 +15,7 @@ from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from doubles.traces import Traces, describe
-from endurance.lane import CRASHED, PATIENCE_S, Lane
+from endurance.lane import CRASHED, PATIENCE_S, REFUSED, Lane
 from endurance.verbs import VERBS, Verb
 from endurance.victims import PARTS, Part, kill_one, parts_of
 from httpdyno.lab.engine import Engine
@@ -149,6 +149,8 @@ def _ended(command: "subprocess.Popen[str]", part: Part | None, verb: Verb, lane
         yield f"does not end within {PATIENCE_S:.0f} s: {[describe(process) for process in lane.processes()]}"
         command.kill()
         command.wait()
+    if part is None and command.returncode == REFUSED:
+        yield f"refused: {lane.said().strip()[-400:]}"
     if CRASHED.search(lane.said()):
         yield f"crashed: {lane.said().strip()[-400:]}"
 
@@ -184,6 +186,8 @@ def run(count: int, seed: int, lanes: int, only: Sequence[str] = (), *, told_s: 
         for thread in threads:
             thread.join()
     print(table(outcomes))
+    if failures:
+        print(f"ended early: {failures[0]}")
     missed = sum(outcome.part.startswith(NOBODY) for outcome in outcomes)
     if 2 * missed > count:
         print(f"{missed} of {count} killed nobody: the parts of a run are not what they were")

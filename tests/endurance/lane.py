@@ -23,6 +23,8 @@ PATIENCE_S = 600.0
 SETTLED_WITHIN_S = 60.0
 URLS = 3_000
 CRASHED = re.compile(r"Traceback|panicked at", re.MULTILINE)
+REFUSED = 2
+"""The status of a command line that means nothing to the command: whoever kills it has killed nothing."""
 
 
 class Lane:
@@ -57,8 +59,8 @@ class Lane:
             self.made("subjects", "build", "serves", "--subjects", self.words["subjects"])
             prove_server(folder / "subjects", folder / "cache" / "httpdyno", engine)
         if any({"{run}", "{kept}"}.intersection(verb.argv) for verb in verbs):
-            asked = ("--subjects", self.words["subjects"], "--web", "plain", "--limit", "50", "--repeat", "2")
-            self.made("bench", "asks", "native", *asked, "--out", "kept")
+            asked = ["--web", "plain", "--limit", "50", "--concurrency", "5", "--repeat", "2", "--out", "kept"]
+            self.made("bench", "asks", "native", "--subjects", self.words["subjects"], *asked)
             (run,) = (folder / "kept").iterdir()
             self.words["run"] = str(run)
 

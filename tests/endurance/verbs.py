@@ -84,7 +84,7 @@ def _verb(line: str, **more: object) -> Verb:
 
 
 VERBS = (
-    _verb("bench asks native --subjects {subjects} --web plain --limit 300 --repeat 2", goes_on=True),
+    _verb("bench asks native --subjects {subjects} --web plain --limit 300 --concurrency 50 --repeat 2", goes_on=True),
     _verb(
         "bench asks --subjects {subjects} --web live --urls urls --limit 60 --yes --repeat 1",
         parts=("command", "subject"),
@@ -108,12 +108,12 @@ VERBS = (
     _verb("fetch --concurrency 1 --save pages --resume journal", stdin="urls", parts=("engine",)),
     _verb("room --web plain --link rtt=5ms -- sh -c {sleeps}", parts=("engine", "init", "subject")),
     _verb("origin --web plain --listen 127.0.0.1:0", ends=False, parts=("engine",)),
-    _verb("verify-generator --case law --duration 1s", parts=("command",)),
+    _verb("verify-generator --case law --duration 2s", parts=("command",)),
     _verb("report {run}", parts=("command",)),
     _verb("compare {run}", parts=("command",)),
     _verb("runs --out {kept}", parts=("command",)),
     _verb("query {sql} --out {kept}", parts=("command",)),
-    _verb("urls --web top-sites --limit 200000", parts=("command",)),
+    _verb("urls top-sites --limit 200000", parts=("command",)),
     _verb("doctor", parts=("command", "engine")),
     _verb("subjects build asks-built --subjects {subjects}", is_cold=True, parts=("command", "subject")),
     _verb("subjects probe asks --subjects {subjects}", is_cold=True),

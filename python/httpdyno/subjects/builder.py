@@ -176,7 +176,11 @@ class _Job:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=place.folder,
-                env={**tool_environment(os.environ), "CARGO_TARGET_DIR": str(self._cargo_target)},
+                env={
+                    **tool_environment(os.environ),
+                    "CARGO_TARGET_DIR": str(self._cargo_target),
+                    "TMPDIR": str(place.temporary),
+                },
                 process_group=0,
             )
 

@@ -71,6 +71,11 @@ class BuildPlace:
         return self.path / "target"
 
     @property
+    def temporary(self) -> Path:
+        """``$TMPDIR`` of the build: what its tools forget there goes with it."""
+        return self.path / "temporary"
+
+    @property
     def log(self) -> Path:
         """What the build printed."""
         return self.path / "build.log"
@@ -89,6 +94,7 @@ class BuildPlace:
 
     def complete(self, record: BuildRecord) -> None:
         """Mark the build as whole, atomically."""
+        shutil.rmtree(self.temporary, ignore_errors=True)
         written = self._record.with_suffix(".new")
         written.write_text(json.dumps(asdict(record), indent=2) + "\n", encoding="utf-8")
         written.replace(self._record)
@@ -97,7 +103,7 @@ class BuildPlace:
         """Remove what an earlier build left, and make the place."""
         if self.path.exists():
             shutil.rmtree(self.path)
-        self.path.mkdir(parents=True)
+        self.temporary.mkdir(parents=True)
 
     def lock(self) -> int | None:
         """Acquire the lock of the subject's builds without waiting; None when another run holds it.

@@ -74,6 +74,20 @@ def test_what_a_build_left_in_the_folder_changes_nothing(built: Subject, cache: 
     assert build_place(built, cache) == before
 
 
+def test_what_the_tools_of_a_build_forget_among_temporary_files_goes_with_it(
+    make_subject: MakeSubject, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    folder = make_subject("forgets", more='[build]\nargv = ["sh", "-c", "mktemp > made"]')
+    build = build_subjects([read_subject(folder)], cache)["forgets"].build
+    assert build is not None
+    made = Path((build.folder / "made").read_text(encoding="utf-8").strip())
+    assert made.is_relative_to(cache)
+    assert not made.exists()
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
 def test_the_mode_and_the_name_of_a_file_count(built: Subject, cache: Path) -> None:
     seen = {build_place(built, cache).fingerprint}
     (built.folder / "main.py").chmod(0o755)
