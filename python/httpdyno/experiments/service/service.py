@@ -52,6 +52,13 @@ class Service(ServiceOptions):
         """Refuse what no trial can be before anything is built."""
         if self.duration_s is not None and not self.duration_s >= _SHORTEST_S:
             raise InvalidValue(f"--duration: {self.duration_s:g} s are too short to tell anything; write 1s or more")
+        longest_s = max(point.ideal_ns for point in self.axes.points()) / 1e9
+        # A slow server answers in bursts an ideal or two apart: a shorter stretch has one of them, or none.
+        if self.duration_s is not None and self.duration_s < QUICK_ROUNDS * longest_s:
+            raise InvalidValue(
+                f"--duration: {self.duration_s:g} s are too short for requests that wait {longest_s:g} s;"
+                f" write {math.ceil(QUICK_ROUNDS * longest_s)}s or more"
+            )
         if self.search and self.axes.endpoint is not Endpoint.WORKLOADS:
             raise InvalidValue("--search: only requests that wait have an ideal to hold; leave out --endpoint")
         if self.search and self.axes.rate_per_s is not None:

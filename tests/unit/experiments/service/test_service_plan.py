@@ -52,11 +52,11 @@ def test_a_point_sends_as_long_as_its_steady_stretch_takes() -> None:
     assert (condition.send_s, condition.concurrency, condition.name) == (15.0, 20, "20 connections")
     (quick,) = Service(axes=Axes(connections=(20,)), quick=True).conditions()
     assert quick.send_s == 11.0
-    (asked,) = Service(axes=Axes(connections=(20,)), duration_s=3.25).conditions()
-    assert asked.send_s == 10.25
+    (asked,) = Service(axes=Axes(connections=(20,)), duration_s=4.25).conditions()
+    assert asked.send_s == 11.25
     # A tool knows whole seconds.
-    (of_tool,) = Service(axes=Axes(connections=(20,), generator="rewrk"), duration_s=3.25).conditions()
-    assert of_tool.send_s == 11.0
+    (of_tool,) = Service(axes=Axes(connections=(20,), generator="rewrk"), duration_s=4.25).conditions()
+    assert of_tool.send_s == 12.0
     assert condition.deadline_s > condition.send_s + 30
 
 
@@ -87,6 +87,7 @@ def test_an_open_loop_keeps_an_ideal_server_at_the_number_of_connections() -> No
         (lambda: Axes(cpus=(0,)), "--server-cpus: 1 or more"),
         (lambda: Axes(timeout_ms=0), "--timeout-ms: 1 or more"),
         (lambda: Service(axes=Axes(), duration_s=0.5), "--duration: 0.5 s are too short"),
+        (lambda: Service(axes=Axes(), duration_s=3.9), "3.9 s are too short for requests that wait 2 s; write 4s or"),
         (lambda: Service(axes=Axes(endpoint=Endpoint.JSON), search=True), "--search: only requests that wait"),
         (
             lambda: Service(axes=Axes(loops=(Loop.OPEN,), rate_per_s=5.0), search=True),
