@@ -82,7 +82,8 @@ def _held_up(rows: list[dict[str, Cell]]) -> Note | None:
     many = sum(row["limitedBy"] == "concurrency" for row in rows)
     if not many:
         return None
-    which = "every row" if many == len(rows) else f"{many} of {len(rows)} rows"
+    rated = sum(row[_RATE[0]] is not None for row in rows)
+    which = "every row" if many == rated else f"{many} of {rated} rows"
     return Note(
         f"right/s: in {which} the requests in flight set it, not the client (limitedBy); CPU ms compares clients, and "
         "--saturate measures each at its own ceiling"

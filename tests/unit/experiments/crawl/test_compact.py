@@ -8,7 +8,7 @@ from doubles.trials import trial
 from httpdyno.errors import UnknownName
 from httpdyno.experiments.registry import definition_of, experiment_names
 from httpdyno.judge.validity import with_validity
-from httpdyno.model import Counters, CpuTime, LinesSummary, Tally, Trial, Validity
+from httpdyno.model import Counters, CpuTime, LinesSummary, Outcome, Tally, Trial, Validity
 from httpdyno.report import Surface, render
 from httpdyno.runs.showing import check_columns, tables_of
 
@@ -96,6 +96,10 @@ def test_what_disturbed_a_row_is_told_in_one_line_and_of_each_where_all_is_shown
 
 def test_it_is_said_where_the_requests_in_flight_set_the_rate() -> None:
     text = shown([*crawls("go-other", "Go", "other", 83.0, 2.0), *crawls(*GO)])
+    assert "right/s: in 1 of 2 rows the requests in flight set it" in text
+    # Whoever was not there has no rate, and is none of them.
+    failed = {"outcome": Outcome.UNAVAILABLE, "validity": None, "summary": None, "tally": None}
+    text = shown([*crawls("go-other", "Go", "other", 83.0, 2.0), *crawls(*GO), trial("absent", 0, **failed)])
     assert "right/s: in 1 of 2 rows the requests in flight set it" in text
 
 
