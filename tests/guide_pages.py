@@ -1,14 +1,22 @@
 """The pages of docs/guide, taken apart: blocks of code by their language, tables, command lines."""
 
+import os
 import re
 import shlex
 from pathlib import Path
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guide"
-REFERENCE = GUIDE.parent / "reference" / "command-line.md"
+DOCS = GUIDE.parent
+REFERENCE = DOCS / "reference" / "command-line.md"
 _FENCED = re.compile(r"^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 _TYPED = re.compile(r"^ {4}(?:\w*\$ )?httpdyno (?P<line>.+)$|`httpdyno (?P<inline>[^`]+)`", re.MULTILINE)
 _OF_THE_SHELL = frozenset("<>|&;")
+
+
+def all_pages() -> list[str]:
+    """Give each page with commands of today, as a path from the guide; those of query.md are questions."""
+    found = [path for path in DOCS.rglob("*.md") if path.parent.name != "decisions" and path.name != "query.md"]
+    return [os.path.relpath(path, GUIDE) for path in sorted([*found, *DOCS.parent.glob("*.md")])]
 
 
 def text_of(page: str) -> str:
@@ -31,11 +39,11 @@ def typed_commands(page: str) -> list[tuple[str, ...]]:
     On a line of its own, with or without a prompt, or within a sentence; without what is the shell's.
     """
     found = [match["line"] or match["inline"] for match in _TYPED.finditer(text_of(page).replace("\\\n", " "))]
-    commands = [tuple(_up_to_the_shells(shlex.split(line, comments=True))) for line in found]
+    commands = [tuple(up_to_the_shells(shlex.split(line, comments=True))) for line in found]
     return [words for words in commands if len(words) > 1]
 
 
-def _up_to_the_shells(words: list[str]) -> list[str]:
+def up_to_the_shells(words: list[str]) -> list[str]:
     return words[: next((place for place, word in enumerate(words) if word[:1] in _OF_THE_SHELL), None)]
 
 

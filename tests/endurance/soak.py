@@ -4,6 +4,7 @@ import json
 import math
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -133,7 +134,10 @@ def closed_loop(engine: Engine, address: str, cpu: int, folder: Path) -> float:
 def soaked(
     engine: Engine, address: str, cpu: int, folder: Path, rate: int, minutes: float, server: int
 ) -> tuple[dict[str, int], dict[str, list[float]]]:
-    """Load for so long; give the report, and the memory of both programs in the mean of each minute, in bytes."""
+    """Load for so long; give the report, and the memory of both programs in the mean of each minute, in bytes.
+
+    Each minute is a line on stderr as it ends: that all goes well, long before the verdict.
+    """
     seconds = f"{round(minutes * 60)}s"
     process = load(
         engine, address, cpu, folder, "--rate", str(rate), "--duration", seconds, "--hdr-log", str(folder / "log")
@@ -142,6 +146,9 @@ def soaked(
     began = time.monotonic()
     while process.poll() is None:
         minute = int((time.monotonic() - began) // 60)
+        if len(samples["load memory"]) == minute > 0:
+            means = (f"{name} {_mean(taken[-1]) / (1 << 20):.1f} MiB" for name, taken in samples.items())
+            print(f"minute {minute - 1:3}  " + "  ".join(means), file=sys.stderr, flush=True)
         for name, number in (("load memory", process.pid), ("origin memory", server)):
             while len(samples[name]) <= minute:
                 samples[name].append([])
@@ -151,7 +158,12 @@ def soaked(
         raise SystemExit(f"endure: the load ended with status {process.returncode}")
     whole = max(3, int(minutes))
     report = json.loads((folder / "report").read_text(encoding="utf-8"))
-    return report, {name: [sum(taken) / len(taken) for taken in each[:whole]] for name, each in samples.items()}
+    return report, {name: [_mean(taken) for taken in each[:whole]] for name, each in samples.items()}
+
+
+def _mean(taken: Sequence[int]) -> float:
+    """Give the mean; of nothing nothing."""
+    return sum(taken) / len(taken) if taken else math.nan
 
 
 def resident(process: int) -> int:

@@ -1,17 +1,22 @@
 """The parts of `scripts/endure` that decide: trends, plans, histograms."""
 
 import base64
+import re
 import struct
 import zlib
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
 
+from doubles.command_line import all_commands
 from endurance.interval_log import COMPRESSED, HEADER, PLAIN, intervals
 from endurance.kills import plan
 from endurance.soak import trend
-from endurance.verbs import VERBS
+from endurance.verbs import VERBS, Verb
 from endurance.victims import PARTS
+from guide_pages import options_of_engine
+from pages.command_line import ENGINE_VERBS
 
 
 @pytest.mark.parametrize(
@@ -53,6 +58,18 @@ def test_a_seed_decides_who_is_killed_when_and_every_part_of_every_verb_has_its_
         assert len(killed) == len(VERBS)
         played = {verb.name for verb in VERBS if part in verb.parts}
         assert set(killed[: len(played)]) == played
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: " ".join(verb.argv))
+def test_each_verb_that_is_killed_can_be_typed(verb: Verb, tmp_path: Path) -> None:
+    known = all_commands()
+    if (name := verb.name.removesuffix(" live")) in known:
+        arguments = [re.sub(r"\{\w+\}", str(tmp_path), word) for word in verb.argv[len(name.split()) :]]
+        known[name].make_context(name, arguments)
+    else:
+        assert name in ENGINE_VERBS
+        options = {word for word in takewhile("--".__ne__, verb.argv) if word.startswith("--")}
+        assert options <= options_of_engine(name)
 
 
 def test_histograms_of_a_log_are_read(tmp_path: Path) -> None:

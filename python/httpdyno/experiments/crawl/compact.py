@@ -10,7 +10,7 @@ __all__ = ["compact_table", "rate_text"]
 
 _INTEGER, _DECIMAL = ColumnKind.INTEGER, ColumnKind.DECIMAL
 _COLUMNS: Final = (
-    # Ranks and rates are written out here, but stand at the right, as numbers do.
+    # Ranks, rates and requests in flight are written out here, but stand at the right, as numbers do.
     Column("rank", _INTEGER),
     Column("client"),
     Column("right/s", _DECIMAL),
@@ -25,8 +25,8 @@ _COLUMNS: Final = (
 )
 _LEGEND: Final = (
     "CPU ms: CPU time of a right answer, start-up and warm-up left out; core/s: right answers a second that one core "
-    "has CPU time for; in flight: requests that must be open at once for that; p50, p99: ms a URL; MiB: peak memory; "
-    "--columns all has everything"
+    "has CPU time for; in flight: requests open at once, of as many as that takes; p50, p99: ms a URL; "
+    "MiB: peak memory; --columns all has everything"
 )
 _BROKEN: Final = f"{DISTURBED_MARK}: --columns all and the report say which rule each of them broke, and by how much"
 _OR_MORE: Final = "\u2265"
@@ -58,11 +58,19 @@ def _known(note: Note, rows: list[dict[str, Cell]]) -> bool:
 
 def _cells(row: dict[str, Cell]) -> tuple[Cell, ...]:
     client, memory = f"{row['language']} {row['method']}".strip(), row["peakMemory"]
-    figures = [row[name] for name in ("cpuPerRight", "perCore", "inFlightPerCore", "p50", "p99")]
+    cost = (row["cpuPerRight"], row["perCore"], _in_flight(row))
     mebibytes = round(memory / 2**20) if isinstance(memory, int | float) else None
     at_least = row["verdict"] == Validity.ORIGIN_LIMITED.value
     rate = rate_text(*(row[name] for name in _RATE), at_least=at_least)
-    return (row["rank"], client, rate, *figures, mebibytes, row["wrong"], row["verdict"])
+    return (row["rank"], client, rate, *cost, row["p50"], row["p99"], mebibytes, row["wrong"], row["verdict"])
+
+
+def _in_flight(row: dict[str, Cell]) -> str | None:
+    """Write how many requests were open at once, of how many a core has CPU time for: ``150 of 351``."""
+    if row["p50"] is None:
+        return None
+    of_a_core = row["inFlightPerCore"]
+    return f"{row['concurrency']} of {of_a_core:.0f}" if isinstance(of_a_core, int | float) else f"{row['concurrency']}"
 
 
 def rate_text(rate: Cell, low: Cell, high: Cell, *, at_least: bool = False) -> str | None:

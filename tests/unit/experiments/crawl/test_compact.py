@@ -60,8 +60,8 @@ def test_it_says_who_is_first_what_an_answer_costs_and_what_a_core_makes_of_it()
     fewest = "Node.js reqwest (Rust) x, 1.25 ms of CPU time a right answer, 0.62 times Go net/http, not for sure"
     assert answer.endswith(f". Fewest cores: {fewest}")
     assert heading.split("  ")[0] == "rank"
-    assert " ".join(first.split()) == "1-2 Node.js reqwest (Rust) x 200 ±1% 1.25 800 480 496 4005 64 0 VALID"
-    assert " ".join(second.split()) == "1-2 Go net/http 60.4 ±1% 2 500 300 496 4005 64 0 VALID"
+    assert " ".join(first.split()) == "1-2 Node.js reqwest (Rust) x 200 ±1% 1.25 800 50 of 480 496 4005 64 0 VALID"
+    assert " ".join(second.split()) == "1-2 Go net/http 60.4 ±1% 2 500 50 of 300 496 4005 64 0 VALID"
     assert any(note.startswith("±: the lowest and the highest of so few trials") for note in notes)
     assert not any("rightPerSecLow" in note for note in notes)
 

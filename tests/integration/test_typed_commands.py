@@ -1,0 +1,104 @@
+"""Each measurement that a page, a help, a script or the endurance tests name is accepted, up to its first trial.
+
+What is refused changes with the verbs, and most of these lines are run once in weeks: they would go stale unseen.
+"""
+
+import os
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+import typer
+
+from doubles.command_line import Command
+from doubles.in_process import in_process
+from endurance.verbs import CLIENT, SERVER, VERBS, write_subjects
+from guide_pages import all_pages, typed_commands, up_to_the_shells
+from httpdyno.cli.examples import EXAMPLES
+from httpdyno.experiments.experiment import Experiment
+from httpdyno.experiments.registry import verbs
+from httpdyno.model import Subject
+
+MEASURING = {verb.name for verb in verbs()} - {"load"} | {"try", "verify-generator"}
+"""A load goes to whoever is named, and has tests of its own."""
+READERS = {"A": "go-net-http", "B": "rust-reqwest", "OLD": "go-net-http", "NEW": "rust-reqwest"} | dict.fromkeys(
+    ("CLIENT", "SUBJECT"), "go-net-http"
+)
+"""What a reader would name there."""
+NOT_HERE = {"--resume", "--against", "auto", "--tool"}
+"""They go by an earlier run, by another machine, or by what is installed."""
+CHECK_WHEEL = Path(__file__).parents[2] / "scripts" / "check-wheel"
+
+
+def named() -> Iterator[Sequence[str]]:
+    """Give the words after `httpdyno` of each such line."""
+    for page in all_pages():
+        yield from typed_commands(page)
+    examples = "\n".join(example.line for of_verb in EXAMPLES.values() for example in of_verb)
+    for line in re.findall(r"\bhttpdyno (.*)", f"{examples}\n{CHECK_WHEEL.read_text(encoding='utf-8')}"):
+        if line.split()[0] in MEASURING:
+            yield up_to_the_shells(shlex.split(line))
+    yield from (verb.argv for verb in VERBS)
+
+
+def typed() -> list[tuple[str, ...]]:
+    """Give each measurement once, in the words of somebody who types it."""
+    lines = (tuple(READERS.get(word, word) for word in words) for words in named() if words[0] in MEASURING)
+    return sorted({words for words in lines if not NOT_HERE & set(words) and "..." not in words})
+
+
+@pytest.fixture
+def httpdyno(
+    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Command:
+    """Run `httpdyno` in a folder with the lists and the subjects that the lines name, on a machine that has enough."""
+    list_of_urls = "".join(f"https://site-{number}.example/\n" for number in range(20_000))
+    for name in ("urls", "urls.txt", "mine.txt", "domains.txt"):
+        (tmp_path / name).write_text(list_of_urls, encoding="utf-8")
+    write_subjects(tmp_path / "of-endurance")
+    clients = dict.fromkeys(("my-client", "subjects/mine", "subjects/released"), CLIENT)
+    for folder, definition in {**clients, "my-server": SERVER}.items():
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "main.py").touch()
+        (tmp_path / folder / "subject.toml").write_text(definition.replace("{name}", folder), encoding="utf-8")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setattr("httpdyno.experiments.service.beginning.getrlimit", lambda _: (-1, -1))
+    return in_process(environment, tmp_path, monkeypatch, capfd)
+
+
+@pytest.fixture
+def planned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Plan runs, and begin none: give the numbers of their trials."""
+    numbers: list[int] = []
+
+    def plan(experiment: Experiment, subjects: Sequence[Subject], *_: object, **__: object) -> None:
+        numbers.append(experiment.plan(subjects).most)
+        raise typer.Exit
+
+    def verify(generators: Sequence[object], cases: Sequence[object]) -> None:
+        numbers.append(len(generators) * len(cases))
+        raise typer.Exit
+
+    monkeypatch.setattr("httpdyno.cli.running.begin_run", plan)
+    monkeypatch.setattr("httpdyno.experiments.verify_generator.run.steps", verify)
+    monkeypatch.setattr("httpdyno.experiments.crawl.asked_urls._is_piped", lambda: False)
+    # Whoever is asked says yes, and what is measured or fetched before a run begins is left out.
+    monkeypatch.setattr("httpdyno.cli.running.ask", lambda *_, **__: None)
+    monkeypatch.setattr("httpdyno.cli.running.install_needs", lambda *_, **__: None)
+    monkeypatch.setattr("httpdyno.experiments.crawl.beginning.saturated", lambda subjects, *_: subjects)
+    monkeypatch.setattr("httpdyno.experiments.verify_generator.place.measure_overhead_ns", lambda *_, **__: 0)
+    return numbers
+
+
+def test_every_verb_that_measures_is_named() -> None:
+    assert {words[0] for words in typed()} == MEASURING
+    assert len(typed()) > 80
+
+
+@pytest.mark.parametrize("words", typed(), ids=" ".join)
+def test_it_is_accepted(words: Sequence[str], httpdyno: Command, planned: list[int]) -> None:
+    ended = httpdyno(*(word.replace("{subjects}", "of-endurance") for word in words))
+    assert (ended.code, len(planned)) == (0, 1), ended.err
+    assert planned[0] > 0
