@@ -1,14 +1,17 @@
 """The contract of servers (subjects/CONTRACT.md), held against each of them on this machine's loopback."""
 
+import errno
+import fcntl
 import json
 import os
 import socket
+import sys
 import tempfile
-import threading
+import termios
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -100,47 +103,58 @@ def alive(group: int) -> bool:
 
 def eventually(condition: Callable[[], bool]) -> bool:
     deadline = time.monotonic() + HANG_S
-    while not condition() and time.monotonic() < deadline:
+    while time.monotonic() < deadline:
+        if condition():
+            return True
         time.sleep(0.01)
-    return condition()
+    return False
 
 
-def requests_read(server: ServerProcess) -> int:
-    """Count the connections that the server has accepted and read all from that came by them."""
+def connected(server: ServerProcess) -> socket.socket:
+    """Connect to the server; a machine whose ports are all taken has one before long."""
+    deadline = time.monotonic() + HANG_S
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", int(server.port)), timeout=HANG_S)
+        except OSError as error:
+            if error.errno != errno.EADDRNOTAVAIL or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def has_read(server: ServerProcess, clients: list[socket.socket]) -> bool:
+    """Whether the server has accepted each connection and read all that was sent by it.
+
+    Once true it stays so: what was sent is in the server's kernel before its queue is looked at.
+    """
+    if any(int.from_bytes(fcntl.ioctl(client, termios.TIOCOUTQ, bytes(4)), sys.byteorder) for client in clients):
+        return False
     rows = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
-    # Another program may have the same port at another address of this machine.
-    place = f"0100007F:{int(server.port):04X}"
+    place, asking = hexadecimal(int(server.port)), {hexadecimal(client.getsockname()[1]) for client in clients}
     # The kernel lists a connection twice where one page of the table ends and the next begins.
     read = {
         remote
         for _, local, remote, state, queues, _, _, _, _, inode, *_ in rows
         if (local, state, queues.partition(":")[2]) == (place, ESTABLISHED, "00000000") and inode != "0"
     }
-    return len(read)
+    return asking <= read
+
+
+def hexadecimal(port: int) -> str:
+    """Write a port of 127.0.0.1 as the kernel's table does: another program may have it at another address."""
+    return f"0100007F:{port:04X}"
 
 
 @contextmanager
-def in_flight(server: ServerProcess, ask: Ask) -> Iterator[None]:
-    """Have some requests in flight that have reached the server; it must have ended when the block is left."""
-    left = threading.Event()
-
-    def keep_asking() -> None:
-        # A machine whose ports are all taken refuses a connection: there will be one.
-        while not left.is_set():
-            server.ask(ask, timeout_s=HANG_S)
-            left.wait(0.01)
-
-    askers = [threading.Thread(target=keep_asking) for _ in range(AT_ONCE)]
-    try:
-        for asker in askers:
-            asker.start()
-        assert eventually(lambda: requests_read(server) == AT_ONCE), f"{requests_read(server)} are in flight"
+def in_flight(server: ServerProcess, content: bytes) -> Iterator[None]:
+    """Have some requests in flight that the server has read."""
+    head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {len(content)}\r\n\r\n".encode()
+    with ExitStack() as stack:
+        clients = [stack.enter_context(connected(server)) for _ in range(AT_ONCE)]
+        for client in clients:
+            client.sendall(head + content)
+        assert eventually(lambda: has_read(server, clients)), f"it does not read them; it says: {server.said}"
         yield
-    finally:
-        left.set()
-        server.end()
-        for asker in askers:
-            asker.join()
 
 
 @pytest.fixture(scope="module")
@@ -284,7 +298,7 @@ def test_sigterm_ends_it_in_the_midst_of_requests(server: Build, shared: Path) -
         pytest.skip("it serves documents alone, none of which takes long")
     before = contents(server)
     with ServerProcess(server, {"TMPDIR": str(shared), "WORKLOADS_MS": str(NEVER_MS)}) as process:
-        with in_flight(started(process), Ask("/", "POST", asked("a", 1))):
+        with in_flight(started(process), asked("a", 1)):
             assert process.end(patience_s=HANG_S) == 0, process.said
         assert eventually(lambda: not alive(process.group))
     assert list(shared.iterdir()) == []
