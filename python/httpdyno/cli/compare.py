@@ -10,7 +10,7 @@ import typer
 from httpdyno.cli.completion import complete_metrics, complete_run_subjects, complete_runs
 from httpdyno.cli.options import Format
 from httpdyno.cli.run_argument import RUN_HELP, RunsFolder, open_named_run
-from httpdyno.cli.tables import check_format, print_table
+from httpdyno.cli.tables import check_format, print_tables
 from httpdyno.cli.terminal import tell
 from httpdyno.errors import CheckFailed, NothingMeasured, UsageError
 from httpdyno.model import Metric
@@ -71,6 +71,7 @@ def compare(
     from httpdyno.experiments.registry import definition_of
     from httpdyno.runs.pair_comparison import compare_within_run
     from httpdyno.runs.run_comparison import compare_two_runs
+    from httpdyno.runs.showing import read_by_programs
 
     check_format(format)
     if second is not None and baseline is not None:
@@ -84,7 +85,7 @@ def compare(
         compared = compare_within_run(a, metrics, thresholds, baseline=baseline)
     else:
         compared = compare_two_runs(a, b, metrics, thresholds, anyway=anyway)
-    print_table(compared.table, format)
+    print_tables([compared.table] if read_by_programs(format) else compared.views, format)
     for line in (*compared.failures, *(compared.unjudged if thresholds else ())):
         tell(line)
     if compared.failures:

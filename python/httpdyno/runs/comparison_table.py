@@ -28,6 +28,8 @@ _HIDDEN: Final = (
     Column("difference", description="better, worse or undecided", shown=False),
     Column("broken", description="the thresholds that the change is beyond", shown=False),
 )
+_WITH_UNITS: Final = frozenset({ColumnKind.SIZE, ColumnKind.TIME})
+"""Of which each value is written with a unit of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,9 @@ class Compared:
     """What a comparison gives."""
 
     table: Table
+    """All of it, for programs."""
+    views: tuple[Table, ...]
+    """The same for people, a table for each metric: one column of values has one unit."""
     judged: frozenset[str]
     """The metrics by which anything could be said, be it that no difference shows."""
     failures: tuple[str, ...]
@@ -124,20 +129,29 @@ def compared(
     ``names`` are the columns of the names of each row, ``values`` what those of baseline and subject are called;
     ``notes`` are of all rows.
     """
-    of_rows = [Note(note, index) for index, row in enumerate(rows) for note in (*row.notes, *_passing(row))]
-    of_all = [Note(note) for note in (*notes, *_level_notes(rows))]
-    table = Table(_columns(names, values, rows), tuple(map(_cells, rows)), notes=(*of_rows, *of_all))
+    metrics = list(dict.fromkeys(row.metric.name for row in rows))
+    of_metrics = [[row for row in rows if row.metric.name == metric] for metric in metrics] or [[]]
+    of_all = (*notes, *_level_notes(rows))
     return Compared(
-        table,
+        _table(names, values, rows, of_all),
+        # What is said of all of them stands below the last one.
+        views=tuple(_table(names, values, some, of_all if some is of_metrics[-1] else ()) for some in of_metrics),
         judged=frozenset(row.metric.name for row in rows if row.judged),
         failures=tuple(failure for row in rows for failure in row.failures),
         unjudged=tuple(f"{row.label}: {row.metric.name} {row.verdict}" for row in rows if not row.judged),
     )
 
 
+def _table(
+    names: Sequence[Column], values: tuple[str, str], rows: Sequence[ComparedRow], notes: Sequence[str]
+) -> Table:
+    of_rows = [Note(note, index) for index, row in enumerate(rows) for note in (*row.notes, *_passing(row))]
+    return Table(_columns(names, values, rows), tuple(map(_cells, rows)), notes=(*of_rows, *map(Note, notes)))
+
+
 def _columns(names: Sequence[Column], values: tuple[str, str], rows: Sequence[ComparedRow]) -> tuple[Column, ...]:
     metrics = {row.metric.name: row.metric.column for row in rows}
-    one = next(iter(metrics.values())) if len(metrics) == 1 else None
+    kind = next(iter(metrics.values())).kind if len(metrics) == 1 else ColumnKind.NUMBER
     return (
         # A name that no row has is not shown: the condition, where there is one only.
         *(
@@ -145,9 +159,8 @@ def _columns(names: Sequence[Column], values: tuple[str, str], rows: Sequence[Co
             for place, column in enumerate(names)
         ),
         Column("metric"),
-        # Several metrics have several units, which one column cannot show as sizes or times.
-        *(Column(name, one.kind if one else ColumnKind.NUMBER, one.unit if one else "") for name in values),
-        Column("unit", shown=one is None),
+        *(Column(name, kind) for name in values),
+        Column("unit", shown=kind not in _WITH_UNITS and any(column.unit for column in metrics.values())),
         Column("change", description="the change from the baseline, with its interval"),
         Column("verdict", description="what may be said after the doubt is taken off"),
         *_HIDDEN,

@@ -14,7 +14,7 @@ from httpdyno.errors import UnknownName, UsageError
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.judge import find_metric
 from httpdyno.judge.threshold import parse_threshold
-from httpdyno.model import Cell, LinesSummary, Outcome, Trial, Validity
+from httpdyno.model import Cell, ColumnKind, LinesSummary, Outcome, Trial, Validity
 from httpdyno.runs.comparison_table import Compared
 from httpdyno.runs.pair_comparison import compare_within_run
 from httpdyno.runs.run_comparison import compare_two_runs
@@ -67,8 +67,9 @@ def test_each_subject_of_two_runs_is_a_row_with_its_versions(tmp_path: Path) -> 
     assert notes_of(compared)[1].startswith("B: 20261121T130000Z-bench, 2026-11-21 13:00 UTC")
     assert "95 % confidence" in notes_of(compared)[2]
     shown = {column.name for column in compared.table.columns if column.shown}
-    assert {"subject", "valueA", "change"} <= shown
-    assert not {"condition", "unit", "p", "broken"} & shown
+    assert {"subject", "valueA", "unit", "change"} <= shown
+    assert not {"condition", "p", "broken"} & shown
+    assert compared.views == (compared.table,)
 
 
 def test_a_threshold_that_is_broken_is_a_failure_that_says_by_what(tmp_path: Path) -> None:
@@ -98,7 +99,21 @@ def test_several_metrics_are_rows_of_their_own_with_their_units(tmp_path: Path) 
         ("rightPerSec", "1/s", 100.0, 100.0, "no difference shown", None),
         ("p99", "ms", 100.0, 200.0, "longer", "p99 > +10%"),
     ]
-    assert next(column for column in compared.table.columns if column.name == "unit").shown
+    # People read a table for each, and the notes on all of them below the last.
+    assert [view.values("metric") for view in compared.views] == [("rightPerSec",), ("p99",)]
+    assert [len(view.notes) for view in compared.views] == [0, len(compared.table.notes)]
+
+
+def test_each_metric_is_shown_to_people_in_its_own_unit(tmp_path: Path) -> None:
+    runs = two(tmp_path, trials_of("go", BEFORE), trials_of("go", AFTER))
+    metrics = [RIGHT, find_metric(CRAWL_METRICS, "peakMemory")]
+    sizes = [
+        (column.kind, next(one.shown for one in view.columns if one.name == "unit"))
+        for view in compare_two_runs(*runs, metrics, [], anyway=False).views
+        for column in view.columns
+        if column.name == "valueB"
+    ]
+    assert sizes == [(RIGHT.column.kind, True), (ColumnKind.SIZE, False)]
 
 
 def test_subjects_of_one_run_only_are_listed(tmp_path: Path) -> None:
