@@ -143,7 +143,7 @@ def _figures(trials: Sequence[Trial]) -> Table:
         *((_IDENTITY[1],) if numbered else ()),
         *(replace(metric.column, name=_FIGURES[metric.name]) for metric in metrics),
         Column("own CPU", _TIME, "ms", "CPU time of the generator"),
-        Column("busy %", ColumnKind.DECIMAL, "%", "time in which the generator's busiest thread was busy"),
+        Column("busy %", ColumnKind.DECIMAL, "%", "time in which the generator's busiest thread was busy, not waiting"),
         _JUDGED[-1],
     )
     rows = tuple(
