@@ -18,7 +18,7 @@ from httpdyno.model import WITHOUT_P99, Loop, Subject, SubjectKind, parse_loop
 from httpdyno.published import PublishedTable, find_preset
 from httpdyno.subjects.catalogue import Catalogue
 
-__all__ = ["Selected", "begin_service", "choose_servers", "make_service", "require_possible"]
+__all__ = ["Selected", "begin_service", "choose_servers", "make_service", "merged_words", "require_possible"]
 
 _MOST: Final = 10_000
 _ALL: Final = "all"
@@ -35,7 +35,16 @@ def begin_service(beginning: Beginning, names: Sequence[str], options: ServiceOp
     cpus, available = beginning.place.pinning.subject_cpus, len(os.sched_getaffinity(0))
     service = make_service(options, chosen, cpus=cpus, available=available)
     require_possible(service, open_files=getrlimit(RLIMIT_NOFILE)[1])
+    if merged := merged_words(options.server_cpus, service.axes.cpus, available):
+        beginning.tell(merged)
     return Begun(service, chosen.servers)
+
+
+def merged_words(server_cpus: str | None, cpus: Sequence[int | None], available: int) -> str | None:
+    """Say which points there are, where several numbers of CPUs that were typed are one on this machine."""
+    if server_cpus is None or len(cpus) == len(server_cpus.split(",")):
+        return None
+    return f"--server-cpus {server_cpus}: of the {available} CPUs here that is {', '.join(map(str, cpus))}, once"
 
 
 @dataclass(frozen=True, slots=True)

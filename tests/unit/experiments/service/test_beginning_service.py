@@ -7,7 +7,13 @@ import pytest
 
 from httpdyno.errors import HttpdynoError, InvalidValue
 from httpdyno.experiments.service.axes import Axes
-from httpdyno.experiments.service.beginning import Selected, choose_servers, make_service, require_possible
+from httpdyno.experiments.service.beginning import (
+    Selected,
+    choose_servers,
+    make_service,
+    merged_words,
+    require_possible,
+)
 from httpdyno.experiments.service.figures import Endpoint
 from httpdyno.experiments.service.options import ServiceOptions
 from httpdyno.experiments.service.service import Service
@@ -63,6 +69,23 @@ def test_axes_are_read() -> None:
 def test_cpus_of_the_server_are_read(typed: str, available: int, cpus: tuple[int, ...]) -> None:
     assert made(server_cpus=typed, available=available).axes == Axes(cpus=cpus)
     assert made(cpus="1:0").axes == Axes()
+
+
+@pytest.mark.parametrize(
+    ("typed", "available", "words"),
+    [
+        ("1,all", 2, "--server-cpus 1,all: of the 2 CPUs here that is 1, once"),
+        ("1,2,all", 3, "--server-cpus 1,2,all: of the 3 CPUs here that is 1, 2, once"),
+        ("1,all", 4, None),
+        ("all", 2, None),
+        (None, 2, None),
+    ],
+)
+def test_who_asks_for_two_numbers_that_are_one_here_is_told(
+    typed: str | None, available: int, words: str | None
+) -> None:
+    cpus = made(server_cpus=typed, available=available).axes.cpus
+    assert merged_words(typed, cpus, available) == words
 
 
 def test_a_search_begins_with_twenty_and_goes_far() -> None:
