@@ -21,17 +21,23 @@ use tokio::sync::Notify;
 const LEAST_SPIN_NS: u64 = 80_000;
 /// The longest that is spun away, where the machine wakes sleepers late.
 const LONGEST_SPIN_NS: u64 = 1_000_000;
+/// How long to be awake counts as one sleep that ended in time: who never sleeps would never learn that the machine does again.
+const TRUSTED_AFTER_NS: u64 = 10_000_000;
 
 /// How long before a moment a sleeping thread is to be woken: learned from how late it was, since hosts of virtual machines may
 /// take a millisecond to run a processor that slept.
 #[derive(Debug, Clone, Copy)]
 struct Spin {
     ns: u64,
+    awake_ns: u64,
 }
 
 impl Default for Spin {
     fn default() -> Self {
-        Self { ns: LEAST_SPIN_NS }
+        Self {
+            ns: LEAST_SPIN_NS,
+            awake_ns: 0,
+        }
     }
 }
 
@@ -49,6 +55,15 @@ impl Spin {
             self.ns - self.ns / 64
         };
         self.ns = enough_ns.clamp(LEAST_SPIN_NS, LONGEST_SPIN_NS);
+    }
+
+    /// Takes less time, too, by and by, when so much of it was spun away.
+    fn spun(&mut self, ns: u64) {
+        self.awake_ns += ns;
+        if self.awake_ns >= TRUSTED_AFTER_NS {
+            self.awake_ns = 0;
+            self.learn(0);
+        }
     }
 }
 
@@ -102,10 +117,12 @@ impl Queue {
                 continue;
             };
             let at_ns = now_ns();
-            if let Some(from_ns) = spun_from_ns.take()
-                && turns.get() == seen
-            {
-                self.spun_ns.set(self.spun_ns.get() + (at_ns - from_ns));
+            if let Some(from_ns) = spun_from_ns.take() {
+                let spun_ns = at_ns - from_ns;
+                spin.spun(spun_ns);
+                if turns.get() == seen {
+                    self.spun_ns.set(self.spun_ns.get() + spun_ns);
+                }
             }
             if at_ns >= moment_ns {
                 self.waiting.borrow_mut().pop_front();
@@ -229,6 +246,19 @@ mod tests {
             before = spin.ns;
         }
         assert_eq!(spin.ns, LEAST_SPIN_NS);
+    }
+
+    #[test]
+    fn who_spins_from_each_moment_to_the_next_sleeps_again_within_a_second() {
+        let mut spin = Spin::default();
+        spin.learn(5_000_000);
+        let (gap_ns, turn_ns, mut awake_ns) = (1_000_000, 700, 0);
+        while spin.sleep_ns(gap_ns).is_none() {
+            spin.spun(turn_ns);
+            awake_ns += turn_ns;
+            assert!(awake_ns < 1_000_000_000);
+        }
+        assert!(awake_ns > 200_000_000, "{awake_ns}");
     }
 
     #[test]
