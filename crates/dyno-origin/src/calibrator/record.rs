@@ -19,8 +19,6 @@ pub struct Record {
     pub given_up: u64,
     /// Connections accepted.
     pub connections: u64,
-    /// From the first arrival to the last one.
-    pub arrivals_span_ns: u64,
     /// From the first arrival to the last answer.
     pub answers_span_ns: u64,
     /// Requests that arrived while a stall lasted.

@@ -36,7 +36,6 @@ struct State {
     given_up: u64,
     connections: u64,
     arrived_in_stall: u64,
-    last_arrival_ns: u64,
     last_answer_ns: u64,
     service: Times,
     planned: Times,
@@ -59,7 +58,6 @@ impl Calibrated {
             given_up: 0,
             connections: 0,
             arrived_in_stall: 0,
-            last_arrival_ns: 0,
             last_answer_ns: 0,
             service: Times::new(),
             planned: Times::new(),
@@ -84,7 +82,6 @@ impl Calibrated {
         let due_ns = state.plan.due_ns(arrived_ns);
         state.requests += 1;
         state.arrived_in_stall += u64::from(state.plan.stall_end_ns(arrived_ns).is_some());
-        state.last_arrival_ns = arrived_ns;
         state.planned.add(due_ns.saturating_sub(arrived_ns));
         Due {
             arrived,
@@ -112,7 +109,6 @@ impl Calibrated {
             answers: service.count,
             given_up: state.given_up,
             connections: state.connections,
-            arrivals_span_ns: state.last_arrival_ns,
             answers_span_ns: state.last_answer_ns,
             arrived_in_stall: state.arrived_in_stall,
             service,

@@ -17,8 +17,6 @@ class ServerRecord:
 
     requests: int
     answers: int
-    arrivals_span_ns: int
-    """From the first arrival to the last one."""
     answers_span_ns: int
     """From the first arrival to the last answer."""
     connections: int
@@ -42,7 +40,6 @@ def read_server_record(text: str) -> ServerRecord:
         return ServerRecord(
             requests=int(found["requests"]),
             answers=int(found["answers"]),
-            arrivals_span_ns=int(found["arrivals_span_ns"]),
             answers_span_ns=int(found["answers_span_ns"]),
             connections=int(found["connections"]),
             arrived_in_stall=int(found["arrived_in_stall"]),

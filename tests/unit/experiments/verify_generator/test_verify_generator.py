@@ -32,7 +32,6 @@ def a_record(**times_ms: int) -> ServerRecord:
     return ServerRecord(
         requests=8_000,
         answers=8_000,
-        arrivals_span_ns=8_000 * MS,
         answers_span_ns=8_000 * MS,
         connections=times_ms.pop("connections", 64),
         arrived_in_stall=0,

@@ -16,7 +16,6 @@ MS = 1_000_000
 RECORD = ServerRecord(
     requests=3,
     answers=3,
-    arrivals_span_ns=900 * MS,
     answers_span_ns=1_000 * MS,
     connections=2,
     arrived_in_stall=1,
@@ -33,7 +32,6 @@ REPORT: dict[str, Any] = {
         "answers": 3,
         "given_up": 0,
         "connections": 2,
-        "arrivals_span_ns": 900 * MS,
         "answers_span_ns": 1_000 * MS,
         "arrived_in_stall": 1,
         "service": {"count": 3, "mean_ns": 7 * MS / 3, "steps": [[MS, 2], [5 * MS, 3]]},
