@@ -12,7 +12,11 @@ NAMED_AT_MOST: Final = 3
 
 NO_DIFFERENCE: Final = "no difference shown"
 """Not "equal": that is something no measurement shows."""
-_WORDS: Final = {"1/s": ("faster", "slower"), "ms": ("longer", "shorter"), "bytes": ("more", "less")}
+_WORDS: Final = {
+    **dict.fromkeys(("1/s", "MB/s"), ("faster", "slower")),
+    "bytes": ("more", "less"),
+    **dict.fromkeys(("s", "ms", "us", "ns"), ("longer", "shorter")),
+}
 _ANY: Final = ("higher", "lower")
 _WHOLE_FROM: Final = 100
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from httpdyno.experiments.cost.metrics import COST_METRICS
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.judge import find_metric
 from httpdyno.judge.wording import change_text, difference_text
@@ -31,6 +32,8 @@ def test_a_change_is_written_in_percent(estimate: float, low: float, high: float
         ("p99", BETTER, "shorter"),
         ("p99", WORSE, "longer"),
         ("cpuUser", WORSE, "longer"),
+        ("real", BETTER, "shorter"),
+        ("mbPerSec", BETTER, "faster"),
         ("peakMemory", BETTER, "less"),
         ("peakMemory", WORSE, "more"),
         ("okReqsPct", BETTER, "higher"),
@@ -41,4 +44,4 @@ def test_a_change_is_written_in_percent(estimate: float, low: float, high: float
 )
 def test_a_difference_is_said_in_the_words_of_its_unit(metric: str, difference: Difference, text: str) -> None:
     comparison = Comparison("a", "b", metric, None, None, None, difference, 5, paired=True)
-    assert difference_text(comparison, find_metric(CRAWL_METRICS, metric)) == text
+    assert difference_text(comparison, find_metric((*CRAWL_METRICS, *COST_METRICS), metric)) == text
