@@ -209,7 +209,7 @@ def test_paper_shows_everything_in_light_colours_and_nothing_to_click(plain_page
     assert not page.locator("#figures").is_visible()
     turned = page.locator(".turned")
     assert turned.locator("tr").count() == page.locator("#figures thead th").count()
-    assert turned.locator("tr", has_text="rightPerSec").first.locator("td").count() == 5
+    assert turned.locator("tr", has_text="right_per_s").first.locator("td").count() == 5
     assert page.locator(".drawing.wide:visible").count() == page.locator("figure").count()
 
 

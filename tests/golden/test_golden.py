@@ -99,8 +99,8 @@ def test_json_beside_published_figures_is_as_the_schema_says(table: Table) -> No
     circumstances = Circumstances(machine="ours", web="a web", timeout_s=5)
     rows = json.loads(render(beside(table, published, circumstances), "json"))
     Draft202012Validator(schema).validate(rows)
-    assert rows[0]["timePublished"] is not None
-    assert not Draft202012Validator(schema).is_valid([rows[0] | {"timePublished": []}])
+    assert rows[0]["time_published"] is not None
+    assert not Draft202012Validator(schema).is_valid([rows[0] | {"time_published": []}])
 
 
 def test_the_records_page_says_what_the_records_are() -> None:

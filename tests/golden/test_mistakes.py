@@ -32,7 +32,7 @@ MISTAKES = {
     "folder-unwritable": ["bench", "go-net-http", "--limit", "8", "--concurrency", "2", "--out", "empty.txt"],
     "port-in-use": ["origin", "--web", "plain", "--port", "PORT"],
     "metric": ["compare", "run", "--fail-if", "rightPerSek < -5%"],
-    "fail-if": ["compare", "run", "--fail-if", "rightPerSec << 5"],
+    "fail-if": ["compare", "run", "--fail-if", "right_per_s << 5"],
     "fail-if-of-a-load": ["load", "http://a.example/", "--fail-if", "p99 >> 5ms"],
     "web-broken": ["try", "go-net-http", "--web", "broken.toml"],
     "web-broken-of-the-engine": ["origin", "--web", "broken.toml"],

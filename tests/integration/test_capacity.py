@@ -75,8 +75,8 @@ def test_more_than_littles_law_allows_is_not_held(here: Command, in_turn: tuple[
     # One in flight for 200 ms each is five a second.
     (row,) = of_subject(here(*in_turn, "--delay", "200ms", "--rps", "10", "--duration", "1s"), "in-turn")
     assert row["held"] is not True
-    assert row["perSec"] < 5.1
-    assert "right answers a second, not 10" in row["whyNot"]
+    assert row["right_per_s"] < 5.1
+    assert "right answers a second, not 10" in row["why_not"]
 
 
 def test_our_own_generator_is_a_subject_like_any_other_tool(here: Command, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_what_is_easy_is_held(httpdyno: Command, tmp_path: Path) -> None:
         ]
         for row in rows:
             assert row["held"] is True, row
-            assert row["perSec"] == pytest.approx(50, rel=0.3)
+            assert row["right_per_s"] == pytest.approx(50, rel=0.3)
             assert row["errors"] == 0
             assert 0 < row["p50"] <= row["p99"]
     (folder,) = (tmp_path / "runs").iterdir()
@@ -183,7 +183,7 @@ def test_the_rate_of_our_own_generator_is_held(httpdyno: Command) -> None:
     grid = ("--rps", "100", "--concurrency", "10", "--duration", "1s", "--slo", "p99 < 5s, errors < 1%")
     (row,) = of_subject(httpdyno("capacity", "httpdyno-load", *grid, "--format", "json"), "httpdyno-load")
     assert row["held"] is True, row
-    assert row["perSec"] == pytest.approx(100, rel=0.3)
+    assert row["right_per_s"] == pytest.approx(100, rel=0.3)
 
 
 @pytest.mark.measured
@@ -192,7 +192,7 @@ def test_more_than_the_link_carries_is_not_held(httpdyno: Command, in_turn: tupl
     grid = ("--size", "100KiB", "--link-rate", "10mbit", "--rps", "50", "--duration", "2s")
     (row,) = of_subject(httpdyno(*in_turn, *grid), "in-turn")
     assert row["held"] is not True
-    assert row["perSec"] < 12.5
+    assert row["right_per_s"] < 12.5
     assert row["linkRate"] == 10_000_000
     assert row["limit"] == "bandwidth"
 
@@ -214,6 +214,6 @@ def test_a_rest_of_the_client_shows_in_the_response_times(
     ended = httpdyno("capacity", "resting", "--subjects", str(subject_folders), *grid, "--format", "json")
     (row,) = of_subject(ended, "resting")
     assert row["held"] is not True
-    assert "max was" in row["whyNot"] or "right answers a second" in row["whyNot"]
+    assert "max was" in row["why_not"] or "right answers a second" in row["why_not"]
     assert row["p99"] > 500
     assert row["mean"] < row["p99"] / 3

@@ -50,10 +50,10 @@ def test_the_ceiling_is_asked_for_once_and_ranked_with_nobody(here: Command, tmp
     page = repr(report_of(run))
     assert "native, for the web's ceiling" in page
     if known is None:
-        assert (row["ceilingPerSec"], row["ceilingLimit"]) == (None, None)
+        assert (row["ceiling_per_s"], row["ceiling_limit"]) == (None, None)
         assert "the web's ceiling is not known: " in page
     else:
-        assert (row["ceilingPerSec"], row["ceilingLimit"]) == (round(known, 1), limit_of(run.records()))
+        assert (row["ceiling_per_s"], row["ceiling_limit"]) == (round(known, 1), limit_of(run.records()))
         told = f"{ceiling_words(known, limit_of(run.records()))}; the fastest trial reached "
         assert told in ended.out
         assert told in page
@@ -83,5 +83,5 @@ def test_the_ceiling_is_found_once_and_ranked_with_nobody(httpdyno: Command, tmp
     assert "native, for the web's ceiling" in page
     assert f"{told}; the fastest trial reached " in page
     (row,) = httpdyno("report", folder.name, "--format", "json").rows
-    assert row["ceilingPerSec"] == round(ceiling.summary.right_per_s or 0.0, 1)
-    assert row["ceilingLimit"] == limit_of(run.records())
+    assert row["ceiling_per_s"] == round(ceiling.summary.right_per_s or 0.0, 1)
+    assert row["ceiling_limit"] == limit_of(run.records())

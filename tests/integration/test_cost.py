@@ -39,14 +39,14 @@ def test_every_wrong_document_is_caught_and_every_other_one_paid_for(here: Comma
     assert row["wrong"] == 0
     assert 0 < row["caught"] < 10
     assert row["verified"] + row["caught"] == DOCUMENTS
-    assert row["jsonParser"] == "serde_json"
+    assert row["json_parser"] == "serde_json"
     assert row["connections"] == 1
     assert row["user"] + row["system"] == pytest.approx(row["total"], abs=0.002)
     (folder,) = (tmp_path / "runs").iterdir()
     (trial,) = open_run(folder).records()
     assert trial.get(CostSummary) is not None
     assert trial[CostSummary].cpu_ns is not None
-    assert trial[CostSummary].cpu_ns / 1e6 / row["verified"] == pytest.approx(row["cpuPerDocument"], abs=1e-5)
+    assert trial[CostSummary].cpu_ns / 1e6 / row["verified"] == pytest.approx(row["cpu_per_document_ms"], abs=1e-5)
     assert 0 <= (trial[CostSummary].start_cpu_ns or 0) < trial[CostSummary].cpu_ns
     assert trial.receive_steering
     assert trial[CostSummary].receive_steering or trial[CostSummary].receive_steering_reason
@@ -77,7 +77,7 @@ def test_compressed_documents_are_fewer_bytes_on_the_wire_and_the_same_content(h
     assert ended.code == 0, ended.err
     plain, zipped = sorted(ended.rows, key=lambda row: bool(row["gzip"]))
     assert plain["verified"] == zipped["verified"] == 200
-    assert zipped["wireBytes"] < plain["wireBytes"] / 2
+    assert zipped["wire_bytes"] < plain["wire_bytes"] / 2
     assert zipped["mbPerSec"] / zipped["reqPerSec"] == pytest.approx(0.016384, rel=0.05)
     assert plain["mbPerSec"] / plain["reqPerSec"] == pytest.approx(0.016384, rel=0.05)
 
@@ -91,7 +91,7 @@ def test_apache_can_have_the_documents(here: Command, tmp_path: Path) -> None:
     (row,) = ended.rows
     assert row["peer"] == "apache"
     assert (row["verified"], row["wrong"]) == (200, 0)
-    assert row["cpuPerDocument"] > 0
+    assert row["cpu_per_document_ms"] > 0
     (folder,) = (tmp_path / "runs").iterdir()
     (trial,) = open_run(folder).records()
     assert trial.get(CostSummary) is not None

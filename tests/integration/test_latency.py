@@ -99,7 +99,7 @@ def test_a_server_of_somebody_elses_can_answer(here: Command, tmp_path: Path) ->
     )
     assert ended.code == 0, ended.err
     assert [row["peer"] for row in ended.rows] == ["fixture-server"] * 2
-    assert [row["serverShare"] for row in ended.rows] == [None, None]
+    assert [row["server_share"] for row in ended.rows] == [None, None]
     plain = next(row for row in ended.rows if row["workload"] == "plain")
     trials = trials_in(tmp_path)
     assert all((trial.counters.peer_cpu_user_ns or 0) > 0 for trial in trials)
@@ -158,9 +158,9 @@ def test_a_call_is_the_clients_the_wires_and_the_servers(httpdyno: Command, tmp_
         assert row["wrong"] <= 0.005 * row["calls"]
         assert row["runs"] == 7
         assert str(row["loops"]).rstrip("0") in {"1", "2", "5"}
-        assert f"7 runs, {row['loops']:,} loop" in row["perLoop"]
+        assert f"7 runs, {row['loops']:,} loop" in row["per_loop"]
         assert 0 < row["p50"] <= row["p99"] <= row["max"]
-        assert 97 <= row["clientShare"] + row["wireShare"] + row["serverShare"] <= 103
+        assert 97 <= row["client_share"] + row["wire_share"] + row["server_share"] <= 103
     (folder,) = (tmp_path / "runs").iterdir()
     for trial in open_run(folder).records():
         assert trial.get(LatencyPoint) is not None
@@ -180,14 +180,14 @@ def test_a_client_is_timed_from_outside_and_times_itself(httpdyno: Command, tmp_
     assert ended.code == 0, ended.err
     (row,) = ended.rows
     assert row["mode"] == "lines"
-    assert " per loop (mean ± std. dev. of 7 runs, " in row["inProcess"]
-    assert row["inProcessMean"] > 0
-    assert row["inProcessCpuPerCall"] > 0
+    assert " per loop (mean ± std. dev. of 7 runs, " in row["in_process"]
+    assert row["in_process_mean_ms"] > 0
+    assert row["in_process_cpu_per_call_ms"] > 0
     if row["agree"] is None:
         # What else had the CPU spoilt one of the two, and it is said which.
         assert row["notes"]
     else:
-        assert " per loop (mean ± std. dev. of 7 runs, " in row["perLoop"]
+        assert " per loop (mean ± std. dev. of 7 runs, " in row["per_loop"]
         assert re.fullmatch(r"(yes|no|unknown), [\d.]+x \([\d.]+ to [\d.]+\)", row["agree"])
     (folder,) = (tmp_path / "runs").iterdir()
     assert {trial.harness for trial in open_run(folder).records()} == {"", "timeit"}

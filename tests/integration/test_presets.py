@@ -46,12 +46,12 @@ def test_latency_stands_beside_the_published_loops(again: Again) -> None:
     assert urllib["client"] == "urllib in executor"
     assert TIMEIT.fullmatch(urllib["measured"])
     # A client that got no CPU within its time is said to need more of it.
-    assert TIMEIT.fullmatch(urllib["measuredFromOutside"]) or "(--duration)" in ended.out
+    assert TIMEIT.fullmatch(urllib["measured_from_outside"]) or "(--duration)" in ended.out
     assert urllib["published"] == "1.19 ms ± 70.7 us; 1.2 ms ± 43 us"
     # Who was not asked has what was published alone, and so has a point that was not.
     for row in (httpx, blacksheep, *ended.table("*** JSON ***"), *ended.table("*** Plain text, parallel 20 ***")):
         assert row["published"]
-        assert not row["measured"] + row["measuredFromOutside"]
+        assert not row["measured"] + row["measured_from_outside"]
 
 
 @pytest.mark.skipif(shutil.which("ruby") is None, reason="ruby is not installed")

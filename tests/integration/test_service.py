@@ -85,7 +85,7 @@ def test_bad_servers_are_named_with_evidence_and_the_good_one_is_measured(
         assert str(trials[name].reason or "").startswith(reason), (name, trials[name].reason)
     (good,) = [row for row in ended.rows if row["subject"] == "good"]
     assert good["errors"] == good["wrong"] == 0
-    assert good["overheadP50"] > 0
+    assert good["overhead_p50_ms"] > 0
     # 20 connections and a wait of 0.1 s make 200 a second at most, and what was under way before.
     assert 0 < good["requestsPerSec"] <= 221
     assert 0 < good["open"] <= 20
@@ -119,7 +119,7 @@ def test_what_requests_failed_with_is_named(here: Command, servers: Path) -> Non
     (row,) = ended.rows
     assert row["errors"] > 0
     assert row["failures"] == f"{row['errors']:,} x 503"
-    assert (row["held"], row["whyNot"]) == (False, f"100.0 % of the requests failed: {row['failures']}")
+    assert (row["held"], row["why_not"]) == (False, f"100.0 % of the requests failed: {row['failures']}")
 
 
 @pytest.mark.measured
@@ -152,7 +152,7 @@ def test_threads_are_an_axis(httpdyno: Command) -> None:
     assert one["held"] is False
     assert 0 < one["requestsPerSec"] <= 11
     assert one["requestsPerSec"] < many["requestsPerSec"] <= 44
-    assert one["cpuPerRequest"] > 0
+    assert one["cpu_per_request_ms"] > 0
 
 
 @pytest.mark.measured
@@ -166,6 +166,6 @@ def test_the_generator_of_the_publication_can_send(httpdyno: Command) -> None:
     (row,) = ended.rows
     assert row["generator"] == "rewrk"
     # It prints no percentiles.
-    assert (row["rank"], row["overheadP99"]) == (None, None)
+    assert (row["rank"], row["overhead_p99_ms"]) == (None, None)
     assert row["slowest5"] >= WAIT_MS
     assert 0 < row["requestsPerSec"] <= 44

@@ -31,8 +31,8 @@ def test_a_real_client_is_tuned_and_measured_with_what_was_found(httpdyno: Comma
 
     assert ended.code == 0, ended.err
     (chosen,) = [row for row in ended.rows if row["chosen"]]
-    assert chosen["rightPerSec"] > 0
-    assert chosen["rightPerSecLow"] < chosen["rightPerSec"] < chosen["rightPerSecHigh"]
+    assert chosen["right_per_s"] > 0
+    assert chosen["right_per_s_low"] < chosen["right_per_s"] < chosen["right_per_s_high"]
     assert 5 <= sum(row["trials"] for row in ended.rows) <= 12
     (folder,) = (tmp_path / "runs").iterdir()
     run = open_run(folder)

@@ -48,7 +48,7 @@ def compare(
         typer.Option(
             "--fail-if",
             metavar="CHANGE",
-            help="Exit with 1 when a change is beyond this for sure: 'rightPerSec < -5%', 'p99 > +10%'; may be given"
+            help="Exit with 1 when a change is beyond this for sure: 'right_per_s < -5%', 'p99 > +10%'; may be given"
             " several times.",
         ),
     ] = None,

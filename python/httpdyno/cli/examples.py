@@ -44,7 +44,7 @@ EXAMPLES: Final[dict[str, Sequence[Example]]] = {
     "compare": (
         Example("httpdyno compare previous latest", "what changed, and how sure that is"),
         Example("httpdyno compare latest --baseline go-net-http", "all against one"),
-        Example("httpdyno compare previous latest --fail-if 'rightPerSec < -5%'", "for CI: exit code 1"),
+        Example("httpdyno compare previous latest --fail-if 'right_per_s < -5%'", "for CI: exit code 1"),
     ),
     "query": (
         Example("httpdyno query 'select subject, right_per_s from trials'", "all runs"),

@@ -65,6 +65,6 @@ def level_notes(metric: Metric, intervals: Iterable[Interval], *, level: float) 
         return ()
     shares = " or ".join(f"{100 * value:.4g} %" for value in attained)
     return (
-        f"{metric.name}Low, {metric.name}High: the lowest and the highest of so few trials hold the median with "
+        f"{metric.name}_low, {metric.name}_high: the lowest and the highest of so few trials hold the median with "
         f"{shares} confidence, not {100 * level:g} %",
     )

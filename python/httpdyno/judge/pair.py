@@ -7,7 +7,7 @@ import numpy as np
 
 from httpdyno.errors import InvalidValue
 from httpdyno.judge.metrics import find_metric
-from httpdyno.model import Comparison, Difference, Direction, Metric
+from httpdyno.model import Comparison, Difference, Direction, Metric, current_name
 from httpdyno.stats import Effect, FloatArray, holm, paired_effect
 
 __all__ = ["Pair", "corrected", "find_rankable", "pair_by_blocks", "rankable"]
@@ -84,10 +84,13 @@ def rankable(metric: Metric) -> None:
 def find_rankable(metrics: Iterable[Metric], name: str) -> Metric:
     """Find a metric by which two can be compared."""
     known = tuple(metrics)
-    ranking = {metric.name: metric for metric in known if metric.better is not Direction.NEITHER}
-    if name not in ranking and name in (metric.name for metric in known):
-        raise InvalidValue(f"{name} is neither better nor worse when it is higher; choose one of: {', '.join(ranking)}")
-    return find_metric(ranking.values(), name)
+    ranking = [metric for metric in known if metric.better is not Direction.NEITHER]
+    names = {metric.name for metric in ranking}
+    if current_name(name, names) not in names and name in {metric.name for metric in known}:
+        raise InvalidValue(
+            f"{name} is neither better nor worse when it is higher; choose one of: {', '.join(m.name for m in ranking)}"
+        )
+    return find_metric(ranking, name)
 
 
 def _difference(effect: Effect, p_adjusted: float | None, metric: Metric, level: float) -> Difference:

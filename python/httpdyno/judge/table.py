@@ -42,14 +42,14 @@ _JUDGED: Final = (
     Column("wrong", ColumnKind.INTEGER, description="wrong answers that no known failure explains, in the worst trial"),
     Column("verdict", description="whether the figures can be trusted, or how the trial failed"),
     Column(
-        "ceilingPerSec",
+        "ceiling_per_s",
         ColumnKind.DECIMAL,
         "1/s",
         "right answers a second that the fetcher native got out of the same web",
         shown=False,
     ),
     Column(
-        "ceilingLimit",
+        "ceiling_limit",
         description="what kept it from more: web, fetcher, origin, link, instrument, machine",
         shown=False,
     ),
@@ -158,7 +158,7 @@ def _columns(metric: Metric, ranked_by: str) -> tuple[Column, ...]:
     column = metric.column
     if metric.name != ranked_by:
         return (column,)
-    ends = (("Low", "lower"), ("High", "upper"))
+    ends = (("_low", "lower"), ("_high", "upper"))
     bounds = (
         replace(column, name=column.name + suffix, description=f"{which} end of the interval of its median")
         for suffix, which in ends

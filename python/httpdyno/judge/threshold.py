@@ -1,4 +1,4 @@
-"""A threshold of a comparison, ``rightPerSec < -5%``: how it is read, and when it is passed."""
+"""A threshold of a comparison, ``right_per_s < -5%``: how it is read, and when it is passed."""
 
 import math
 import re
@@ -15,7 +15,7 @@ __all__ = ["Threshold", "parse_threshold"]
 _FORM: Final = re.compile(
     r"(?P<metric>[^\s<>=]+)\s*(?P<operator>[<>])\s*(?P<percent>[+-]?\d{1,9}(\.\d{1,9})?)\s*%", re.ASCII
 )
-_EXAMPLES: Final = "write it like 'rightPerSec < -5%' or 'p99 > +10%'"
+_EXAMPLES: Final = "write it like 'right_per_s < -5%' or 'p99 > +10%'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Threshold:
 
     @property
     def text(self) -> str:
-        """Write it as it is given, in its shortest form: ``rightPerSec < -5%``."""
+        """Write it as it is given, in its shortest form: ``right_per_s < -5%``."""
         sign = "" if self.percent < 0 else "+"
         return f"{self.metric.name} {self.operator} {sign}{format_exact(self.percent)}%"
 

@@ -34,7 +34,7 @@ from httpdyno.model.subject import (
     SubjectKind,
     parse_loop,
 )
-from httpdyno.model.table import Cell, Column, ColumnKind, Note, Table
+from httpdyno.model.table import FORMER_NAMES, Cell, Column, ColumnKind, Note, Table, current_name
 from httpdyno.model.tool_report import REPORT_PARSERS, WITHOUT_P99, ToolLatency, ToolReport
 from httpdyno.model.trial import ExplainedCase, LinesSummary, Tally, Trial, records_of
 from httpdyno.model.units import (
@@ -53,6 +53,7 @@ from httpdyno.model.verdict import Outcome, Validity, Verdict
 __all__ = [
     "CEILING_TRIAL",
     "DISTURBED_MARK",
+    "FORMER_NAMES",
     "INSTALL_WITH",
     "LINK_PRESETS",
     "LIVE",
@@ -120,6 +121,7 @@ __all__ = [
     "Workload",
     "counted",
     "counters_from_report",
+    "current_name",
     "figure_fields",
     "figures_of",
     "flatten",

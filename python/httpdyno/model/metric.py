@@ -37,7 +37,7 @@ class Metric:
 
     @property
     def name(self) -> str:
-        """Return the name under which people ask for it: ``rightPerSec``."""
+        """Return the name under which people ask for it: ``right_per_s``."""
         return self.column.name
 
     def rounded(self, value: float | None) -> Cell:

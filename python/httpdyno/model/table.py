@@ -1,12 +1,13 @@
 """Tables: where experiments, which fill them, and reports, which show them, meet."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final
 
 from httpdyno.errors import InvalidValue
 
-__all__ = ["Cell", "Column", "ColumnKind", "Note", "Table"]
+__all__ = ["FORMER_NAMES", "Cell", "Column", "ColumnKind", "Note", "Table", "current_name"]
 
 Cell = str | int | float | bool | None
 """What stands in one place of a table; None is "not known" or "does not apply", never -1."""
@@ -30,9 +31,77 @@ class ColumnKind(StrEnum):
     BOOLEAN = "boolean"
 
 
+FORMER_NAMES: Final[Mapping[str, str]] = {
+    "right_per_s": "rightPerSec",
+    "right_per_s_low": "rightPerSecLow",
+    "right_per_s_high": "rightPerSecHigh",
+    "right_per_core_s": "perCore",
+    "in_flight_per_core": "inFlightPerCore",
+    "cpu_per_right_ms": "cpuPerRight",
+    "cpu_user_ms": "cpuUser",
+    "cpu_system_ms": "cpuSys",
+    "start_cpu_ms": "startCpu",
+    "warm_up_cpu_ms": "warmUpCpu",
+    "p50_ms": "p50",
+    "p99_ms": "p99",
+    "peak_memory_bytes": "peakMemory",
+    "wire_bytes": "wireBytes",
+    "http2_share": "http2",
+    "limited_by": "limitedBy",
+    "ceiling_per_s": "ceilingPerSec",
+    "ceiling_limit": "ceilingLimit",
+    "cpu_per_document_ms": "cpuPerDocument",
+    "cpu_per_document_ms_low": "cpuPerDocumentLow",
+    "cpu_per_document_ms_high": "cpuPerDocumentHigh",
+    "steady_cpu_per_document_ms": "steadyCpuPerDocument",
+    "cold_cpu_per_document_ms": "coldCpuPerDocument",
+    "warm_up": "warmUp",
+    "json_parser": "jsonParser",
+    "cpu_per_call_ms": "cpuPerCall",
+    "in_process": "inProcess",
+    "in_process_mean_ms": "inProcessMean",
+    "in_process_cpu_per_call_ms": "inProcessCpuPerCall",
+    "client_share": "clientShare",
+    "wire_share": "wireShare",
+    "server_share": "serverShare",
+    "per_loop": "perLoop",
+    "cpu_per_request_ms": "cpuPerRequest",
+    "memory_per_open_bytes": "memoryPerOpen",
+    "overhead_p50_ms": "overheadP50",
+    "overhead_p99_ms": "overheadP99",
+    "overhead_p99_ms_low": "overheadP99Low",
+    "overhead_p99_ms_high": "overheadP99High",
+    "overhead_p999_ms": "overheadP999",
+    "still_open": "stillOpen",
+    "early_by_ms": "earlyBy",
+    "breaks_at": "breaksAt",
+    "holds_up_to": "holdsUpTo",
+    "at_least": "atLeast",
+    "why_not": "whyNot",
+    "limit_per_s": "limitPerSec",
+    "limit_text": "limitText",
+    "baseline_value": "baselineValue",
+    "value_a": "valueA",
+    "value_b": "valueB",
+    "version_a": "versionA",
+    "version_b": "versionB",
+    "change_percent": "changePercent",
+    "change_percent_low": "changePercentLow",
+    "change_percent_high": "changePercentHigh",
+    "p_adjusted": "pAdjusted",
+}
+"""What columns were called until version 0.1: JSON carries these keys too, and options accept them, until 0.3."""
+_CURRENT: Final = {former: name for name, former in FORMER_NAMES.items()}
+
+
+def current_name(name: str, known: Collection[str]) -> str:
+    """Return the name of a column that may be asked for by its former one; what is not known comes back as it is."""
+    return _CURRENT[name] if name not in known and _CURRENT.get(name) in known else name
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name is the heading of the table and the key of the JSON object."""
+    """One column: its name identifies it in JSON, options and SQL; tables for people show its label."""
 
     name: str
     kind: ColumnKind = ColumnKind.TEXT
@@ -45,8 +114,15 @@ class Column:
     """Largest number that is as it should be: a page marks what is beyond."""
     toned: bool = False
     """Whether its words say how something went: they are tinted where there are colours."""
+    label: str = ""
+    """Heading in tables for people; empty: the name."""
     dispensable: bool = False
     """Whether it is left out, the last of them first, where a terminal is too narrow for all."""
+
+    @property
+    def heading(self) -> str:
+        """Return what tables for people show above the column."""
+        return self.label or self.name
 
 
 @dataclass(frozen=True, slots=True)

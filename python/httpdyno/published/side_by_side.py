@@ -26,14 +26,14 @@ def beside(measured: Table, published: PublishedTable, here: Circumstances) -> T
     for column in published.columns:
         columns.append(column)
         if column.role not in NAMES:
-            columns.append(replace(column, name=f"{column.name}Published", description=f"{column.name} as published"))
+            columns.append(replace(column, name=f"{column.name}_published", description=f"{column.name} as published"))
         if column.role is Role.FIGURE:
             per = f", each per {column.per}" if column.per else ""
-            columns.append(Column(f"{column.name}Ratio", ColumnKind.DECIMAL, "", f"measured over published{per}"))
+            columns.append(Column(f"{column.name}_ratio", ColumnKind.DECIMAL, "", f"measured over published{per}"))
     rows = []
     for pair in joined:
-        there = {f"{name}Published": cell for name, cell in pair.published.items()}
-        ratios = {f"{name}Ratio": round(ratio, 3) for name, ratio in _ratios(pair, published).items()}
+        there = {f"{name}_published": cell for name, cell in pair.published.items()}
+        ratios = {f"{name}_ratio": round(ratio, 3) for name, ratio in _ratios(pair, published).items()}
         rows.append({**(pair.measured or {"verdict": "not measured"}), **there, **ratios, **_named(pair, published)})
     return _table(
         [*columns, *_rest(measured, published)], rows, measured, published, notes_beside(joined, published, here)

@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-from httpdyno.model import Column, ColumnKind
+from httpdyno.model import FORMER_NAMES, Column, ColumnKind
 
 __all__ = ["DIALECT", "experiment_schema", "json_schema"]
 
@@ -28,6 +28,9 @@ def experiment_schema(columns: tuple[Column, ...], experiment: str) -> str:
 def json_schema(columns: tuple[Column, ...], title: str) -> dict[str, Any]:
     """Describe the JSON of tables with these columns: a list of objects, one a row; what is not known is null."""
     properties: dict[str, Any] = {column.name: _property(column) for column in columns}
+    for column in columns:
+        if (former := FORMER_NAMES.get(column.name)) and former not in properties:
+            properties[former] = {**_property(column), "description": f"now {column.name}", "deprecated": True}
     properties["notes"] = {
         "description": "what has to be said about the row",
         "type": "array",
@@ -42,7 +45,7 @@ def json_schema(columns: tuple[Column, ...], title: str) -> dict[str, Any]:
             "properties": properties,
             "required": list(properties),
             # Beside published figures a row has two further columns for each figure.
-            "patternProperties": {"(Published|Ratio)$": {"type": ["number", "string", "null"]}},
+            "patternProperties": {"_(published|ratio)$": {"type": ["number", "string", "null"]}},
             "additionalProperties": False,
         },
     }

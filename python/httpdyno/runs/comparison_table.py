@@ -17,13 +17,13 @@ _LEVEL_NOTE: Final = (
     "change: its interval holds the truth with {level:g} % confidence; verdicts are corrected for their number (Holm)"
 )
 _HIDDEN: Final = (
-    Column("changePercent", ColumnKind.NUMBER, "%", "the change from the baseline", shown=False),
-    Column("changePercentLow", ColumnKind.NUMBER, "%", "lower end of its interval", shown=False),
-    Column("changePercentHigh", ColumnKind.NUMBER, "%", "upper end of its interval", shown=False),
+    Column("change_percent", ColumnKind.NUMBER, "%", "the change from the baseline", shown=False),
+    Column("change_percent_low", ColumnKind.NUMBER, "%", "lower end of its interval", shown=False),
+    Column("change_percent_high", ColumnKind.NUMBER, "%", "upper end of its interval", shown=False),
     Column("level", ColumnKind.NUMBER, description="confidence of the interval", shown=False),
     Column("p", ColumnKind.NUMBER, description="chance of such a difference between equals", shown=False),
     Column(
-        "pAdjusted", ColumnKind.NUMBER, description="the same, corrected for the number of comparisons", shown=False
+        "p_adjusted", ColumnKind.NUMBER, description="the same, corrected for the number of comparisons", shown=False
     ),
     Column("difference", description="better, worse or undecided", shown=False),
     Column("broken", description="the thresholds that the change is beyond", shown=False),

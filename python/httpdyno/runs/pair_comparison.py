@@ -53,7 +53,7 @@ def compare_within_run(
     ranks = definition_of(run.manifest.experiment).tabulate is None
     bounds = [note for metric in metrics for note in bound_notes(trials, metric, names)] if ranks else []
     notes += [note.text for note in (*bounds, *reservations(run.manifest, trials))]
-    return compared(_NAMES, ("baselineValue", "value"), rows, notes)
+    return compared(_NAMES, ("baseline_value", "value"), rows, notes)
 
 
 def _comparisons(trials: Sequence[Trial], metric: Metric, baseline: str | None) -> tuple[Comparison, ...]:

@@ -18,8 +18,8 @@ __all__ = ["compare_two_runs"]
 _NAMES: Final = (
     Column("subject", description="name of the subject's folder"),
     Column("condition", description="point of the experiment's grid; empty when there is one"),
-    Column("versionA", description="version of the subject in A"),
-    Column("versionB", description="version of the subject in B"),
+    Column("version_a", description="version of the subject in A"),
+    Column("version_b", description="version of the subject in B"),
 )
 
 
@@ -48,7 +48,7 @@ def compare_two_runs(
         *(f"A and B are not alike, which may be all that shows: {difference}" for difference in differences),
         *(f"the instrument changed: {difference}" for difference in instrument_differences(a.manifest, b.manifest)),
     ]
-    return compared(_NAMES, ("valueA", "valueB"), rows, notes)
+    return compared(_NAMES, ("value_a", "value_b"), rows, notes)
 
 
 def _comparable(a: Run, b: Run) -> None:

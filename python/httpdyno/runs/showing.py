@@ -10,7 +10,7 @@ from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.preset_run import PresetRun
 from httpdyno.experiments.published import preset_of, run_beside
 from httpdyno.experiments.registry import definition_of
-from httpdyno.model import Note, Table, Trial
+from httpdyno.model import Note, Table, Trial, current_name
 from httpdyno.published import PublishedTable
 from httpdyno.report.rows_apart import rows_apart
 from httpdyno.report.sections.bound_notes import bound_notes
@@ -122,6 +122,7 @@ def _chosen(definition: Definition, table: Table, columns: str) -> Table:
     names = names or [name.strip() for name in columns.split(",") if name.strip()]
     if not names:
         raise UnknownName(f"--columns: none is named; known are: {', '.join(known)}")
+    names = [current_name(name, known) for name in names]
     for name in names:
         if name not in known:
             raise UnknownName(f"--columns: there is no column {name!r}; {suggestion(name, known)}")

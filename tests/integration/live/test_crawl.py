@@ -26,11 +26,11 @@ def test_a_bench_of_the_real_internet(
     assert ended.code == 0, ended.err
     for row in ended.rows:
         assert (row["totalUrls"], row["2xx"], row["avgBodyLen"], row["okReqsPct"]) == (30, 30, 5, 1)
-        assert (row["wrong"], row["verdict"], row["rank"], row["rightPerSec"]) == (None, "UNVERIFIED", None, None)
-        assert row["wireBytes"] is row["connections"] is None
+        assert (row["wrong"], row["verdict"], row["rank"], row["right_per_s"]) == (None, "UNVERIFIED", None, None)
+        assert row["wire_bytes"] is row["connections"] is None
         assert row["time"] > 0
-        assert row["cpuUser"] + row["cpuSys"] > 0
-        assert row["peakMemory"] > 1_000_000
+        assert row["cpu_user_ms"] + row["cpu_system_ms"] > 0
+        assert row["peak_memory_bytes"] > 1_000_000
     assert "this will send 120 requests to 3 hosts of the real internet: 30 URLs in each of 4 trials" in ended.err
     assert sum(site.paths.values()) == 120
     assert set(site.most_in_flight.values()) == {1}, "one at a time to a host, whatever the client's concurrency"

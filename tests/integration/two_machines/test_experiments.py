@@ -75,7 +75,7 @@ def test_documents_come_from_there_and_their_start_is_told_by_its_stamps(
     ended = here("cost", "native", "--against", AGAINST, "--documents", "600", "--quick", "--format", "json")
     assert ended.code == 0, ended.err
     (row,) = ended.rows
-    assert (row["verified"], row["wrong"], row["connections"], row["wireBytes"]) == (600, 0, 1, None)
+    assert (row["verified"], row["wrong"], row["connections"], row["wire_bytes"]) == (600, 0, 1, None)
     (folder,) = (tmp_path / "runs").iterdir()
     run = open_run(folder)
     assert run.manifest.settings["against"] == AGAINST
@@ -109,7 +109,7 @@ def test_a_call_over_a_cable_is_the_servers_the_wires_and_the_clients(
     assert way is not None
     assert found.call_ns is not None
     assert way.clock_bound_ns is not None
-    shares = (row["clientShare"], row["wireShare"], row["serverShare"])
+    shares = (row["client_share"], row["wire_share"], row["server_share"])
     if way.clock_bound_ns < found.call_ns:
         assert None not in shares
         assert found.wire_ns is not None

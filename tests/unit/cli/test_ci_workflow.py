@@ -142,7 +142,7 @@ def test_the_last_step_decides(workflow: dict[Any, Any], runner: Path, factor: f
     # The doubles have neither percentiles nor CPU time: what passes unjudged is named.
     told = [line for line in done.stderr.splitlines() if "not judged, 0 trials of 3 or more" not in line]
     assert len(told) == code, done.stderr
-    assert all(line.startswith("httpdyno: head against base: rightPerSec -") for line in told)
+    assert all(line.startswith("httpdyno: head against base: right_per_s -") for line in told)
 
 
 def test_the_gate_for_an_earlier_run_works_as_it_is_written(runner: Path) -> None:
@@ -156,7 +156,7 @@ def test_the_gate_for_an_earlier_run_works_as_it_is_written(runner: Path) -> Non
     make_run(runner / "runs", trials_of("client", slow), name="b", started_at=NOON.replace(hour=14))
     done = run_step({"run": line}, runner)
     assert done.returncode == 1
-    assert "beyond 'rightPerSec < -5%'" in done.stderr
+    assert "beyond 'right_per_s < -5%'" in done.stderr
 
 
 def test_every_exit_code_is_explained() -> None:

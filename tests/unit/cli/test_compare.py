@@ -37,11 +37,11 @@ def keep(folder: Path, name: str, trials: Sequence[Trial], hours: int = 0, kerne
 def test_two_runs_are_compared_subject_by_subject(httpdyno: Command, names: tuple[str, str]) -> None:
     ended = httpdyno("compare", *names, "--format", "json")
     assert (ended.code, ended.err) == (0, "")
-    assert [(row["subject"], row["versionA"], row["versionB"], row["verdict"]) for row in ended.rows] == [
+    assert [(row["subject"], row["version_a"], row["version_b"], row["verdict"]) for row in ended.rows] == [
         ("go", "1.25", "1.26", "slower"),
         ("rust", "1", "1", "no difference shown"),
     ]
-    assert ended.rows[0]["changePercent"] == pytest.approx(-10, abs=0.1)
+    assert ended.rows[0]["change_percent"] == pytest.approx(-10, abs=0.1)
     assert ended.rows[0]["difference"] == "worse"
 
 
@@ -53,19 +53,19 @@ def test_people_see_change_interval_and_verdict(httpdyno: Command, name: str) ->
     assert "slower" in out
     assert "no difference shown" in out
     assert "A: before, 2026-11-21 12:00 UTC" in out
-    assert "changePercent" not in out
+    assert "change_percent" not in out
 
 
 @pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize(
     ("changes", "code", "said"),
     [
-        (["rightPerSec < -5%"], 1, "go: rightPerSec -10.0 % (-11.5 % to -8.4 %), beyond 'rightPerSec < -5%'"),
-        (["rightPerSec<-8%", "rightPerSec > 50%"], 1, "beyond 'rightPerSec < -8%'"),
+        (["right_per_s < -5%"], 1, "go: right_per_s -10.0 % (-11.5 % to -8.4 %), beyond 'right_per_s < -5%'"),
+        (["right_per_s<-8%", "right_per_s > 50%"], 1, "beyond 'right_per_s < -8%'"),
         # The estimate is beyond it, the interval is not.
-        (["rightPerSec < -9.9%"], 0, ""),
-        (["rightPerSec < -20%"], 0, ""),
-        (["rightPerSec > +5%"], 0, ""),
+        (["right_per_s < -9.9%"], 0, ""),
+        (["right_per_s < -20%"], 0, ""),
+        (["right_per_s > +5%"], 0, ""),
     ],
 )
 def test_a_threshold_decides_the_exit_code(httpdyno: Command, changes: list[str], code: int, said: str) -> None:
@@ -81,14 +81,14 @@ def test_a_threshold_decides_the_exit_code(httpdyno: Command, changes: list[str]
 @pytest.mark.usefixtures("runs")
 def test_the_metric_of_a_threshold_is_shown_with_those_that_are_asked_for(httpdyno: Command) -> None:
     ended = httpdyno(
-        "compare", "before", "after", "--metric", "time", "--metric", "rightPerSec", "--fail-if", "time > 3%",
-        "--fail-if", "rightPerSec < -50%", "--format", "json",
+        "compare", "before", "after", "--metric", "time", "--metric", "right_per_s", "--fail-if", "time > 3%",
+        "--fail-if", "right_per_s < -50%", "--format", "json",
     )  # fmt: skip
     assert [(row["subject"], row["metric"]) for row in ended.rows] == [
         ("go", "time"),
         ("rust", "time"),
-        ("go", "rightPerSec"),
-        ("rust", "rightPerSec"),
+        ("go", "right_per_s"),
+        ("rust", "right_per_s"),
     ]
     # The doubles have no time: whoever asks must not believe that it was held against the threshold.
     assert ended.code == 3
@@ -103,7 +103,7 @@ def test_a_gate_that_nothing_could_be_held_against_does_not_open(httpdyno: Comma
     keep(tmp_path, "before", trials_of("go", BEFORE))
     crashed = [trial("go", block, outcome=Outcome.CRASHED, validity=None, summary=None) for block in range(5)]
     keep(tmp_path, "after", crashed, hours=1)
-    ended = httpdyno("compare", "before", "after", "--fail-if", "rightPerSec < -5%", "--format", "json")
+    ended = httpdyno("compare", "before", "after", "--fail-if", "right_per_s < -5%", "--format", "json")
     assert ended.code == 3
     assert [row["verdict"] for row in ended.rows] == ["not judged, B: crashed"]
     ended = httpdyno("compare", "before", "after")
@@ -114,11 +114,11 @@ def test_a_gate_says_whom_it_lets_pass_unjudged(httpdyno: Command, tmp_path: Pat
     keep(tmp_path, "before", trials_of("go", BEFORE) + trials_of("gone", BEFORE) + trials_of("rust", BEFORE))
     spoiled = [*trials_of("go", AFTER[:4]), trial("go", 4, outcome=Outcome.CRASHED, validity=None)]
     keep(tmp_path, "after", spoiled + trials_of("rust", BEFORE), hours=1)
-    ended = httpdyno("compare", "before", "after", "--fail-if", "rightPerSec < -5%")
+    ended = httpdyno("compare", "before", "after", "--fail-if", "right_per_s < -5%")
     assert ended.code == 0
     assert ended.err.splitlines() == [
-        "httpdyno: go: rightPerSec not judged, B: crashed",
-        "httpdyno: gone: rightPerSec only in A",
+        "httpdyno: go: right_per_s not judged, B: crashed",
+        "httpdyno: gone: right_per_s only in A",
     ]
 
 
@@ -133,18 +133,18 @@ def test_runs_of_two_machines_are_refused_and_compared_anyway(httpdyno: Command,
     ended = httpdyno("compare", "here", "there", "--anyway")
     assert ended.code == 0
     assert "A and B are not alike, which may be all that shows: kernel: 6.1 in A, 6.12 in B" in ended.out
-    assert httpdyno("compare", "here", "there", "--anyway", "--fail-if", "rightPerSec < -5%").code == 1
+    assert httpdyno("compare", "here", "there", "--anyway", "--fail-if", "right_per_s < -5%").code == 1
 
 
 @pytest.mark.usefixtures("runs")
 def test_the_subjects_of_one_run_are_compared(httpdyno: Command) -> None:
     ended = httpdyno("compare", "after", "--format", "json")
     assert [(row["subject"], row["baseline"], row["verdict"]) for row in ended.rows] == [("rust", "go", "faster")]
-    gate = ("compare", "after", "--baseline", "rust", "--fail-if", "rightPerSec < -5%", "--format", "json")
+    gate = ("compare", "after", "--baseline", "rust", "--fail-if", "right_per_s < -5%", "--format", "json")
     ended = httpdyno(*gate)
     assert ended.code == 1
     assert [(row["subject"], row["baseline"], row["verdict"]) for row in ended.rows] == [("go", "rust", "slower")]
-    assert ended.err.startswith("httpdyno: go against rust: rightPerSec -")
+    assert ended.err.startswith("httpdyno: go against rust: right_per_s -")
     assert httpdyno(*gate[:3], "go", *gate[4:]).code == 0
 
 
@@ -167,10 +167,13 @@ def test_a_run_of_version_1_can_be_compared(httpdyno: Command, tmp_path: Path) -
         ),
         (["before", "before"], "are one run; compare one run with httpdyno compare before"),
         (["before", "after", "--metric", "speed"], "no metric 'speed'; "),
-        (["before", "after", "--metric", "wireBytes"], "wireBytes is neither better nor worse when it is higher; choo"),
+        (
+            ["before", "after", "--metric", "wire_bytes"],
+            "wire_bytes is neither better nor worse when it is higher; choo",
+        ),
         (
             ["before", "after", "--fail-if", "slower"],
-            "threshold 'slower' is not understood; write it like 'rightPerSec",
+            "threshold 'slower' is not understood; write it like 'right_per_s",
         ),
         (["before", "after", "--fail-if", "speed < -5%"], "no metric 'speed'; "),
         (["before", "after", "--fail-if", "p99 < -100%"], "threshold 'p99 < -100%' says nothing"),

@@ -38,7 +38,7 @@ def test_clients_are_not_compared_by_a_list_that_is_too_short(
 def test_the_concurrency_that_is_named_measures_them(httpdyno: Command, both: list[str]) -> None:
     ended = httpdyno("bench", *both, "--limit", "300", "--concurrency", "75")
     assert ended.code == 0, ended.err
-    assert {row["subject"]: row["rightPerSec"] is None for row in ended.rows} == {"good": False, "wide": False}
+    assert {row["subject"]: row["right_per_s"] is None for row in ended.rows} == {"good": False, "wide": False}
 
 
 def test_a_list_whose_length_nobody_named_is_lengthened(httpdyno: Command, both: list[str]) -> None:
@@ -55,7 +55,7 @@ def test_one_client_alone_has_no_rate_and_that_is_said(
     ended = httpdyno(verb, *given, "--limit", str(urls), "--format", "json")
     assert ended.code == 0, ended.err
     assert f"httpdyno: no rate is given of {few}; it needs 4\n" in ended.err
-    assert ended.rows[0]["rightPerSec"] is None
+    assert ended.rows[0]["right_per_s"] is None
 
 
 def test_a_search_ends_where_its_list_is_too_short(httpdyno: Command, both: list[str]) -> None:

@@ -62,7 +62,7 @@ def test_the_best_concurrency_is_found_told_and_kept(httpdyno: Command, given: l
     (chosen,) = [row for row in ended.rows if row["chosen"]]
     assert chosen["verdict"] == "chosen"
     assert chosen["subject"] == "scales"
-    assert (chosen["concurrency"], chosen["rightPerSec"]) == (6, 500.0)
+    assert (chosen["concurrency"], chosen["right_per_s"]) == (6, 500.0)
     assert [row["concurrency"] for row in ended.rows] == sorted(row["concurrency"] for row in ended.rows)
     assert sum(row["trials"] for row in ended.rows) <= 12
     kept = tuned_file(tmp_path)
@@ -113,7 +113,9 @@ def test_it_is_told_what_is_tried_what_was_found_and_where_contention_begins(
         " 0.7 s, 83.3 right a second"
     )
     assert any("(again, to see how much it varies)" in line for line in tried)
-    assert re.search(r"^in flight  verdict +right/s +errors  late  .*  limitedBy +validity *$", ended.out, re.MULTILINE)
+    assert re.search(
+        r"^in flight  verdict +right/s +errors  late  .*  limited_by +validity *$", ended.out, re.MULTILINE
+    )
     assert ended.out.count("  chosen ") == 1
     assert "\nbest with 6 in flight: 500.0 right answers a second (95 %: 500.0 to 500.0)\n" in ended.out
     assert "\ncontention begins at about 6: " in ended.out

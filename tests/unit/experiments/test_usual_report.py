@@ -125,9 +125,9 @@ def test_what_ranks_stands_right_behind_the_names(tmp_path: Path) -> None:
         "language",
         "method",
         "rank",
-        "rightPerSec",
-        "rightPerSecLow",
-        "rightPerSecHigh",
+        "right_per_s",
+        "right_per_s_low",
+        "right_per_s_high",
         "wrong",
         "verdict",
     ]
@@ -291,7 +291,7 @@ def test_a_run_without_a_trial_has_a_report_that_says_so(tmp_path: Path) -> None
 def test_who_has_no_figure_to_be_ranked_by_is_told_so(tmp_path: Path) -> None:
     summary = LinesSummary(urls=10, time_ns=0, status_2xx=10)
     assert (
-        report_of(tmp_path, measured("a", [1.0], summary=summary)).headline == "Nobody is ranked: C a (no rightPerSec)"
+        report_of(tmp_path, measured("a", [1.0], summary=summary)).headline == "Nobody is ranked: C a (no right_per_s)"
     )
 
 

@@ -10,7 +10,7 @@ from httpdyno.judge.baseline import compare_with_baseline
 from httpdyno.judge.ranking import rank
 from httpdyno.model import Difference, Outcome
 
-RIGHT = find_metric(CRAWL_METRICS, "rightPerSec")
+RIGHT = find_metric(CRAWL_METRICS, "right_per_s")
 BASE = [100.0, 150, 90, 120, 100]
 SLOWER = [90.0, 136, 81, 107, 91]
 

@@ -9,14 +9,14 @@ from httpdyno.judge import compare_runs, find_metric
 from httpdyno.model import Difference, Outcome, Trial
 
 METRICS = definition_of("bench").metrics
-RIGHT = find_metric(METRICS, "rightPerSec")
+RIGHT = find_metric(METRICS, "right_per_s")
 BEFORE = [100.0, 102, 99, 101, 100]
 AFTER = [90.0, 91, 89, 92, 90]
 
 
 def test_a_slower_subject_is_worse_by_its_ratio() -> None:
     (comparison,) = compare_runs(trials_of("a", BEFORE), trials_of("a", AFTER), RIGHT)
-    assert (comparison.subject, comparison.baseline, comparison.metric) == ("a", "a", "rightPerSec")
+    assert (comparison.subject, comparison.baseline, comparison.metric) == ("a", "a", "right_per_s")
     assert comparison.ratio is not None
     assert comparison.ratio.estimate == pytest.approx(0.9, rel=0.01)
     assert comparison.ratio.high < 0.95

@@ -48,7 +48,7 @@ def test_other_programs_spoiled_it(of: Trial, *, by_others: bool) -> None:
     assert disturbed(of) is by_others, of.validity_reason
 
 
-RATE = next(metric for metric in CRAWL_METRICS if metric.name == "rightPerSec")
+RATE = next(metric for metric in CRAWL_METRICS if metric.name == "right_per_s")
 
 
 def of_subject(subject: str, rate: float, *, busy: int, blocks: int = 7) -> list[Trial]:

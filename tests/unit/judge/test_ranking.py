@@ -13,7 +13,7 @@ from httpdyno.judge import find_metric, rank
 from httpdyno.model import Difference, LinesSummary, Outcome, Ranking, Trial, Validity
 
 METRICS = definition_of("bench").metrics
-RIGHT = find_metric(METRICS, "rightPerSec")
+RIGHT = find_metric(METRICS, "right_per_s")
 FAST = [200.0, 222, 201, 199, 210]
 SLOW = [100.0, 110, 101, 100, 104]
 """Half of FAST in each block, give or take 2 %."""
@@ -37,7 +37,7 @@ def test_those_that_cannot_be_told_apart_share_ranks() -> None:
     ranking = rank(three(), RIGHT)
     assert texts(ranking) == {"fast": "1-2", "alike": "1-2", "slow": "3"}
     assert [standing.subject for standing in ranking.standings][-1] == "slow"
-    assert ranking.metric == "rightPerSec"
+    assert ranking.metric == "right_per_s"
 
 
 def test_one_whose_trials_scatter_does_not_stand_higher_for_it() -> None:

@@ -19,7 +19,7 @@ def comparison(
     *,
     p_adjusted: float | None = 0.001,
     difference: Difference = Difference.WORSE,
-    metric: str = "rightPerSec",
+    metric: str = "right_per_s",
 ) -> Comparison:
     """Compare with the bounds of a change in percent."""
     ratio = None
@@ -35,12 +35,12 @@ def threshold(text: str) -> Threshold:
 @pytest.mark.parametrize(
     ("text", "metric", "operator", "percent"),
     [
-        ("rightPerSec < -5%", "rightPerSec", "<", -5.0),
-        ("p99>+10%", "p99", ">", 10.0),
-        ("  p99 > 10 % ", "p99", ">", 10.0),
+        ("right_per_s < -5%", "right_per_s", "<", -5.0),
+        ("p99>+10%", "p99_ms", ">", 10.0),
+        ("  p99_ms > 10 % ", "p99_ms", ">", 10.0),
         ("okReqsPct<-0.5%", "okReqsPct", "<", -0.5),
         ("max > -0%", "max", ">", 0.0),
-        ("peakMemory > 0%", "peakMemory", ">", 0.0),
+        ("peak_memory_bytes > 0%", "peak_memory_bytes", ">", 0.0),
     ],
 )
 def test_a_threshold_is_read(text: str, metric: str, operator: str, percent: float) -> None:
@@ -62,28 +62,28 @@ def test_what_is_written_is_read_again(metric: str, operator: str, percent: floa
     "text",
     [
         "",
-        "rightPerSec",
-        "rightPerSec -5%",
-        "rightPerSec < -5",
-        "rightPerSec <= -5%",
-        "rightPerSec = -5%",
-        "rightPerSec < five%",
-        "rightPerSec < 1e3%",
-        f"rightPerSec < {'9' * 400}%",
-        "rightPerSec < ٣%",
+        "right_per_s",
+        "right_per_s -5%",
+        "right_per_s < -5",
+        "right_per_s <= -5%",
+        "right_per_s = -5%",
+        "right_per_s < five%",
+        "right_per_s < 1e3%",
+        f"right_per_s < {'9' * 400}%",
+        "right_per_s < ٣%",
         "< -5%",
-        "rightPerSec < -5% p99 > 3%",
-        "rightPerSec <\n-5%; drop",
+        "right_per_s < -5% p99 > 3%",
+        "right_per_s <\n-5%; drop",
     ],
 )
 def test_another_form_is_refused_with_examples(text: str) -> None:
     with pytest.raises(InvalidValue) as error:
         threshold(text)
-    assert "is not understood; write it like 'rightPerSec < -5%' or 'p99 > +10%'" in error.value.line
+    assert "is not understood; write it like 'right_per_s < -5%' or 'p99 > +10%'" in error.value.line
     assert "\n" not in error.value.line
 
 
-@pytest.mark.parametrize("text", ["rightPerSec < -100%", "p99 > -250%"])
+@pytest.mark.parametrize("text", ["right_per_s < -100%", "p99 > -250%"])
 def test_what_says_nothing_is_refused(text: str) -> None:
     with pytest.raises(InvalidValue, match="says nothing: give a change above -100 %"):
         threshold(text)
@@ -92,22 +92,22 @@ def test_what_says_nothing_is_refused(text: str) -> None:
 def test_a_metric_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(UnknownName) as error:
         threshold("rightPerSek < -5%")
-    assert "did you mean 'rightPerSec'?" in error.value.line
+    assert "did you mean 'right_per_s'?" in error.value.line
 
 
 @pytest.mark.parametrize(
     ("text", "low", "high", "passed"),
     [
-        ("rightPerSec < -5%", -9.0, -6.0, True),
+        ("right_per_s < -5%", -9.0, -6.0, True),
         # The estimate is beyond, the interval is not.
-        ("rightPerSec < -5%", -9.0, -4.0, False),
-        ("rightPerSec < -5%", -4.0, -1.0, False),
-        ("rightPerSec < -5%", 6.0, 9.0, False),
-        ("rightPerSec > +5%", 6.0, 9.0, True),
-        ("rightPerSec > +5%", 4.0, 9.0, False),
-        ("rightPerSec > +5%", -9.0, -6.0, False),
-        ("rightPerSec < 0%", -2.0, -1.0, True),
-        ("rightPerSec < -5%", -9.0, -4.99, False),
+        ("right_per_s < -5%", -9.0, -4.0, False),
+        ("right_per_s < -5%", -4.0, -1.0, False),
+        ("right_per_s < -5%", 6.0, 9.0, False),
+        ("right_per_s > +5%", 6.0, 9.0, True),
+        ("right_per_s > +5%", 4.0, 9.0, False),
+        ("right_per_s > +5%", -9.0, -6.0, False),
+        ("right_per_s < 0%", -2.0, -1.0, True),
+        ("right_per_s < -5%", -9.0, -4.99, False),
     ],
 )
 def test_the_whole_interval_has_to_be_beyond(text: str, low: float, high: float, passed: bool) -> None:
@@ -116,36 +116,36 @@ def test_the_whole_interval_has_to_be_beyond(text: str, low: float, high: float,
 
 def test_a_change_that_many_comparisons_explain_passes_nothing() -> None:
     chance = comparison(-9.0, -6.0, p_adjusted=0.4, difference=Difference.UNDECIDED)
-    assert not threshold("rightPerSec < -5%").passed_by(chance)
+    assert not threshold("right_per_s < -5%").passed_by(chance)
 
 
 def test_an_improvement_that_is_asked_for_can_be_missed_without_any_change() -> None:
     same = comparison(-1.0, 2.0, p_adjusted=0.8, difference=Difference.UNDECIDED)
-    assert threshold("rightPerSec < +5%").passed_by(same)
-    assert not threshold("rightPerSec < +1%").passed_by(same)
+    assert threshold("right_per_s < +5%").passed_by(same)
+    assert not threshold("right_per_s < +1%").passed_by(same)
 
 
 def test_a_metric_without_a_better_side_is_refused_with_those_that_have_one() -> None:
     with pytest.raises(InvalidValue) as error:
-        threshold("wireBytes > 10%")
-    assert "wireBytes is neither better nor worse when it is higher; choose one of: time, avg, max, okReqsSec" in (
+        threshold("wire_bytes > 10%")
+    assert "wire_bytes is neither better nor worse when it is higher; choose one of: time, avg, max, okReqsSec" in (
         error.value.line
     )
     with pytest.raises(UnknownName) as unknown:
         threshold("totalUrs > 10%")
     assert unknown.value.line.startswith("there is no metric 'totalUrs'; known are: time, avg, max, okReqsSec")
-    assert not {"totalUrls", "wireBytes", "connections"} & set(re.findall(r"\w+", unknown.value.line))
+    assert not {"totalUrls", "wire_bytes", "connections"} & set(re.findall(r"\w+", unknown.value.line))
     with pytest.raises(InvalidValue, match="choose a metric with a direction"):
-        Threshold(find_metric(CRAWL_METRICS, "wireBytes"), ">", 10.0)
+        Threshold(find_metric(CRAWL_METRICS, "wire_bytes"), ">", 10.0)
 
 
 @pytest.mark.parametrize(
     ("text", "difference", "passed"),
     [
-        ("rightPerSec < -5%", Difference.WORSE, True),
-        ("rightPerSec < -5%", Difference.BETTER, False),
-        ("rightPerSec < -5%", Difference.UNDECIDED, False),
-        ("rightPerSec > 5%", Difference.BETTER, True),
+        ("right_per_s < -5%", Difference.WORSE, True),
+        ("right_per_s < -5%", Difference.BETTER, False),
+        ("right_per_s < -5%", Difference.UNDECIDED, False),
+        ("right_per_s > 5%", Difference.BETTER, True),
         ("p99 > 10%", Difference.WORSE, True),
         ("p99 < -10%", Difference.BETTER, True),
         ("p99 > 10%", Difference.BETTER, False),
@@ -160,7 +160,7 @@ def test_to_sink_to_nothing_and_to_rise_from_nothing_is_beyond_everything(
 
 def test_nothing_is_passed_where_nothing_is_known() -> None:
     unknown = comparison(None, None, p_adjusted=None, difference=Difference.UNDECIDED)
-    assert not any(threshold(text).passed_by(unknown) for text in ("rightPerSec < 5%", "rightPerSec > -99%"))
+    assert not any(threshold(text).passed_by(unknown) for text in ("right_per_s < 5%", "right_per_s > -99%"))
 
 
 @given(
@@ -170,7 +170,7 @@ def test_nothing_is_passed_where_nothing_is_known() -> None:
     operator=st.sampled_from(["<", ">"]),
 )
 def test_whatever_is_passed_lies_beyond(low: float, width: float, percent: float, operator: str) -> None:
-    metric = find_metric(CRAWL_METRICS, "rightPerSec")
+    metric = find_metric(CRAWL_METRICS, "right_per_s")
     limit = Threshold(metric, "<" if operator == "<" else ">", percent)
     other_side = Threshold(metric, ">" if operator == "<" else "<", percent)
     compared = comparison(low, low + width)

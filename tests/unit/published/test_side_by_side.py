@@ -52,7 +52,7 @@ COLUMNS = (
     Column("urls", INTEGER),
     Column("time", INTEGER, "ms"),
     Column("rate", DECIMAL, "1/s"),
-    Column("rightPerSec", DECIMAL),
+    Column("right_per_s", DECIMAL),
     Column("verdict"),
 )
 
@@ -72,11 +72,11 @@ HERE = Circumstances(machine="ours", web="a model", web_names=("twin",), timeout
 def test_each_figure_has_its_published_twin_and_the_ratio() -> None:
     first = row(beside(BOTH, PUBLISHED, HERE), 0)
     assert first["method"] == "A"
-    assert (first["rate"], first["ratePublished"], first["rateRatio"]) == (125.0, 250.0, 0.5)
+    assert (first["rate"], first["rate_published"], first["rate_ratio"]) == (125.0, 250.0, 0.5)
     # 800 ms for 100 URLs against 4,000 ms for 1,000: twice the time for each.
-    assert (first["time"], first["timePublished"], first["timeRatio"]) == (800, 4000, 2.0)
-    assert (first["urls"], first["urlsPublished"]) == (100, 1000)
-    assert "urlsRatio" not in first
+    assert (first["time"], first["time_published"], first["time_ratio"]) == (800, 4000, 2.0)
+    assert (first["urls"], first["urls_published"]) == (100, 1000)
+    assert "urls_ratio" not in first
 
 
 def test_rows_stand_in_the_published_order_whatever_the_measured_one() -> None:
@@ -86,27 +86,27 @@ def test_rows_stand_in_the_published_order_whatever_the_measured_one() -> None:
 def test_programs_get_all_that_was_measured() -> None:
     table = beside(BOTH, PUBLISHED, HERE)
     first = row(table, 0)
-    assert (first["subject"], first["rightPerSec"], first["verdict"]) == ("a", 12.0, "VALID")
+    assert (first["subject"], first["right_per_s"], first["verdict"]) == ("a", 12.0, "VALID")
 
 
 def test_what_was_not_measured_has_its_published_figures_and_nothing_else() -> None:
     last = row(beside(BOTH, PUBLISHED, HERE), 2)
     assert last["verdict"] == "not measured"
-    assert last["timePublished"] == 9000
-    assert (last["subject"], last["time"], last["timeRatio"], last["rateRatio"]) == (None, None, None, None)
+    assert last["time_published"] == 9000
+    assert (last["subject"], last["time"], last["time_ratio"], last["rate_ratio"]) == (None, None, None, None)
 
 
 def test_what_was_not_published_keeps_its_row() -> None:
     table = beside(measured(("e", "E", 100, 500, 200.0, 1.0, "VALID")), PUBLISHED, HERE)
     last = row(table, 3)
-    assert (last["subject"], last["method"], last["time"], last["timePublished"]) == ("e", "E", 500, None)
+    assert (last["subject"], last["method"], last["time"], last["time_published"]) == ("e", "E", 500, None)
     assert "not published: E" in notes(table)
 
 
 @pytest.mark.parametrize("rate", [None, 0.0])
 def test_there_is_no_ratio_without_both_figures_or_to_nothing(rate: float | None) -> None:
     published = replace(PUBLISHED, rows=(published_row("a", "A", 1000, 4000, rate),))
-    assert row(beside(BOTH, published, HERE), 0)["rateRatio"] is None
+    assert row(beside(BOTH, published, HERE), 0)["rate_ratio"] is None
 
 
 def test_a_row_without_subject_belongs_to_no_measured_one() -> None:
@@ -164,7 +164,7 @@ def test_notes_on_the_measured_table_go_with_the_columns_that_they_are_on() -> N
         notes=(
             Note("not whole"),
             Note("verdict: doubtful"),
-            Note("rightPerSec, verdict: few trials"),
+            Note("right_per_s, verdict: few trials"),
             Note("it limped", 1),
         ),
     )
@@ -208,7 +208,7 @@ def test_figures_are_compared_at_the_same_condition_only() -> None:
     table = beside(Table(columns, (("a", 100, 25.0), ("a", 250, 99.0))), published, HERE)
     assert table.values("connections") == (20, 100, 250)
     assert table.values("rate") == (None, 25.0, 99.0)
-    assert table.values("rateRatio") == (None, 0.5, None)
+    assert table.values("rate_ratio") == (None, 0.5, None)
 
 
 def test_the_published_form_has_its_columns_and_no_other() -> None:

@@ -21,7 +21,7 @@ from httpdyno.runs.run_comparison import compare_two_runs
 from httpdyno.runs.showing import shown_tables
 from httpdyno.store import Run, open_run
 
-RIGHT = find_metric(CRAWL_METRICS, "rightPerSec")
+RIGHT = find_metric(CRAWL_METRICS, "right_per_s")
 P99 = find_metric(CRAWL_METRICS, "p99")
 BEFORE = [100.0, 102, 99, 101, 100]
 AFTER = [90.0, 91, 89, 92, 90]
@@ -54,33 +54,33 @@ def test_each_subject_of_two_runs_is_a_row_with_its_versions(tmp_path: Path) -> 
         trials_of("rust", BEFORE) + trials_of("go", AFTER, version="1.26"),
     )
     compared = against(runs)
-    columns = ("subject", "versionA", "versionB", "metric", "valueA", "valueB", "verdict")
+    columns = ("subject", "version_a", "version_b", "metric", "value_a", "value_b", "verdict")
     assert rows_of(compared, *columns) == [
-        ("rust", "1", "1", "rightPerSec", 100.0, 100.0, "no difference shown"),
-        ("go", "1.25", "1.26", "rightPerSec", 100.0, 90.0, "slower"),
+        ("rust", "1", "1", "right_per_s", 100.0, 100.0, "no difference shown"),
+        ("go", "1.25", "1.26", "right_per_s", 100.0, 90.0, "slower"),
     ]
     assert compared.table.values("change")[1] == "-10.0 % (-11.5 % to -8.4 %)"
-    assert compared.table.values("changePercent")[1] == pytest.approx(-9.96, abs=0.01)
+    assert compared.table.values("change_percent")[1] == pytest.approx(-9.96, abs=0.01)
     assert compared.table.values("difference") == ("undecided", "worse")
     assert compared.table.values("level") == (0.95, 0.95)
     assert notes_of(compared)[0].startswith("A: 20261121T120000Z-bench, 2026-11-21 12:00 UTC")
     assert notes_of(compared)[1].startswith("B: 20261121T130000Z-bench, 2026-11-21 13:00 UTC")
     assert "95 % confidence" in notes_of(compared)[2]
     shown = {column.name for column in compared.table.columns if column.shown}
-    assert {"subject", "valueA", "unit", "change"} <= shown
+    assert {"subject", "value_a", "unit", "change"} <= shown
     assert not {"condition", "p", "broken"} & shown
     assert compared.views == (compared.table,)
 
 
 def test_a_threshold_that_is_broken_is_a_failure_that_says_by_what(tmp_path: Path) -> None:
-    compared = against(two(tmp_path, trials_of("go", BEFORE), trials_of("go", AFTER)), "rightPerSec < -5%")
-    assert compared.failures == ("go: rightPerSec -10.0 % (-11.5 % to -8.4 %), beyond 'rightPerSec < -5%'",)
-    assert compared.table.values("broken") == ("rightPerSec < -5%",)
-    assert "FAILED rightPerSec < -5%" in notes_of(compared)
-    assert compared.judged == {"rightPerSec"}
+    compared = against(two(tmp_path, trials_of("go", BEFORE), trials_of("go", AFTER)), "right_per_s < -5%")
+    assert compared.failures == ("go: right_per_s -10.0 % (-11.5 % to -8.4 %), beyond 'right_per_s < -5%'",)
+    assert compared.table.values("broken") == ("right_per_s < -5%",)
+    assert "FAILED right_per_s < -5%" in notes_of(compared)
+    assert compared.judged == {"right_per_s"}
 
 
-@pytest.mark.parametrize("threshold", ["rightPerSec < -10%", "rightPerSec > +5%"])
+@pytest.mark.parametrize("threshold", ["right_per_s < -10%", "right_per_s > +5%"])
 def test_a_threshold_that_is_not_broken_for_sure_is_no_failure(tmp_path: Path, threshold: str) -> None:
     compared = against(two(tmp_path, trials_of("go", BEFORE), trials_of("go", AFTER)), threshold)
     assert (compared.failures, compared.table.values("broken")) == ((), (None,))
@@ -95,23 +95,23 @@ def test_several_metrics_are_rows_of_their_own_with_their_units(tmp_path: Path) 
 
     runs = two(tmp_path, times(BEFORE, 1e6), times(BEFORE, 2e6))
     compared = compare_two_runs(*runs, [RIGHT, P99], [parse_threshold("p99 > 10%", CRAWL_METRICS)], anyway=False)
-    assert rows_of(compared, "metric", "unit", "valueA", "valueB", "verdict", "broken") == [
-        ("rightPerSec", "1/s", 100.0, 100.0, "no difference shown", None),
+    assert rows_of(compared, "metric", "unit", "value_a", "value_b", "verdict", "broken") == [
+        ("right_per_s", "1/s", 100.0, 100.0, "no difference shown", None),
         ("p99", "ms", 100.0, 200.0, "longer", "p99 > +10%"),
     ]
     # People read a table for each, and the notes on all of them below the last.
-    assert [view.values("metric") for view in compared.views] == [("rightPerSec",), ("p99",)]
+    assert [view.values("metric") for view in compared.views] == [("right_per_s",), ("p99",)]
     assert [len(view.notes) for view in compared.views] == [0, len(compared.table.notes)]
 
 
 def test_each_metric_is_shown_to_people_in_its_own_unit(tmp_path: Path) -> None:
     runs = two(tmp_path, trials_of("go", BEFORE), trials_of("go", AFTER))
-    metrics = [RIGHT, find_metric(CRAWL_METRICS, "peakMemory")]
+    metrics = [RIGHT, find_metric(CRAWL_METRICS, "peak_memory_bytes")]
     sizes = [
         (column.kind, next(one.shown for one in view.columns if one.name == "unit"))
         for view in compare_two_runs(*runs, metrics, [], anyway=False).views
         for column in view.columns
-        if column.name == "valueB"
+        if column.name == "value_b"
     ]
     assert sizes == [(RIGHT.column.kind, True), (ColumnKind.SIZE, False)]
 
@@ -122,7 +122,7 @@ def test_subjects_of_one_run_only_are_listed(tmp_path: Path) -> None:
         trials_of("gone", BEFORE) + trials_of("go", BEFORE),
         trials_of("new", AFTER) + trials_of("go", BEFORE),
     )
-    assert rows_of(against(runs), "subject", "valueA", "valueB", "verdict") == [
+    assert rows_of(against(runs), "subject", "value_a", "value_b", "verdict") == [
         ("go", 100.0, 100.0, "no difference shown"),
         ("new", None, 90.0, "only in B"),
         ("gone", 100.0, None, "only in A"),
@@ -132,18 +132,18 @@ def test_subjects_of_one_run_only_are_listed(tmp_path: Path) -> None:
 def test_each_condition_is_a_row(tmp_path: Path) -> None:
     both = [trials_of("go", BEFORE, condition=name) for name in ("near", "far")]
     runs = two(tmp_path, both[0] + both[1], trials_of("go", AFTER, condition="near") + both[1])
-    compared = against(runs, "rightPerSec < -5%")
+    compared = against(runs, "right_per_s < -5%")
     assert rows_of(compared, "condition", "verdict") == [("near", "slower"), ("far", "no difference shown")]
     assert next(column for column in compared.table.columns if column.name == "condition").shown
-    assert compared.failures[0].startswith("go (near): rightPerSec")
+    assert compared.failures[0].startswith("go (near): right_per_s")
 
 
 def test_what_cannot_be_believed_is_shown_and_not_judged(tmp_path: Path) -> None:
     spoiled = [*trials_of("go", AFTER[:4]), trial("go", 4, **CRASH)]
     lying = trials_of("rust", AFTER, validity=Validity.INCORRECT, validity_reason="9 % wrong")
     runs = two(tmp_path, trials_of("go", BEFORE) + trials_of("rust", BEFORE), spoiled + lying)
-    compared = against(runs, "rightPerSec < -5%")
-    assert rows_of(compared, "subject", "valueB", "verdict") == [
+    compared = against(runs, "right_per_s < -5%")
+    assert rows_of(compared, "subject", "value_b", "verdict") == [
         ("go", 90.5, "not judged, B: crashed"),
         ("rust", 90.0, "not judged, B: INCORRECT"),
     ]
@@ -155,21 +155,21 @@ def test_what_cannot_be_believed_is_shown_and_not_judged(tmp_path: Path) -> None
 def test_what_is_to_be_said_of_both_is_said_once(tmp_path: Path) -> None:
     unavailable = [trial("go", 0, outcome=Outcome.UNAVAILABLE, reason="needs go", validity=None, summary=None)]
     compared = against(two(tmp_path, unavailable, unavailable))
-    assert rows_of(compared, "verdict", "valueA") == [("not judged, A: unavailable, B: unavailable", None)]
+    assert rows_of(compared, "verdict", "value_a") == [("not judged, A: unavailable, B: unavailable", None)]
     assert [text for text in notes_of(compared) if "needs go" in text] == ["A and B: unavailable: needs go"]
 
 
 def test_too_few_trials_are_said(tmp_path: Path) -> None:
     compared = against(two(tmp_path, trials_of("go", BEFORE), trials_of("go", AFTER[:2])))
-    assert rows_of(compared, "valueB", "change", "verdict") == [(90.5, None, "not judged, 2 trials of 3 or more")]
+    assert rows_of(compared, "value_b", "change", "verdict") == [(90.5, None, "not judged, 2 trials of 3 or more")]
     compared = against(two(tmp_path, trials_of("go", [0.0, *BEFORE]), trials_of("go", BEFORE)))
     assert compared.table.values("verdict") == ("not judged, a value of 0 has no ratio",)
 
 
 def test_to_sink_to_nothing_passes_a_threshold(tmp_path: Path) -> None:
-    compared = against(two(tmp_path, trials_of("go", BEFORE), trials_of("go", [0.0] * 5)), "rightPerSec < -50%")
+    compared = against(two(tmp_path, trials_of("go", BEFORE), trials_of("go", [0.0] * 5)), "right_per_s < -50%")
     assert rows_of(compared, "change", "verdict") == [(None, "slower")]
-    assert compared.failures == ("go: rightPerSec slower, beyond 'rightPerSec < -50%'",)
+    assert compared.failures == ("go: right_per_s slower, beyond 'right_per_s < -50%'",)
 
 
 def test_runs_that_are_not_alike_are_refused_and_compared_anyway(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def within(tmp_path: Path, trials: Sequence[Trial], *thresholds: str, baseline: 
 def test_each_pair_of_one_run_is_a_row_the_better_first(tmp_path: Path) -> None:
     trials = trials_of("slow", AFTER) + trials_of("fast", BEFORE) + trials_of("same", BEFORE)
     compared = within(tmp_path, trials)
-    assert rows_of(compared, "subject", "baseline", "baselineValue", "value", "verdict") == [
+    assert rows_of(compared, "subject", "baseline", "baseline_value", "value", "verdict") == [
         ("fast", "same", 100.0, 100.0, "no difference shown"),
         ("fast", "slow", 90.0, 100.0, "faster"),
         ("same", "slow", 90.0, 100.0, "faster"),
@@ -232,12 +232,12 @@ def test_each_pair_of_one_run_is_a_row_the_better_first(tmp_path: Path) -> None:
 
 def test_all_others_are_compared_with_a_baseline(tmp_path: Path) -> None:
     trials = trials_of("slow", AFTER) + trials_of("base", BEFORE) + trials_of("same", BEFORE)
-    compared = within(tmp_path, trials, "rightPerSec < -5%", baseline="base")
+    compared = within(tmp_path, trials, "right_per_s < -5%", baseline="base")
     assert rows_of(compared, "subject", "baseline", "verdict", "broken") == [
-        ("slow", "base", "slower", "rightPerSec < -5%"),
+        ("slow", "base", "slower", "right_per_s < -5%"),
         ("same", "base", "no difference shown", None),
     ]
-    assert compared.failures[0].startswith("slow against base: rightPerSec -10.0 % (-10.8 % to -9.1 %)")
+    assert compared.failures[0].startswith("slow against base: right_per_s -10.0 % (-10.8 % to -9.1 %)")
 
 
 def test_who_is_in_no_pair_is_listed(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_a_baseline_that_is_missing_under_one_condition_is_said(tmp_path: Path) 
 def test_a_threshold_inside_one_run_needs_a_baseline(tmp_path: Path) -> None:
     trials = trials_of("a", BEFORE) + trials_of("b", BEFORE)
     with pytest.raises(UsageError, match="--fail-if inside one run needs --baseline, one of its subjects: a, b"):
-        within(tmp_path, trials, "rightPerSec < -5%")
+        within(tmp_path, trials, "right_per_s < -5%")
     with pytest.raises(UnknownName, match="there is no subject 'c' in this run; it has: a, b"):
         within(tmp_path, trials, baseline="c")
 

@@ -64,7 +64,7 @@ def test_the_table_is_the_one_that_is_printed(run: LoadedRun) -> None:
     table = run.table()
     assert table["subject"].to_list() == ["fast", "slow", "bad"]
     assert table["rank"].to_list() == ["1", "2", None]
-    assert table["rightPerSec"].to_list() == [100.0, 90.0, None]
+    assert table["right_per_s"].to_list() == [100.0, 90.0, None]
     assert table["verdict"].to_list() == ["VALID", "VALID", "crashed"]
     assert any("it dumped core" in note for note in run.notes)
 
@@ -73,8 +73,8 @@ def test_figures_are_a_row_a_trial(run: LoadedRun) -> None:
     figures = run.figures()
     assert len(figures) == 11
     assert figures.columns == ["trial", "block", "condition", "subject", "outcome", "validity", *run.metrics]
-    assert figures.filter(subject="slow")["rightPerSec"].to_list() == SLOW
-    assert figures.filter(subject="bad").row(0, named=True)["rightPerSec"] is None
+    assert figures.filter(subject="slow")["right_per_s"].to_list() == SLOW
+    assert figures.filter(subject="bad").row(0, named=True)["right_per_s"] is None
 
 
 def test_the_ranking_has_its_doubt(run: LoadedRun) -> None:
@@ -109,7 +109,7 @@ def test_comparisons_are_those_of_the_command(run: LoadedRun) -> None:
     assert rows == [("fast", "slow", "faster"), ("bad", None, "not judged, crashed")]
     rows = run.comparisons(baseline="fast").select("subject", "verdict").rows()
     assert rows == [("slow", "slower"), ("bad", "not judged, bad: crashed")]
-    (change,) = run.comparisons(baseline="fast").filter(subject="slow")["changePercent"]
+    (change,) = run.comparisons(baseline="fast").filter(subject="slow")["change_percent"]
     assert change == pytest.approx(-10, abs=0.1)
 
 

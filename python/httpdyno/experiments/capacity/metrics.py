@@ -16,7 +16,7 @@ _figure: Final = partial(of_record, CapacitySummary)
 
 CAPACITY_METRICS: Final = (
     Metric(
-        Column("perSec", ColumnKind.DECIMAL, "1/s", "right answers a second, over the steady stretch"),
+        Column("right_per_s", ColumnKind.DECIMAL, "1/s", "right answers a second, over the steady stretch"),
         _figure("per_s"),
         Direction.HIGHER,
         1,

@@ -28,9 +28,9 @@ _JUDGED: Final = (
     Column("verdict", description="whether the figures can be trusted, or how the trial failed"),
     Column("queue", ColumnKind.DURATION, "ms", "longest wait for the link's rate; null: the usual", shown=False),
     Column("loop", description="open: sent on a schedule; closed: sent when an answer came", shown=False),
-    Column("limitPerSec", ColumnKind.DECIMAL, "1/s", "the most that this limit allows", shown=False),
-    Column("whyNot", description="what was not kept, with its figure", shown=False),
-    Column("limitText", description="the limit in one sentence", shown=False),
+    Column("limit_per_s", ColumnKind.DECIMAL, "1/s", "the most that this limit allows", shown=False),
+    Column("why_not", description="what was not kept, with its figure", shown=False),
+    Column("limit_text", description="the limit in one sentence", shown=False),
     Column("trials", ColumnKind.INTEGER, description="how often it was measured", shown=False),
 )
 _HELD: Final = {Tone.HELD: True, Tone.UNKNOWN: None}

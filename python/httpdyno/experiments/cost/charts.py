@@ -242,7 +242,7 @@ def _course(of: ConditionTrials) -> Chart | None:
 
 
 def _typical(trials: Sequence[Trial]) -> Trial | None:
-    figure = find_metric(COST_METRICS, "cpuPerDocument").figure
+    figure = find_metric(COST_METRICS, "cpu_per_document_ms").figure
     known = [(value, trial) for trial in trials if (value := figure(trial)) is not None]
     middle = median([value for value, _ in known])
     return None if middle is None else min(known, key=lambda one: abs(one[0] - middle))[1]

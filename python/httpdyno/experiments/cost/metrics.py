@@ -60,48 +60,50 @@ COST_METRICS: Final = (
         "MB a second",
     ),
     Metric(
-        Column("cpuPerDocument", _TIME, "ms", "CPU time for each verified document, start-up included"),
+        Column("cpu_per_document_ms", _TIME, "ms", "CPU time for each verified document, start-up included"),
         _cost("cpu_per_document_ns", _MS),
         _LOWER,
         6,
         "ms of CPU time for each verified document",
     ),
     Metric(
-        Column("steadyCpuPerDocument", _TIME, "ms", "that of a document once its cost had settled"),
+        Column("steady_cpu_per_document_ms", _TIME, "ms", "that of a document once its cost had settled"),
         _cost("steady_cpu_per_document_ns", _MS),
         _LOWER,
         6,
         "ms of CPU time for each document in steady state",
     ),
     Metric(
-        Column("coldCpuPerDocument", _TIME, "ms", "that of the first hundredth of the documents"),
+        Column("cold_cpu_per_document_ms", _TIME, "ms", "that of the first hundredth of the documents"),
         _cost("cold_cpu_per_document_ns", _MS),
         _LOWER,
         6,
         "ms of CPU time for each of the first documents",
     ),
     Metric(
-        Column("startCpu", _TIME, "ms", "CPU time until the first request"),
+        Column("start_cpu_ms", _TIME, "ms", "CPU time until the first request"),
         _cost("start_cpu_ns", _MS),
         _LOWER,
         6,
         "ms of CPU time until the first request",
     ),
     Metric(
-        Column("warmUp", _INTEGER, description="documents before the cost of one had settled"),
+        Column("warm_up", _INTEGER, description="documents before the cost of one had settled"),
         _cost("warm_up_documents"),
     ),
     Metric(
-        Column("warmUpCpu", _TIME, "ms", "CPU time of those beyond what as many cost in steady state"),
+        Column("warm_up_cpu_ms", _TIME, "ms", "CPU time of those beyond what as many cost in steady state"),
         _cost("warm_up_cpu_ns", _MS),
         digits=6,
     ),
     Metric(
-        Column("peakMemory", ColumnKind.SIZE, "bytes", "highest memory in use"), of_counter("peak_memory_bytes"), _LOWER
+        Column("peak_memory_bytes", ColumnKind.SIZE, "bytes", "highest memory in use"),
+        of_counter("peak_memory_bytes"),
+        _LOWER,
     ),
     Metric(
         Column("connections", _INTEGER, description="TCP connections that the origin accepted"),
         of_counter("connections"),
     ),
-    Metric(Column("wireBytes", ColumnKind.SIZE, "bytes", "sent and received on the wire", shown=False), wire_bytes),
+    Metric(Column("wire_bytes", ColumnKind.SIZE, "bytes", "sent and received on the wire", shown=False), wire_bytes),
 )

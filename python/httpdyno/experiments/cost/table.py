@@ -14,7 +14,7 @@ from httpdyno.model import Cell, Column, ColumnKind, Note, Outcome, Table, Trial
 
 __all__ = ["IDENTITY", "RANKED_BY", "cost_table", "cost_views"]
 
-RANKED_BY: Final = "cpuPerDocument"
+RANKED_BY: Final = "cpu_per_document_ms"
 IDENTITY: Final = (
     Column("subject", description="name of the subject's folder", shown=False),
     Column("language"),
@@ -22,7 +22,7 @@ IDENTITY: Final = (
     Column("condition", description="the setting, where there are several", shown=False),
 )
 _SETTINGS: Final = (
-    Column("jsonParser", description="what the client parses the documents with"),
+    Column("json_parser", description="what the client parses the documents with"),
     Column("keepalive", ColumnKind.BOOLEAN, description="whether connections may be kept"),
     Column("gzip", ColumnKind.BOOLEAN, description="whether documents are offered compressed"),
     Column("documents", ColumnKind.INTEGER, description="documents that were to be fetched", shown=False),
@@ -35,15 +35,17 @@ _VARIED: Final = ("keepalive", "gzip")
 _PUBLISHED: Final = ("verified", "user", "system", "total", "real", "reqPerSec", "mbPerSec", "wrong", "verdict")
 _SPENT: Final = (
     "rank",
-    "cpuPerDocument",
-    "steadyCpuPerDocument",
-    "coldCpuPerDocument",
-    "startCpu",
-    "warmUp",
-    "peakMemory",
+    "cpu_per_document_ms",
+    "steady_cpu_per_document_ms",
+    "cold_cpu_per_document_ms",
+    "start_cpu_ms",
+    "warm_up",
+    "peak_memory_bytes",
     "connections",
 )
-_SPARED: Final = frozenset({"language", "coldCpuPerDocument", "startCpu", "warmUp", "jsonParser", "verified"})
+_SPARED: Final = frozenset(
+    {"language", "cold_cpu_per_document_ms", "start_cpu_ms", "warm_up", "json_parser", "verified"}
+)
 """Left out on a narrow terminal, the last of them first."""
 _SETTLED: Final = 0.1
 """A cost that changes by more than this from the first to the last third had not settled."""
@@ -76,8 +78,8 @@ def cost_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tupl
     # Who was not measured has a row in the second table, which says why.
     spent = replace(spent, rows=tuple(row for row in spent.rows if any(cell is not None for cell in row[len(who) :])))
     # Only programs get the ends of the interval.
-    notes = tuple(note for note in table.notes if not note.text.startswith(f"{RANKED_BY}Low"))
-    published = _picked(table, (*who, "jsonParser", *_PUBLISHED), notes)
+    notes = tuple(note for note in table.notes if not note.text.startswith(f"{RANKED_BY}_low"))
+    published = _picked(table, (*who, "json_parser", *_PUBLISHED), notes)
     return spent, published
 
 

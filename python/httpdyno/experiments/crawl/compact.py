@@ -31,7 +31,7 @@ _LEGEND: Final = (
 _BROKEN: Final = f"{DISTURBED_MARK}: --columns all and the report say which rule each of them broke, and by how much"
 _OR_MORE: Final = "\u2265"
 _AT_LEAST: Final = f"{_OR_MORE}: the origin set the pace, so the client may be faster"
-_RATE: Final = ("rightPerSec", "rightPerSecLow", "rightPerSecHigh")
+_RATE: Final = ("right_per_s", "right_per_s_low", "right_per_s_high")
 _INTERVAL: Final = ", ".join(_RATE[1:])
 _PLACE: Final = [column.name for column in _COLUMNS].index("right/s")
 _WHOLE_FROM: Final = 100
@@ -57,19 +57,19 @@ def _known(note: Note, rows: list[dict[str, Cell]]) -> bool:
 
 
 def _cells(row: dict[str, Cell]) -> tuple[Cell, ...]:
-    client, memory = f"{row['language']} {row['method']}".strip(), row["peakMemory"]
-    cost = (row["cpuPerRight"], row["perCore"], _in_flight(row))
+    client, memory = f"{row['language']} {row['method']}".strip(), row["peak_memory_bytes"]
+    cost = (row["cpu_per_right_ms"], row["right_per_core_s"], _in_flight(row))
     mebibytes = round(memory / 2**20) if isinstance(memory, int | float) else None
     at_least = row["verdict"] == Validity.ORIGIN_LIMITED.value
     rate = rate_text(*(row[name] for name in _RATE), at_least=at_least)
-    return (row["rank"], client, rate, *cost, row["p50"], row["p99"], mebibytes, row["wrong"], row["verdict"])
+    return (row["rank"], client, rate, *cost, row["p50_ms"], row["p99_ms"], mebibytes, row["wrong"], row["verdict"])
 
 
 def _in_flight(row: dict[str, Cell]) -> str | None:
     """Write how many requests were open at once, of how many a core has CPU time for: ``150 of 351``."""
-    if row["p50"] is None:
+    if row["p50_ms"] is None:
         return None
-    of_a_core = row["inFlightPerCore"]
+    of_a_core = row["in_flight_per_core"]
     return f"{row['concurrency']} of {of_a_core:.0f}" if isinstance(of_a_core, int | float) else f"{row['concurrency']}"
 
 
@@ -87,12 +87,12 @@ def rate_text(rate: Cell, low: Cell, high: Cell, *, at_least: bool = False) -> s
 
 def _held_up(rows: list[dict[str, Cell]]) -> Note | None:
     """Say of how many rows the requests in flight made the rate, and how clients are compared instead."""
-    many = sum(row["limitedBy"] == "concurrency" for row in rows)
+    many = sum(row["limited_by"] == "concurrency" for row in rows)
     if not many:
         return None
     rated = sum(row[_RATE[0]] is not None for row in rows)
     which = "every row" if many == rated else f"{many} of {rated} rows"
     return Note(
-        f"right/s: in {which} the requests in flight set it, not the client (limitedBy); CPU ms compares clients, and "
+        f"right/s: in {which} the requests in flight set it, not the client (limited_by); CPU ms compares clients, and "
         "--saturate measures each at its own ceiling"
     )

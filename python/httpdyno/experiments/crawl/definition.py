@@ -30,9 +30,9 @@ DEFINITION: Final[Definition] = Definition(
     name=NAME,
     question="Which client fetches a list of URLs fastest, and how many of them does it get right?",
     metrics=CRAWL_METRICS,
-    ranked_by="rightPerSec",
+    ranked_by="right_per_s",
     ranks_disturbed=True,
-    also_ranked_by={"cpuPerRight": "fewest cores"},
+    also_ranked_by={"cpu_per_right_ms": "fewest cores"},
     identity=(
         Column("subject", description="name of the subject's folder", shown=False),
         Column("language"),
@@ -42,7 +42,7 @@ DEFINITION: Final[Definition] = Definition(
             "http_version", description="HTTP version that was asked for; empty: each client's default", shown=False
         ),
     ),
-    words=((Column("limitedBy", description="what held it up: concurrency, CPU, origin, link or web"), limited_by),),
+    words=((Column("limited_by", description="what held it up: concurrency, CPU, origin, link or web"), limited_by),),
     published_columns=(
         *("language", "method", "concurrency", "totalUrls", "time", "avg", "max", "okReqsSec", "okReqsPct"),
         *("avgBodyLen", "2xx", "3xx", "4xx", "5xx", "Exception"),

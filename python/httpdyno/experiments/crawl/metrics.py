@@ -52,50 +52,56 @@ CRAWL_METRICS: Final = (
     Metric(Column("5xx", _INTEGER), _summary("status_5xx")),
     Metric(Column("Exception", _INTEGER, description="lines without a status"), _summary("exceptions")),
     Metric(
-        Column("rightPerSec", _DECIMAL, "1/s", "right answers for each second until the list was exhausted"),
+        Column("right_per_s", _DECIMAL, "1/s", "right answers for each second until the list was exhausted"),
         _summary("right_per_s"),
         _HIGHER,
         1,
         "right answers a second",
     ),
-    Metric(Column("p50", _DURATION, "ms", "median duration of a URL"), _summary("p50_ns", _MS), _LOWER, 1),
-    Metric(Column("p99", _DURATION, "ms", "99th percentile of the durations"), _summary("p99_ns", _MS), _LOWER, 1),
-    Metric(Column("cpuUser", _DURATION, "ms", "CPU time in user mode"), of_counter("cpu_user_ns", _MS), _LOWER),
-    Metric(Column("cpuSys", _DURATION, "ms", "CPU time in the kernel"), of_counter("cpu_system_ns", _MS), _LOWER),
+    Metric(Column("p50_ms", _DURATION, "ms", "median duration of a URL"), _summary("p50_ns", _MS), _LOWER, 1),
+    Metric(Column("p99_ms", _DURATION, "ms", "99th percentile of the durations"), _summary("p99_ns", _MS), _LOWER, 1),
+    Metric(Column("cpu_user_ms", _DURATION, "ms", "CPU time in user mode"), of_counter("cpu_user_ns", _MS), _LOWER),
     Metric(
-        Column("cpuPerRight", _DECIMAL, "ms", "CPU time for each right answer, once the cost of one had settled"),
+        Column("cpu_system_ms", _DURATION, "ms", "CPU time in the kernel"), of_counter("cpu_system_ns", _MS), _LOWER
+    ),
+    Metric(
+        Column("cpu_per_right_ms", _DECIMAL, "ms", "CPU time for each right answer, once the cost of one had settled"),
         _summary("cpu_per_right_ns", _MS),
         _LOWER,
         3,
         "ms of CPU time a right answer",
     ),
     Metric(
-        Column("perCore", _DECIMAL, "1/s", "right answers a second that one core has CPU time for"),
+        Column("right_per_core_s", _DECIMAL, "1/s", "right answers a second that one core has CPU time for"),
         _per_core,
         _HIGHER,
         1,
         "right answers a second and core",
     ),
     Metric(
-        Column("inFlightPerCore", _INTEGER, description="requests in flight that as many take (Little's law)"),
+        Column("in_flight_per_core", _INTEGER, description="requests in flight that as many take (Little's law)"),
         _in_flight_per_core,
     ),
-    Metric(Column("startCpu", _DURATION, "ms", "CPU time until the first URL"), _summary("start_cpu_ns", _MS), _LOWER),
     Metric(
-        Column("warmUpCpu", _DURATION, "ms", "CPU time beyond that, before the cost of an answer had settled"),
+        Column("start_cpu_ms", _DURATION, "ms", "CPU time until the first URL"), _summary("start_cpu_ns", _MS), _LOWER
+    ),
+    Metric(
+        Column("warm_up_cpu_ms", _DURATION, "ms", "CPU time beyond that, before the cost of an answer had settled"),
         _summary("warm_up_cpu_ns", _MS),
         _LOWER,
     ),
     Metric(
-        Column("peakMemory", ColumnKind.SIZE, "bytes", "highest memory in use"), of_counter("peak_memory_bytes"), _LOWER
+        Column("peak_memory_bytes", ColumnKind.SIZE, "bytes", "highest memory in use"),
+        of_counter("peak_memory_bytes"),
+        _LOWER,
     ),
-    Metric(Column("wireBytes", ColumnKind.SIZE, "bytes", "sent and received on the wire"), wire_bytes),
+    Metric(Column("wire_bytes", ColumnKind.SIZE, "bytes", "sent and received on the wire"), wire_bytes),
     Metric(
         Column("connections", _INTEGER, description="TCP connections that the origin accepted"),
         of_counter("connections"),
     ),
     Metric(
-        Column("http2", _DECIMAL, description="share of the requests that came by HTTP/2, 0 to 1", shown=False),
+        Column("http2_share", _DECIMAL, description="share of the requests that came by HTTP/2, 0 to 1", shown=False),
         http_2_share,
         digits=2,
     ),

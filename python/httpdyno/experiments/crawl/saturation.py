@@ -20,7 +20,7 @@ HIGHEST: Final = 1024
 TRIALS: Final = 2
 _MOST_TIMES: Final = 2
 """A correction by more than this rests on a trial that was held up by something else."""
-_PER_CORE, _IN_FLIGHT = (find_metric(CRAWL_METRICS, name) for name in ("perCore", "inFlightPerCore"))
+_PER_CORE, _IN_FLIGHT = (find_metric(CRAWL_METRICS, name) for name in ("right_per_core_s", "in_flight_per_core"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ DEFINITION: Final = Definition(
     ranked_by=RANKED_BY,
     identity=IDENTITY,
     tabulate=latency_table,
-    compared_by=(RANKED_BY, "p99", "cpuPerCall"),
+    compared_by=(RANKED_BY, "p99", "cpu_per_call_ms"),
     views=latency_views,
     runs={SubjectKind.CLIENT: partial(run_client_trial, judge=judge_latency)},
     told=_told,

@@ -15,7 +15,7 @@ __all__ = ["published_blocks", "published_points"]
 _COLUMNS: Final = (
     Column("client", description="as it was published"),
     Column("measured", description="in its own process, as it was published"),
-    Column("measuredFromOutside", description="the same loop by the client's lines"),
+    Column("measured_from_outside", description="the same loop by the client's lines"),
     Column("published", description="each time that it was printed"),
 )
 _NOTE: Final = "mean ± std. dev. of 7 runs; loops of a run as timeit chooses them, published: as IPython's %timeit did"

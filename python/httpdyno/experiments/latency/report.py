@@ -47,8 +47,8 @@ def latency_report(run: Run, definition: Definition) -> Report:
         report,
         facts=tuple((name, text) for name, text in report.facts if name not in _OF_POINTS),
         figures=(
-            "A row for each client and point: medians of its trials. perLoop and inProcess, mean ± std. dev. of seven "
-            "runs, are those of the one in the middle."
+            "A row for each client and point: medians of its trials. per_loop and in_process, mean ± std. dev. of "
+            "seven runs, are those of the one in the middle."
         ),
         findings=(*sentences[1:], *_agreeing(table)),
     )

@@ -33,32 +33,34 @@ _POINT: Final = (
     Column("client", description="the method, as published tables call it", shown=False),
 )
 _LOOPS: Final = (
-    Column("perLoop", description="time of a loop, as timeit writes it: from outside, where it was timed from there"),
-    Column("inProcess", description="the same as the client timed its own calls, where both were measured"),
-    Column("inProcessMean", ColumnKind.TIME, "ms", "mean time of a loop that the client timed itself", shown=False),
-    Column("inProcessCpuPerCall", ColumnKind.TIME, "ms", "CPU time of a call in that loop", shown=False),
+    Column("per_loop", description="time of a loop, as timeit writes it: from outside, where it was timed from there"),
+    Column("in_process", description="the same as the client timed its own calls, where both were measured"),
+    Column(
+        "in_process_mean_ms", ColumnKind.TIME, "ms", "mean time of a loop that the client timed itself", shown=False
+    ),
+    Column("in_process_cpu_per_call_ms", ColumnKind.TIME, "ms", "CPU time of a call in that loop", shown=False),
     Column("agree", description="whether both agree within their intervals: in process over from outside"),
 )
 _BLOCK: Final = ("workload", "parallel", "keepalive")
 _SHOWN: Final = (
     "rank",
-    "perLoop",
+    "per_loop",
     "loops",
-    "inProcess",
+    "in_process",
     "agree",
     "p50",
     "p99",
     "p999",
-    "cpuPerCall",
-    "clientShare",
-    "wireShare",
-    "serverShare",
+    "cpu_per_call_ms",
+    "client_share",
+    "wire_share",
+    "server_share",
     "wrong",
     "verdict",
 )
-_SPARED: Final = frozenset({"language", "loops", "inProcess", "agree", "p50", "p999", "wireShare", "serverShare"})
+_SPARED: Final = frozenset({"language", "loops", "in_process", "agree", "p50", "p999", "wire_share", "server_share"})
 """Left out on a narrow terminal, the last of them first."""
-_LOOP_TIMES: Final = ("perLoop", "inProcess")
+_LOOP_TIMES: Final = ("per_loop", "in_process")
 _END: Final = {**dict.fromkeys(_LOOP_TIMES, " per loop"), "agree": " ("}
 WORDS: Final = {Content.PLAIN: "Plain text", Content.JSON: "JSON"}
 _MS: Final = 1e-6

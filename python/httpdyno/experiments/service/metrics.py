@@ -9,7 +9,7 @@ from httpdyno.model import Column, ColumnKind, Direction, Metric
 
 __all__ = ["RANKED_BY", "SERVICE_METRICS"]
 
-RANKED_BY: Final = "overheadP99"
+RANKED_BY: Final = "overhead_p99_ms"
 _LOWER, _HIGHER = Direction.LOWER, Direction.HIGHER
 _TIME, _DURATION, _SIZE = ColumnKind.TIME, ColumnKind.DURATION, ColumnKind.SIZE
 _MS: Final = 1e-6
@@ -26,13 +26,13 @@ SERVICE_METRICS: Final = (
         phrase="ms from the ideal at p99",
     ),
     Metric(
-        Column("overheadP50", _TIME, "ms", "median of how far response times are from the ideal"),
+        Column("overhead_p50_ms", _TIME, "ms", "median of how far response times are from the ideal"),
         _figure("overhead_p50_ns", _MS),
         _LOWER,
         4,
     ),
     Metric(
-        Column("overheadP999", _TIME, "ms", "99.9th percentile of the same; null of fewer than 1,000 requests"),
+        Column("overhead_p999_ms", _TIME, "ms", "99.9th percentile of the same; null of fewer than 1,000 requests"),
         _figure("overhead_p999_ns", _MS),
         _LOWER,
         4,
@@ -52,17 +52,19 @@ SERVICE_METRICS: Final = (
         2,
     ),
     Metric(
-        Column("cpuPerRequest", _TIME, "ms", "CPU time of the server for each answer"),
+        Column("cpu_per_request_ms", _TIME, "ms", "CPU time of the server for each answer"),
         _figure("cpu_per_request_ns", _MS),
         _LOWER,
         4,
     ),
     Metric(
-        Column("memoryPerOpen", _SIZE, "bytes", "memory that the load adds, for each request in flight"),
+        Column("memory_per_open_bytes", _SIZE, "bytes", "memory that the load adds, for each request in flight"),
         _figure("memory_per_open_bytes"),
         _LOWER,
     ),
-    Metric(Column("peakMemory", _SIZE, "bytes", "highest memory in use"), of_counter("peak_memory_bytes"), _LOWER),
+    Metric(
+        Column("peak_memory_bytes", _SIZE, "bytes", "highest memory in use"), of_counter("peak_memory_bytes"), _LOWER
+    ),
     Metric(
         Column("errors", ColumnKind.INTEGER, "", "requests that failed or got another status"),
         _figure("errors"),
@@ -88,7 +90,7 @@ SERVICE_METRICS: Final = (
         _figure("answers"),
     ),
     Metric(
-        Column("stillOpen", ColumnKind.INTEGER, "", "requests of them that were open at the end", shown=False),
+        Column("still_open", ColumnKind.INTEGER, "", "requests of them that were open at the end", shown=False),
         _figure("still_open"),
         _LOWER,
     ),
@@ -103,7 +105,7 @@ SERVICE_METRICS: Final = (
         _LOWER,
     ),
     Metric(
-        Column("earlyBy", _TIME, "ms", "how much too early the first of them was", shown=False),
+        Column("early_by_ms", _TIME, "ms", "how much too early the first of them was", shown=False),
         _figure("early_by_ns", _MS),
         _LOWER,
         4,

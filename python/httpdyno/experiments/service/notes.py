@@ -56,7 +56,7 @@ def of_figures(trials: Sequence[Trial]) -> list[Note]:
         told.append(f"overhead: what a response time is beyond the longest wait of a request, {waits}, or before it")
     if any(summary.at_least for summary in records_of(ServiceSummary, trials)):
         told.append(
-            "where p99 is beyond the ideal by far, it may be more: requests were still open at the end (atLeast)"
+            "where p99 is beyond the ideal by far, it may be more: requests were still open at the end (at_least)"
         )
     if any(point.loop is Loop.OPEN for point in points):
         told.append("open loop: response times count from when a request was due")

@@ -31,10 +31,10 @@ _POINT: Final = (
 )
 _REACHED: Final = (
     Column("held", ColumnKind.BOOLEAN, description="p99 < 1.1 x the longest wait; null: not known"),
-    Column("breaksAt", ColumnKind.INTEGER, description="fewest connections that it did not hold; null: it held all"),
-    Column("holdsUpTo", ColumnKind.INTEGER, description="most connections that it held; null: none", shown=False),
-    Column("atLeast", ColumnKind.BOOLEAN, description="p99 is a lower bound: requests were open", shown=False),
-    Column("whyNot", description="why it is not held, with its figure", shown=False),
+    Column("breaks_at", ColumnKind.INTEGER, description="fewest connections that it did not hold; null: it held all"),
+    Column("holds_up_to", ColumnKind.INTEGER, description="most connections that it held; null: none", shown=False),
+    Column("at_least", ColumnKind.BOOLEAN, description="p99 is a lower bound: requests were open", shown=False),
+    Column("why_not", description="why it is not held, with its figure", shown=False),
     Column("failures", description="what requests failed with, and how often, in a trial of it", shown=False),
     Column("trials", ColumnKind.INTEGER, description="how often it was measured", shown=False),
 )

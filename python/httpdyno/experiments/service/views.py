@@ -78,10 +78,14 @@ def _how(one: Reach) -> str | None:
     return "; ".join(filter(None, parts)) or None
 
 
-_OF_RANKED: Final = frozenset({"rank", RANKED_BY, "overheadP50", "p99", "held", "breaksAt", "wrong"})
+_OF_RANKED: Final = frozenset({"rank", RANKED_BY, "overhead_p50_ms", "p99", "held", "breaks_at", "wrong"})
 """Columns that rest on single requests."""
-_WIDE: Final = frozenset({"overheadP99Low", "overheadP99High", "slowest5", "peakMemory", "overheadP999"})
-_SPARED: Final = frozenset({"threads", "overheadP50", "requestsPerSec", "p99", "memoryPerOpen", "breaksAt"})
+_WIDE: Final = frozenset(
+    {"overhead_p99_ms_low", "overhead_p99_ms_high", "slowest5", "peak_memory_bytes", "overhead_p999_ms"}
+)
+_SPARED: Final = frozenset(
+    {"threads", "overhead_p50_ms", "requestsPerSec", "p99", "memory_per_open_bytes", "breaks_at"}
+)
 """Left out on a narrow terminal, the last of them first."""
 _WHERE_KNOWN: Final = frozenset({"rank", "held"})
 """Left out there only where they are empty."""

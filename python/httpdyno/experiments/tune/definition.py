@@ -20,7 +20,7 @@ DEFINITION: Final = Definition(
     name=NAME,
     question="How many requests in flight give the most right answers a second, without more errors or late answers?",
     metrics=CRAWL_METRICS,
-    ranked_by="rightPerSec",
+    ranked_by="right_per_s",
     identity=(
         Column("subject", description="name of the subject's folder", shown=False),
         Column("concurrency", ColumnKind.INTEGER, description="requests in flight at most"),

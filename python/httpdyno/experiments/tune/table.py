@@ -17,21 +17,26 @@ from httpdyno.stats import Point, Standing, median
 __all__ = ["chosen_text", "tune_table", "tune_views"]
 
 _INTEGER: Final = ColumnKind.INTEGER
-_RATE: Final = find_metric(CRAWL_METRICS, "rightPerSec").column
-_MEDIANS: Final = tuple(find_metric(CRAWL_METRICS, name) for name in ("p50", "p99", "cpuUser", "cpuSys", "peakMemory"))
+_RATE: Final = find_metric(CRAWL_METRICS, "right_per_s").column
+_MEDIANS: Final = tuple(
+    find_metric(CRAWL_METRICS, name)
+    for name in ("p50_ms", "p99_ms", "cpu_user_ms", "cpu_system_ms", "peak_memory_bytes")
+)
 _COLUMNS: Final = (
     Column("subject", description="name of the subject's folder", shown=False),
     Column("concurrency", _INTEGER, description="requests in flight at most"),
     Column("http_version", description="HTTP version that was asked for; empty: the client's default", shown=False),
     Column("verdict", description="what the search says of it: chosen, no better, worse, raises faults, or failed"),
-    Column("rightPerSec", _RATE.kind, _RATE.unit, "right answers a second: geometric mean of the trials"),
-    Column("rightPerSecLow", _RATE.kind, _RATE.unit, "lower end of its interval of 95 %, by the spread of all repeats"),
-    Column("rightPerSecHigh", _RATE.kind, _RATE.unit, "upper end"),
+    Column("right_per_s", _RATE.kind, _RATE.unit, "right answers a second: geometric mean of the trials"),
+    Column(
+        "right_per_s_low", _RATE.kind, _RATE.unit, "lower end of its interval of 95 %, by the spread of all repeats"
+    ),
+    Column("right_per_s_high", _RATE.kind, _RATE.unit, "upper end"),
     Column("errors", _INTEGER, description="wrong answers, known failures included, of all its trials; not those late"),
     Column("late", _INTEGER, description="answers that came after the timeout, of all its trials"),
     Column("trials", _INTEGER),
     *(metric.column for metric in _MEDIANS),
-    Column("limitedBy", description="what held it up: concurrency, CPU, origin, link or web; of most of its trials"),
+    Column("limited_by", description="what held it up: concurrency, CPU, origin, link or web; of most of its trials"),
     Column("wrong", _INTEGER, description="wrong answers that no known failure explains, in the worst trial"),
     Column("validity", description="whether its figures say something about the subject: that of its worst trial"),
     Column("chosen", ColumnKind.BOOLEAN, description="whether it is the one that was found", shown=False),
@@ -46,7 +51,7 @@ _VIEW: Final = (
     Column("p50", ColumnKind.DURATION, dispensable=True),
     Column("p99", ColumnKind.DURATION, dispensable=True),
     Column("MiB", _INTEGER, dispensable=True),
-    Column("limitedBy"),
+    Column("limited_by"),
     Column("validity", toned=True),
 )
 
@@ -78,18 +83,18 @@ def tune_views(trials: Sequence[Trial], _: Mapping[str, object]) -> tuple[Table,
 
 
 def _cells(row: Mapping[str, Cell]) -> tuple[Cell, ...]:
-    memory = row["peakMemory"]
+    memory = row["peak_memory_bytes"]
     return (
         row["subject"],
         row["concurrency"],
         row["verdict"],
-        rate_text(row["rightPerSec"], row["rightPerSecLow"], row["rightPerSecHigh"]),
+        rate_text(row["right_per_s"], row["right_per_s_low"], row["right_per_s_high"]),
         row["errors"],
         row["late"],
-        row["p50"],
-        row["p99"],
+        row["p50_ms"],
+        row["p99_ms"],
         round(memory / 2**20) if isinstance(memory, int | float) else None,
-        row["limitedBy"],
+        row["limited_by"],
         row["validity"],
     )
 

@@ -31,9 +31,11 @@ _COLUMNS: Final = (
     Column("method", description="generator"),
     Column("version", shown=False),
     Column("loop", description="open or closed"),
-    Column("heldTo", description="what its times are held to", shown=False),
+    Column("held_to", description="what its times are held to", shown=False),
     *_figure_columns(),
-    Column("p99Waited", ColumnKind.NUMBER, "ms", "of a closed loop: 99th percentile of what users on a schedule wait"),
+    Column(
+        "p99_waited_ms", ColumnKind.NUMBER, "ms", "of a closed loop: 99th percentile of what users on a schedule wait"
+    ),
     Column("verdict", description="right, or the figure that is off the most"),
 )
 

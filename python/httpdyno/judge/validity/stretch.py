@@ -17,7 +17,7 @@ TOO_SHORT: Final = "shares of less than 1 s say too little"
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """From exec to the start of the last URL, which is where ``rightPerSec`` ends, too.
+    """From exec to the start of the last URL, which is where ``right_per_s`` ends, too.
 
     What comes after is little work in much time: one stall holds the trial up until its timeout. A share of the whole
     trial would hide how busy things were while it mattered. A list that is short for its concurrency, or that the

@@ -3,7 +3,7 @@
 import json
 import math
 
-from httpdyno.model import Cell, Table
+from httpdyno.model import FORMER_NAMES, Cell, Table
 from httpdyno.report.surface import Surface
 
 __all__ = ["render"]
@@ -12,11 +12,14 @@ __all__ = ["render"]
 def render(table: Table, _surface: Surface) -> str:
     """Write a table as JSON; ``notes`` of each object are the lines that explain it.
 
-    Control characters are escaped, so that the text is safe on a terminal. What is not a finite number is null.
+    Columns that had another name in version 0.1 have it as a second key. Control characters are escaped, so that the
+    text is safe on a terminal. What is not a finite number is null.
     """
     names = [column.name for column in table.columns]
+    former = [(FORMER_NAMES[name], place) for place, name in enumerate(names) if name in FORMER_NAMES]
     objects = [
         dict(zip(names, map(_finite, row), strict=True))
+        | {name: _finite(row[place]) for name, place in former if name not in names}
         | {"notes": [note.text for note in table.notes if note.row == index]}
         for index, row in enumerate(table.rows)
     ]

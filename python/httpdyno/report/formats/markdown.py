@@ -23,7 +23,7 @@ def render(table: Table, _surface: Surface) -> str:
     """Write a table as a Markdown table, its notes as a list under it."""
     columns = [(index, column) for index, column in enumerate(table.columns) if column.shown]
     lines = [
-        _line([_escaped(column.name) for _, column in columns]),
+        _line([_escaped(column.heading) for _, column in columns]),
         _line(["---:" if right_aligned(column) else "---" for _, column in columns]),
         *(_line([_cell(row[index], column) for index, column in columns]) for row in table.rows),
     ]

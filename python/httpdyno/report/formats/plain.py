@@ -12,7 +12,7 @@ _GAP = "  "
 def render(table: Table, _surface: Surface) -> str:
     """Write a table as aligned text; what is not known is a hyphen, so that every line has as many fields."""
     columns = [(index, column) for index, column in enumerate(table.columns) if column.shown]
-    cells = [[column.name for _, column in columns]]
+    cells = [[column.heading for _, column in columns]]
     cells += [[cell_text(row[index], column, absent="-") or "-" for index, column in columns] for row in table.rows]
     widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
     lines = [

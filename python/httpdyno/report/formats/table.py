@@ -35,7 +35,7 @@ def render(table: Table, surface: Surface) -> str:
     texts = [[cell_text(row[index], table.columns[index]) for index in shown] for row in table.rows]
     columns = [table.columns[index] for index in shown]
     widths = [
-        max(cell_len(text) for text in (column.name, *(row[place] for row in texts)))
+        max(cell_len(text) for text in (column.heading, *(row[place] for row in texts)))
         for place, column in enumerate(columns)
     ]
     places = list(range(len(columns)))
@@ -75,7 +75,7 @@ def render(table: Table, surface: Surface) -> str:
     text = _PADDING.sub(r"\1", output.getvalue())
     lines = note_lines(table)
     if spared:
-        lines.append(f"left out, for want of width: {', '.join(columns[place].name for place in sorted(spared))}")
+        lines.append(f"hidden (terminal too narrow): {', '.join(columns[place].heading for place in sorted(spared))}")
     return text + ("\n" if lines else "") + "".join(_broken(line, surface) + "\n" for line in lines)
 
 
@@ -98,7 +98,7 @@ def _grid(
         justify: JustifyMethod = "right" if right_aligned(columns[place]) else "left"
         # Wraps where it was given less than its texts take, at the ends of words; a word that is longer is cut.
         grid.add_column(
-            Text(columns[place].name, justify="left"), justify=justify, max_width=widths[place], overflow="ellipsis"
+            Text(columns[place].heading, justify="left"), justify=justify, max_width=widths[place], overflow="ellipsis"
         )
     for row in texts:
         grid.add_row(*(Text(row[place], style=_style(columns[place], row[place])) for place in group))
@@ -131,7 +131,9 @@ def _folded(
     folded = list(widths)
     least = [
         max(
-            cell_len(column.name), *(min(cell_len(word), limit // 2) for row in texts for word in row[place].split()), 0
+            cell_len(column.heading),
+            *(min(cell_len(word), limit // 2) for row in texts for word in row[place].split()),
+            0,
         )
         if column.kind is ColumnKind.TEXT and not (column.toned or column.name in TONED)
         else widths[place]

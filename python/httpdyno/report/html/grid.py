@@ -71,7 +71,7 @@ def grid(name: str, table: Table, places: Mapping[str, int]) -> Grid:
     columns = [_cells([row[place] for row in table.rows], column) for place, column in shown]
     return Grid(
         name,
-        tuple(Heading(column.name, _unit(column), column.description, _layout("", column)) for _, column in shown),
+        tuple(Heading(column.heading, _unit(column), column.description, _layout("", column)) for _, column in shown),
         next((place for place, (_, column) in enumerate(shown) if column.name == "subject"), 0),
         tuple(
             GridRow(tuple(column[number] for column in columns), _subject(table, row, places))

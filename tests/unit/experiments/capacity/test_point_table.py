@@ -37,11 +37,11 @@ def test_a_row_is_a_subject_at_a_point_in_the_units_of_its_columns() -> None:
     shown = dict(zip([column.name for column in table.columns], table.rows[0], strict=True))
     assert list(shown)[:15] == [
         *("subject", "size", "delay", "rtt", "linkRate", "concurrency", "target"),
-        *("perSec", "mean", "p50", "p99", "errors", "held", "limit", "verdict"),
+        *("right_per_s", "mean", "p50", "p99", "errors", "held", "limit", "verdict"),
     ]
     assert (shown["size"], shown["delay"], shown["rtt"], shown["linkRate"]) == (102_400, 20.0, 40.0, 10**9)
-    assert (shown["perSec"], shown["mean"], shown["p99"], shown["errors"]) == (2000.0, 61.2, 99.0, 0.001)
-    assert (shown["held"], shown["limit"], shown["limitPerSec"], shown["verdict"]) == (
+    assert (shown["right_per_s"], shown["mean"], shown["p99"], shown["errors"]) == (2000.0, 61.2, 99.0, 0.001)
+    assert (shown["held"], shown["limit"], shown["limit_per_s"], shown["verdict"]) == (
         True,
         "bandwidth",
         1180.0,
@@ -49,14 +49,14 @@ def test_a_row_is_a_subject_at_a_point_in_the_units_of_its_columns() -> None:
     )
     assert table.values("subject") == ("one", "two")
     assert table.values("held") == (True, False)
-    assert table.values("whyNot")[1] == "1,812 right answers a second, not 2,000"
+    assert table.values("why_not")[1] == "1,812 right answers a second, not 2,000"
 
 
 def test_repeats_are_one_row_and_what_they_do_not_agree_on_is_not_known() -> None:
     table = point_table(
         [measured(0, 1900.0, held=False), measured(1, 2000.0, held=True), measured(2, 1990.0, held=True)]
     )
-    assert table.values("perSec") == (1990.0,)
+    assert table.values("right_per_s") == (1990.0,)
     assert table.values("held") == (None,)
     assert table.values("trials") == (3,)
 
@@ -78,7 +78,7 @@ def test_what_could_not_be_measured_keeps_its_row() -> None:
     table = point_table([missing, doubtful])
     assert table.values("verdict") == ("unavailable", "UNSTEADY")
     assert table.values("held") == (None, None)
-    assert table.values("perSec") == (None, 9.0)
+    assert table.values("right_per_s") == (None, 9.0)
     assert [note.text for note in table.notes] == ["one: unavailable: no go here", "two: UNSTEADY: others were busy"]
 
 

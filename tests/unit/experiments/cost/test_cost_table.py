@@ -48,10 +48,10 @@ def test_the_cheapest_verified_document_is_first_and_a_tool_is_shown_without_a_r
         ("ab", None),
     ]
     curb, _, ab = found
-    assert curb["cpuPerDocument"] == pytest.approx(0.207, abs=0.001)
-    assert (curb["verified"], curb["jsonParser"], curb["keepalive"], curb["gzip"]) == (10_000, "a parser", True, False)
+    assert curb["cpu_per_document_ms"] == pytest.approx(0.207, abs=0.001)
+    assert (curb["verified"], curb["json_parser"], curb["keepalive"], curb["gzip"]) == (10_000, "a parser", True, False)
     assert (curb["user"], curb["total"], curb["real"]) == pytest.approx((1.035, 2.07, 4.14), abs=0.001)
-    assert (ab["verified"], ab["jsonParser"], ab["verdict"]) == (None, None, "UNVERIFIED")
+    assert (ab["verified"], ab["json_parser"], ab["verdict"]) == (None, None, "UNVERIFIED")
 
 
 def test_a_tool_makes_nobody_else_unranked_and_the_table_says_what_it_is() -> None:
@@ -147,7 +147,7 @@ def test_a_run_stands_beside_the_publication(tmp_path: Path) -> None:
     table = run_beside(run, definition_of("cost"), find_preset("published", "cost"), for_programs=True)
     curb = next(row for row in rows(table) if row["subject"] == "ruby-curb")
     # 0.544 s for a thousand documents are as much as the published 5.44 s for ten thousand.
-    assert (curb["total"], curb["totalPublished"], curb["totalRatio"]) == (0.544, 5.44, 1.0)
+    assert (curb["total"], curb["total_published"], curb["total_ratio"]) == (0.544, 5.44, 1.0)
 
 
 def test_the_page_has_the_four_published_charts_and_tells_who_is_first(tmp_path: Path) -> None:

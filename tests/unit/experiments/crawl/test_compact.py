@@ -63,7 +63,7 @@ def test_it_says_who_is_first_what_an_answer_costs_and_what_a_core_makes_of_it()
     assert " ".join(first.split()) == "1-2 Node.js reqwest (Rust) x 200 ±1% 1.25 800 50 of 480 496 4005 64 0 VALID"
     assert " ".join(second.split()) == "1-2 Go net/http 60.4 ±1% 2 500 50 of 300 496 4005 64 0 VALID"
     assert any(note.startswith("±: the lowest and the highest of so few trials") for note in notes)
-    assert not any("rightPerSecLow" in note for note in notes)
+    assert not any("right_per_s_low" in note for note in notes)
 
 
 def test_a_rate_that_the_origin_held_up_is_a_lower_bound() -> None:
@@ -126,7 +126,11 @@ def test_the_columns_of_the_publication_all_or_some_can_be_asked_for() -> None:
     heading = shown(trials, "published").splitlines()[0]
     assert heading.split() == list(BENCH.published_columns)
     assert shown(trials, "all").splitlines()[0].split() == [column.name for column in BENCH.table(trials).columns]
-    assert shown(trials, "subject, http2,perCore").splitlines()[0].split() == ["subject", "http2", "perCore"]
+    assert shown(trials, "subject, http2,right_per_core_s").splitlines()[0].split() == [
+        "subject",
+        "http2",
+        "right_per_core_s",
+    ]
 
 
 def test_programs_get_all_columns_whatever_people_asked_for() -> None:

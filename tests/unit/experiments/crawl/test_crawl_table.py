@@ -27,7 +27,7 @@ def test_rows_are_ranked_by_right_answers() -> None:
     trials = trials_of("slow", [10, 12]) + trials_of("fast", [90, 110])
     table = bench(trials)
     assert table.values("subject") == ("fast", "slow")
-    assert table.values("rightPerSec") == (100.0, 11.0)
+    assert table.values("right_per_s") == (100.0, 11.0)
     assert table.values("verdict") == ("VALID", "VALID")
 
 
@@ -52,7 +52,7 @@ def test_what_cannot_be_believed_is_shown_and_not_ranked() -> None:
 def test_no_trials_are_no_rows() -> None:
     table = bench([])
     assert table.rows == ()
-    assert "rightPerSec" in {column.name for column in table.columns}
+    assert "right_per_s" in {column.name for column in table.columns}
 
 
 FAST = [200.0, 222, 201, 199, 210]
@@ -64,7 +64,7 @@ def test_ranks_and_intervals_stand_around_what_ranks() -> None:
     table = bench(trials)
     names = [column.name for column in table.columns]
     first = names.index("rank")
-    assert names[first : first + 5] == ["rank", "rightPerSec", "rightPerSecLow", "rightPerSecHigh", "p50"]
+    assert names[first : first + 5] == ["rank", "right_per_s", "right_per_s_low", "right_per_s_high", "p50"]
     assert [row[first : first + 4] for row in table.rows] == [
         ("1-2", 201.0, 199.0, 222.0),
         ("1-2", 201.0, 199.0, 222.0),
@@ -75,7 +75,7 @@ def test_ranks_and_intervals_stand_around_what_ranks() -> None:
 
 def test_an_interval_of_less_confidence_is_explained() -> None:
     (note,) = table_notes(bench(trials_of("fast", FAST) + trials_of("slow", SLOW[:4])))
-    assert note.startswith("rightPerSecLow, rightPerSecHigh: ")
+    assert note.startswith("right_per_s_low, right_per_s_high: ")
     assert "93.75 % or 87.5 % confidence, not 95 %" in note
     assert table_notes(bench(trials_of("fast", [*FAST, 205.0]) + trials_of("slow", [*SLOW, 103.0]))) == []
 
@@ -84,7 +84,7 @@ def test_one_trial_each_leaves_the_ranks_open_and_says_so() -> None:
     table = bench([named("a", 1), named("b", 2), named("c", 3)])
     assert table.values("subject") == ("c", "b", "a")
     assert table.values("rank") == ("1-3", "1-3", "1-3")
-    assert table.values("rightPerSecLow") == (None, None, None)
+    assert table.values("right_per_s_low") == (None, None, None)
     (note,) = table_notes(table)
     assert "fewer than 3 trials" in note
 
@@ -95,8 +95,8 @@ def test_who_is_not_ranked_has_no_rank_and_no_interval() -> None:
     table = bench(liar + trials_of("slow", SLOW) + trials_of("slower", [value / 3 for value in SLOW]) + absent)
     assert table.values("subject") == ("slow", "slower", "liar", "missing")
     assert table.values("rank") == ("1", "2", None, None)
-    assert table.values("rightPerSec") == (101.0, 33.7, 201.0, None)
-    assert table.values("rightPerSecLow") == (100.0, 33.3, None, None)
+    assert table.values("right_per_s") == (101.0, 33.7, 201.0, None)
+    assert table.values("right_per_s_low") == (100.0, 33.3, None, None)
 
 
 def test_a_rank_among_one_says_nothing() -> None:
@@ -110,7 +110,7 @@ def test_trials_that_the_machine_spoiled_are_told_and_not_counted() -> None:
     )
     table = bench([*trials_of("fast", FAST[:4]), spoiled, *trials_of("slow", SLOW)])
     assert table.values("rank") == ("1", "2")
-    assert table.values("rightPerSec") == (200.5, 101.0)
+    assert table.values("right_per_s") == (200.5, 101.0)
     assert table.values("verdict") == ("VALID", "VALID")
     assert table.values("wrong") == (3, 0)
     assert f"ORIGIN_LIMITED: {reason} (1 of 5 trials)" in [note.text for note in table.notes if note.row == 0]

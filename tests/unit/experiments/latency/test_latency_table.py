@@ -36,14 +36,14 @@ def column(trials: list[Trial], name: str) -> tuple[object, ...]:
 
 def test_both_ways_of_timing_stand_in_one_row() -> None:
     trials = [timed("a", 0, 1.19), timed("a", 1, 1.14, harness=True)]
-    (text,) = column(trials, "perLoop")
+    (text,) = column(trials, "per_loop")
     assert text == "1.19 ms ± 70.7 us per loop (mean ± std. dev. of 7 runs, 200 loops each)"
-    assert column(trials, "inProcess") == ("1.14 ms ± 70.7 us per loop (mean ± std. dev. of 7 runs, 200 loops each)",)
-    assert column(trials, "inProcessMean") == (1.14,)
+    assert column(trials, "in_process") == ("1.14 ms ± 70.7 us per loop (mean ± std. dev. of 7 runs, 200 loops each)",)
+    assert column(trials, "in_process_mean_ms") == (1.14,)
     assert column(trials, "mode") == ("lines",)
     (agree,) = column(trials, "agree")
     assert str(agree).startswith(("yes, 0.96x", "no, 0.96x"))
-    assert column(trials, "serverShare") == (10,)
+    assert column(trials, "server_share") == (10,)
 
 
 def test_the_quickest_comes_first_at_each_point() -> None:
@@ -62,7 +62,7 @@ def test_who_only_times_itself_has_its_own_figures() -> None:
     trials = [timed("a", 0, 1.0, harness=True)]
     assert column(trials, "mode") == ("harness",)
     assert column(trials, "mean") == (1.0,)
-    assert column(trials, "inProcess") == (None,)
+    assert column(trials, "in_process") == (None,)
     assert column(trials, "agree") == (None,)
 
 
@@ -78,7 +78,7 @@ def test_what_goes_wrong_in_its_own_process_is_told_beside_the_lines() -> None:
     own = timed("a", 1, 1.0, harness=True, latency=None, outcome=Outcome.GARBAGE, reason="no line", validity=None)
     table = latency_table([timed("a", 0, 1.0), own])
     assert any("in its own process: garbage: no line" in note.text for note in table.notes)
-    assert table.values("inProcess") == (None,)
+    assert table.values("in_process") == (None,)
 
 
 def test_people_get_a_table_for_each_point_with_what_says_something_there() -> None:
@@ -127,7 +127,7 @@ def test_too_few_calls_are_told_with_what_to_do() -> None:
     assert any(
         "no time for seven warm runs: 10 calls in" in note.text and "--duration" in note.text for note in table.notes
     )
-    assert table.values("perLoop") == (None,)
+    assert table.values("per_loop") == (None,)
 
 
 def test_a_clock_that_is_known_too_badly_for_shares_is_told() -> None:

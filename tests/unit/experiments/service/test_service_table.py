@@ -84,8 +84,8 @@ def test_at_each_point_the_least_overhead_comes_first() -> None:
         (100, "slow"),
     ]
     assert table.values("held") == (True, True, True, False)
-    assert table.values("breaksAt") == (None, 100, None, 100)
-    assert table.values("holdsUpTo") == (100, 20, 100, 20)
+    assert table.values("breaks_at") == (None, 100, None, 100)
+    assert table.values("holds_up_to") == (100, 20, 100, 20)
     assert table.values("trials") == (3, 3, 3, 3)
     assert table.values("rank") == ("1", "2", "1", "2")
     assert {"loop", "threads"}.isdisjoint(shown(table))
@@ -128,7 +128,7 @@ def test_a_narrow_terminal_leaves_out_what_is_empty_before_figures() -> None:
     bare = [one.having(replace(one[ServiceSummary], held=None)) for one in GRID if one.subject == "quick"]
     (view,) = service_views(bare, {"search": False})
     heading = render(view, "table", Surface(colour=False, width=115)).splitlines()[0].split()
-    assert not {"rank", "held", "breaksAt"} & set(heading)
+    assert not {"rank", "held", "breaks_at"} & set(heading)
     assert {"requestsPerSec", "p99", "verdict"} <= set(heading)
 
 
@@ -149,15 +149,15 @@ def test_a_cell_a_chart_and_the_reach_say_the_same_of_a_point(
     ]
     table = service_table(seen)
     assert table.values("held") == (held,)
-    assert table.values("breaksAt") == (None if held else 20,)
+    assert table.values("breaks_at") == (None if held else 20,)
     (chart, *_) = service_charts(seen, {"quick": "Quick"})
     assert chart.series[0].y == pytest.approx((drawn_ms,))
-    assert table.values("overheadP99") == pytest.approx((drawn_ms,))
+    assert table.values("overhead_p99_ms") == pytest.approx((drawn_ms,))
 
 
 def test_lower_bounds_are_said_to_be_some() -> None:
     notes = [note.text for note in service_table([trial("late", 20, 5000)]).notes]
-    assert any("atLeast" in note for note in notes)
+    assert any("at_least" in note for note in notes)
     assert any("beyond the longest wait of a request, 2 s" in note for note in notes)
 
 
