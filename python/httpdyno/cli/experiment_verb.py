@@ -32,7 +32,8 @@ def experiment_verb(verb: Verb) -> Callable[..., None]:
     def run(context: typer.Context, typed: Mapping[str, Any]) -> None:
         from httpdyno.cli.running import RunOptions, run_and_show
 
-        of_run = RunOptions(**{name: typed[name] for name, _, _ in _OF_EVERY_RUN}, yes=typed.get("yes", False))
+        own = {name: typed.get(name, False) for name in ("yes", "verbose")}
+        of_run = RunOptions(**{name: typed[name] for name, _, _ in _OF_EVERY_RUN}, **own)
         # Read when there is something to begin: what goes on has its options already.
         run_and_show(
             context, verb, of_run, typed["names"] or (), lambda: verb.options(**read_options(verb.options, typed))

@@ -56,9 +56,9 @@ def _has_place(tables: Sequence[Table], format_name: str) -> bool:
     return format_name != _WITHOUT_NOTES and not without_rows
 
 
-def print_run(run: Run, format_name: str, columns: str | None = None) -> None:
+def print_run(run: Run, format_name: str, columns: str | None = None, *, verbose: bool = False) -> None:
     """Write what a run measured to stdout, and with what reservations it is read."""
-    tables = shown_tables(run, format_name, absent_subjects(run), columns)
+    tables = shown_tables(run, format_name, absent_subjects(run), columns, verbose=verbose)
     # To read the trials once more takes about a millisecond each: only where the tables do not say it.
     notes = () if _has_place(tables, format_name) else table_reservations(run.manifest, run.records())
     print_reserved(tables, notes, format_name)

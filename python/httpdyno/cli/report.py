@@ -45,6 +45,7 @@ def report(
     schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON Schema of --format json for this run, and do nothing else.")
     ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print every note, not only the gravest five.")] = False,
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Print the table of a run and write its page: one HTML file that needs no network."""
@@ -60,7 +61,7 @@ def report(
     if schema:
         _print_schema(opened)
         return
-    print_run(opened, format or "table", columns)
+    print_run(opened, format or "table", columns, verbose=verbose)
     wants_page = html is not None or (format is None and charts is None)
     if not wants_page and charts is None:
         return

@@ -35,7 +35,7 @@ from httpdyno.subjects.catalogue import Catalogue, read_catalogue
 
 __all__ = ["RunOptions", "begin_agreed", "run_and_show", "show"]
 
-_BESIDE_RESUME: Final = frozenset({"resume", "detach", "format", "columns", "out", "yes"})
+_BESIDE_RESUME: Final = frozenset({"resume", "detach", "format", "columns", "out", "verbose", "yes"})
 """What says nothing of what is measured."""
 
 
@@ -51,6 +51,8 @@ class RunOptions:
     detach: bool = False
     install: bool = False
     columns: str | None = None
+    verbose: bool = False
+    """Whether every note is printed."""
     yes: bool = False
     """Whether what the run asks about is agreed to."""
 
@@ -92,7 +94,7 @@ def run_and_show(
         fetcher = catalogue.subjects.get(FETCHER) if verb.fetcher else None
         with Display(messages()) as display:
             measured = measure(run, display, interruption, fetcher=fetcher)
-    kept = show(measured, options.format, options.columns)
+    kept = show(measured, options.format, options.columns, verbose=options.verbose)
     ended = Ended(run.experiment, run.subjects, run.place, measured.trials, kept, measured.whole, tell)
     found = definition_of(verb.name).end(ended)
     close_run(measured)
@@ -145,8 +147,8 @@ def _tell_how_long(run: PendingRun, verb: Verb, interruption: Interruption) -> N
         )
 
 
-def show(measured: Measured, format_name: str, columns: str | None = None) -> Run:
+def show(measured: Measured, format_name: str, columns: str | None = None, *, verbose: bool = False) -> Run:
     """Print what a run has measured, as ``httpdyno report`` does."""
     assert measured.run is not None, "these verbs always keep their run"
-    print_run(measured.run, format_name, columns)
+    print_run(measured.run, format_name, columns, verbose=verbose)
     return measured.run

@@ -1,7 +1,7 @@
 """What an experiment's results mean: its question, its metrics, the one that ranks, and its table."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +51,19 @@ class Definition:
     """Name of the metric that says who is better."""
     identity: tuple[Column, ...]
     """The columns before the figures; each is named like the field of a trial that it shows."""
-    also_ranked_by: Mapping[str, str] = field(default_factory=dict)
-    """Metrics by which the headline says who is first, too, by name: what it calls that."""
+    choose_rank: Callable[[Mapping[str, Setting]], str] | None = None
+    """Returns the metric that ranks a run with these settings; None: ``ranked_by``."""
     ranks_disturbed: bool = False
-    """Whether who was disturbed too often by other programs is ranked all the same, and marked."""
+    """Whether a subject that other programs disturbed too often is ranked provisionally, and marked."""
+    intervals: tuple[str, ...] = ()
+    """Names of metrics whose medians have intervals in the table; the one that ranks always has."""
+    answer: Callable[[Sequence[Trial], Mapping[str, str], str], Sequence[str]] | None = None
+    """Makes the lines of the headline from the trials of one condition, the subjects' names and the metric that ranks.
+
+    None, or no line: the usual headline.
+    """
+    brief: bool = False
+    """Whether people get the few notes of its view, and the others on the page and with ``--verbose``."""
     words: tuple[tuple[Column, Word], ...] = ()
     """What is said of a trial in a word, behind the figures."""
     published_columns: tuple[str, ...] = ()
@@ -105,6 +114,10 @@ class Definition:
         """Refuse to rank by what is not measured."""
         find_metric(self.metrics, self.ranked_by)
 
+    def for_run(self, settings: Settings) -> "Definition":
+        """Return the definition with the metric that ranks a run with these settings."""
+        return self if self.choose_rank is None else replace(self, ranked_by=self.choose_rank(settings))
+
     @property
     def resumable(self) -> bool:
         """Whether its runs can be continued once they were stopped."""
@@ -124,5 +137,8 @@ class Definition:
         """Put trials of this experiment into its table: as ``judge.trial_table`` does, unless it has its own way."""
         if self.tabulate is not None:
             return self.tabulate(trials)
-        disturbed = self.ranks_disturbed
-        return trial_table(trials, self.metrics, self.ranked_by, self.identity, self.words, disturbed=disturbed)
+        return trial_table(
+            *(trials, self.metrics, self.ranked_by, self.identity, self.words),
+            disturbed=self.ranks_disturbed,
+            intervals=self.intervals,
+        )

@@ -17,6 +17,8 @@ __all__ = ["only_web", "reading_settings", "restored", "settings_of"]
 
 _OF_WEB: Final = frozenset({"web", "seed", "web_digest"})
 """Fields that are not among the settings: the web stands for itself."""
+_LATER: Final = frozenset({"rank_by"})
+"""Settings that runs of version 0.1.0 do not have."""
 _SINGLE: Final = frozenset({str, int, float, bool})
 _Kind = TypeVar("_Kind")
 
@@ -47,7 +49,7 @@ def restored(
     """
     named = {field.name for field in fields(kind)}  # type: ignore[arg-type]  # any dataclass
     with reading_settings():
-        own = {name: settings[name] for name in _kept(kind)}
+        own = {name: settings[name] for name in _kept(kind) if name in settings or name not in _LATER}
         web = only_web(webs) if "web" in named else None
         identity = {} if web is None else {"web": web.name, "seed": web.seed, "web_digest": web.digest}
         if "file" in named:

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from httpdyno.experiments.base_report import base_report
 from httpdyno.experiments.definition import Definition
-from httpdyno.judge import find_metric, rank
+from httpdyno.judge import marked_ranks, rank
 from httpdyno.model import Chart, Metric, Ranking, Report, Table, Trial, counted
 from httpdyno.report.rows_apart import rows_apart
 from httpdyno.report.sections.condition import ConditionTrials
-from httpdyno.report.sections.headline import after_colon, best_text
+from httpdyno.report.sections.headline import after_colon
 from httpdyno.report.sections.outcome_charts import status_chart, verdict_chart, verdict_counts
-from httpdyno.report.sections.ranked_headline import placing_medians, ranked_headline
-from httpdyno.report.sections.ranking_charts import cost_chart, ranking_chart, ratio_chart
+from httpdyno.report.sections.ranked_headline import ranked_headline
+from httpdyno.report.sections.ranking_charts import ranking_chart, ratio_chart
 from httpdyno.report.sections.response_charts import distribution_chart, percentile_chart, response_times
 from httpdyno.report.sections.subjects import subject_names
 from httpdyno.report.sections.tables import ranking_table
@@ -20,7 +20,7 @@ from httpdyno.report.sections.time_charts import memory_chart, throughput_chart
 from httpdyno.report.sections.wrong_answers import wrong_answers
 from httpdyno.store import Run
 
-__all__ = ["usual_headline", "usual_report"]
+__all__ = ["usual_charts", "usual_headline", "usual_report"]
 
 _Draw = Callable[
     [Run, ConditionTrials, Ranking, Metric, Mapping[str, str], Mapping[int, Mapping[str, int]]], Iterator[Chart]
@@ -31,7 +31,7 @@ _Draw = Callable[
 def usual_report(run: Run, definition: Definition, draw: _Draw | None = None) -> Report:
     """Return what a run says whose rows and colours are its subjects.
 
-    ``draw`` draws the charts of a condition; without it, there are those that any experiment has.
+    ``draw`` draws the charts of a condition; without it, there are those of ``usual_charts``.
     """
     trials = run.records()
     by_condition, metric = _by_condition(trials), definition.ranking_metric
@@ -47,7 +47,7 @@ def usual_report(run: Run, definition: Definition, draw: _Draw | None = None) ->
             {names[subject]: [t for t in group if t.subject == subject] for subject in names},
             tuple(names.values()),
         )
-        drawn = (draw or _charts)(run, of, rankings[condition], metric, names, verdicts)
+        drawn = (draw or usual_charts)(run, of, rankings[condition], metric, names, verdicts)
         charts += [_of_condition(chart, condition, number) for chart in drawn]
     report = base_report(
         run,
@@ -56,7 +56,7 @@ def usual_report(run: Run, definition: Definition, draw: _Draw | None = None) ->
         names,
         counts=f"{counted(len(names), 'subject')}, {counted(len(trials), 'trial')}",
         headline=_headline(rankings, by_condition, definition, names),
-        table=ranking_table(rows_apart(table), definition.ranked_by),
+        table=ranking_table(marked_ranks(rows_apart(table)), definition.ranked_by),
         charts=charts,
         rankings=rankings.values(),
     )
@@ -81,7 +81,7 @@ def _by_condition(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
     return {condition: [trial for trial in trials if trial.condition == condition] for condition in conditions}
 
 
-def _charts(
+def usual_charts(
     run: Run,
     of: ConditionTrials,
     ranking: Ranking,
@@ -89,6 +89,7 @@ def _charts(
     names: Mapping[str, str],
     verdicts: Mapping[int, Mapping[str, int]],
 ) -> Iterator[Chart]:
+    """Draw what any experiment has: ranking, ratios, course, response times, verdicts and status codes."""
     times = response_times(of, run.samples())
     drawn = (
         ranking_chart(of, ranking, metric, names),
@@ -99,7 +100,6 @@ def _charts(
         distribution_chart(of, times),
         verdict_chart(of, verdicts),
         status_chart(of),
-        cost_chart(of, metric),
     )
     return (chart for chart in drawn if chart is not None)
 
@@ -128,19 +128,7 @@ def _headline(
     sentences = []
     for condition, ranking in rankings.items():
         group = by_condition[condition]
-        sentence = ranked_headline(group, ranking, definition.ranking_metric, names)
-        if len(ranking.standings) > 1:
-            sentence += _also(definition, group, names)
+        lines = definition.answer(group, names, definition.ranked_by) if definition.answer else ()
+        sentence = "\n".join(lines) or ranked_headline(group, ranking, definition.ranking_metric, names)
         sentences.append(f"{condition}: {after_colon(sentence)}" if condition else sentence)
     return ". ".join(sentences)
-
-
-def _also(definition: Definition, trials: Sequence[Trial], names: Mapping[str, str]) -> str:
-    """Say who is first by other metrics, too; who cannot be ranked has been said."""
-    text = ""
-    for name, words in definition.also_ranked_by.items():
-        metric = find_metric(definition.metrics, name)
-        ranking = rank(trials, metric, disturbed=definition.ranks_disturbed)
-        medians = placing_medians(metric, trials, {standing.subject for standing in ranking.standings})
-        text += f". {words.capitalize()}: {best_text(ranking, metric, medians, names)}" if len(medians) > 1 else ""
-    return text

@@ -17,7 +17,7 @@ from httpdyno.judge.rankable import (
 )
 from httpdyno.judge.ranking import rank
 from httpdyno.judge.reference import Reference, clock_bound_ns, read_arrivals
-from httpdyno.judge.table import Word, trial_table
+from httpdyno.judge.table import Word, marked_ranks, trial_table
 from httpdyno.judge.trial import Judge, JudgedTrial, TrialArtifacts, judge_crawl, trial_not_run
 from httpdyno.judge.validity import with_validity
 
@@ -39,6 +39,7 @@ __all__ = [
     "expectations_unknown",
     "find_metric",
     "judge_crawl",
+    "marked_ranks",
     "placing_trials",
     "rank",
     "rankable",

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from httpdyno.judge.disturbance import crowded, disturbed
+from httpdyno.judge.disturbance import busy_programs, crowded, disturbed
 from httpdyno.judge.validity.origin import waiting
-from httpdyno.model import DISTURBED_MARK, Interval, Metric, Ranking, Trial, counted, format_span
+from httpdyno.model import OPEN_MARK, PROVISIONAL_MARK, Interval, Metric, Ranking, Trial, counted, format_span
 from httpdyno.stats import FEWEST_BLOCKS
 
 __all__ = ["crowded_notes", "disturbance_notes", "disturbed_notes", "level_notes", "rank_notes"]
@@ -16,19 +16,22 @@ def rank_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
     comparisons = [comparison for ranking in rankings for comparison in ranking.comparisons]
     if not comparisons or max(comparison.blocks for comparison in comparisons) >= FEWEST_BLOCKS:
         return ()
-    return (f"rank: left open, since fewer than {FEWEST_BLOCKS} trials each tell nobody apart; repeat more often",)
+    return (f"rank: fewer than {FEWEST_BLOCKS} blocks: the order may be chance; repeat more often",)
 
 
 def disturbance_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
-    """State so where places rest on trials that the machine spoiled, and what to do about it."""
+    """Explain the marks behind ranks, where there are any."""
     standings = [standing for ranking in rankings for standing in ranking.standings]
-    many = sum(standing.disturbed for standing in standings)
-    if not many:
-        return ()
-    return (
-        f"{DISTURBED_MARK}: {many} of {len(standings)} are ranked by trials that were disturbed: an order to go by, "
-        "not to rely on; repeat on a quiet machine, with a CPU for each side",
-    )
+    provisional = sum(standing.provisional for standing in standings)
+    notes = []
+    if any(standing.open and not standing.provisional for standing in standings):
+        notes.append(f"{OPEN_MARK}: the difference from the row above may be chance")
+    if provisional:
+        notes.append(
+            f"{PROVISIONAL_MARK}: {provisional} of {len(standings)} ranks are provisional: disturbed trials, or fewer "
+            f"than {FEWEST_BLOCKS} blocks in common with others; repeat on a quiet machine, with a CPU for each side"
+        )
+    return tuple(notes)
 
 
 def crowded_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
@@ -52,7 +55,7 @@ def disturbed_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     seconds = sum(trial.counters.wall_ns or 0 for trial in those) / 1e9
     used: Counter[str] = Counter()
     for trial in those:
-        used.update({program.name: program.cpu_ns for program in trial.other_programs or ()})
+        used.update({program.name: program.cpu_ns for program in busy_programs(trial)})
     busiest = [f"{name} ({cpu_ns / 1e9 / seconds:.2g} CPUs)" for name, cpu_ns in used.most_common(3) if seconds]
     by = f", by {', '.join(busiest)}" if busiest else ""
     return (f"disturbed: {len(those)} of {counted(len(trials), 'trial')}, {format_span(seconds)} in all{by}",)

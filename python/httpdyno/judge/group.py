@@ -22,13 +22,15 @@ def grouped(trials: Iterable[Trial]) -> dict[Group, list[Trial]]:
 def figures_by_block(trials: Sequence[Trial], metric: Metric, *, disturbed: bool = False) -> dict[int, float]:
     """Return the figure of each trial that counts, by its block; none when the subject cannot be believed.
 
-    ``trials`` are all of one subject under one condition, one a block; those without the figure are left out, but where
-    that means that it was beyond any (``Metric.endless``): then there are none.
-    ``disturbed``: as ``judge.placing_trials`` has it, those that other programs disturbed count where too few
-    others do.
+    ``trials`` are all of one subject under one condition; those without the figure are left out, except where that
+    means that it was beyond any (``Metric.endless``): then there are none.
+    ``disturbed``: where too few trials count, also those that other programs disturbed (``judge.placing_trials``).
     """
-    believed = rankable_trials(trials) if rankable(trials) else ()
-    figures = {trial.block: metric.figure(trial) for trial in (placing_trials(trials) if disturbed else believed)}
+    if disturbed:
+        counting = placing_trials(trials, metric.aspect)
+    else:
+        counting = rankable_trials(trials, metric.aspect) if rankable(trials, metric.aspect) else ()
+    figures = {trial.block: metric.figure(trial) for trial in counting}
     if metric.endless and None in figures.values():
         return {}
     return {block: float(figure) for block, figure in figures.items() if figure is not None}

@@ -14,7 +14,7 @@ _HELD_UP: Final = frozenset({Validity.VALID, Validity.ORIGIN_LIMITED})
 
 
 def lower_bounds(trials: Iterable[Trial], metric: Metric) -> dict[tuple[str, str], float]:
-    """Return by condition and subject what those reached at least whom nothing but the origin keeps from a rank.
+    """Return by condition and subject what those reached at least that only the origin keeps from a rank.
 
     Only a figure that is better when it is higher is such a bound.
     """
@@ -25,7 +25,7 @@ def lower_bounds(trials: Iterable[Trial], metric: Metric) -> dict[tuple[str, str
 
 
 def _bound(trials: Sequence[Trial], metric: Metric) -> float | None:
-    if placing_trials(trials) or any(
+    if placing_trials(trials, metric.aspect) or any(
         trial.outcome is not Outcome.OK or trial.validity not in _HELD_UP for trial in trials
     ):
         return None

@@ -1,5 +1,6 @@
-"""Where subjects stand among each other: ranks that say what can be told, from blocks that they share."""
+"""Ranks of subjects by a metric, and which of their differences are certain, from the blocks that they share."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Final
@@ -11,7 +12,7 @@ from httpdyno.judge.group import figures_by_block, grouped
 from httpdyno.judge.pair import corrected, pair_by_blocks, rankable
 from httpdyno.judge.rankable import rankable as believed
 from httpdyno.model import Comparison, Difference, Direction, Metric, Ranking, Standing, Trial
-from httpdyno.stats import median_interval
+from httpdyno.stats import FEWEST_BLOCKS, median_interval
 
 __all__ = ["rank"]
 
@@ -19,16 +20,15 @@ _UNDECIDED: Final = Difference.UNDECIDED
 
 
 def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, disturbed: bool = False) -> Ranking:
-    """Rank the subjects that can be believed, with as much certainty as their trials allow.
+    """Rank subjects by the medians of a metric, and say which differences are certain.
 
-    Any two are compared by the blocks that both have a figure in. A subject's first possible rank is one more than
-    the number of those that are surely better, its last one leaves room for those that are surely worse: subjects that
-    cannot be told apart share ranks, and with fewer than three blocks nobody can.
+    The order is that of the medians. Each pair is compared once, the better median first, by the blocks that both have
+    a figure in; with fewer than three such blocks nothing is said of it. A subject's first possible rank is one more
+    than the number of those that are certainly better, its last one leaves room for those that are certainly worse.
 
-    ``trials`` are of one condition, one for each subject and block; subjects that ``judge.rankable`` rejects have no
-    part. The best median stands first, whatever ranks are left open; each pair is compared once, the better median
-    first. ``disturbed``: who has too few trials that other programs left alone is ranked by the others, too, and
-    marked.
+    ``trials`` are of one condition; subjects that ``judge.rankable`` rejects have no part. ``disturbed``: a subject
+    with too few trials that other programs left alone is ranked by the others too. Its place is provisional, and so is
+    that of a subject that shares fewer than three blocks with most of the others.
     """
     rankable(metric)
     conditions = {trial.condition for trial in trials}
@@ -36,13 +36,13 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, distur
         raise InvalidValue(f"subjects are ranked under one condition, not {len(conditions)}: {sorted(conditions)}")
     condition = next(iter(conditions), "")
     by_subject: dict[str, dict[int, float]] = {}
-    marked = set()
+    provisional = set()
     for (_, subject), group in grouped(trials).items():
         figures = figures_by_block(group, metric, disturbed=disturbed)
         if figures:
             by_subject[subject] = figures
-            if not believed(group):
-                marked.add(subject)
+            if not believed(group, metric.aspect):
+                provisional.add(subject)
     medians = {subject: float(np.median(list(figures.values()))) for subject, figures in by_subject.items()}
     sign = -1 if metric.better is Direction.HIGHER else 1
     ordered = sorted(by_subject, key=lambda subject: (sign * medians[subject], subject))
@@ -52,17 +52,31 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, distur
     ]
     comparisons = corrected(pairs, metric, level=level)
     sure = [_winner_first(comparison) for comparison in comparisons if comparison.difference is not _UNDECIDED]
+    undecided = {(pair.subject, pair.baseline) for pair in comparisons if pair.difference is _UNDECIDED}
+    provisional |= _lacking_blocks(comparisons)
     standings = tuple(
         Standing(
             subject,
             best=1 + sum(loser == subject for _, loser in sure),
             worst=len(ordered) - sum(winner == subject for winner, _ in sure),
             value=median_interval(np.array(list(by_subject[subject].values())), level=level),
-            disturbed=subject in marked,
+            rank=place + 1,
+            open=place > 0 and (ordered[place - 1], subject) in undecided,
+            provisional=subject in provisional,
         )
-        for subject in ordered
+        for place, subject in enumerate(ordered)
     )
     return Ranking(metric.name, standings, comparisons)
+
+
+def _lacking_blocks(comparisons: Sequence[Comparison]) -> set[str]:
+    """Find the subjects that share too few blocks with most of the others, where others share enough."""
+    if max((pair.blocks for pair in comparisons), default=0) < FEWEST_BLOCKS:
+        return set()
+    pairs = Counter(subject for pair in comparisons for subject in (pair.subject, pair.baseline))
+    short = [pair for pair in comparisons if pair.blocks < FEWEST_BLOCKS]
+    lacking = Counter(subject for pair in short for subject in (pair.subject, pair.baseline))
+    return {subject for subject, count in lacking.items() if 2 * count > pairs[subject]}
 
 
 def _winner_first(comparison: Comparison) -> tuple[str, str]:

@@ -1,10 +1,12 @@
 """The table of an experiment: one row a subject, ranked, the median of its trials, those that can be believed first."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
+
+import numpy as np
 
 from httpdyno.judge.caveats import crowded_notes, disturbance_notes, disturbed_notes, level_notes, rank_notes
 from httpdyno.judge.ceiling import ceiling_notes, ceiling_over
@@ -15,6 +17,9 @@ from httpdyno.judge.notes import missing_notes, trial_notes, unverified_notes
 from httpdyno.judge.rankable import counting_trials, rankable, verdict_of
 from httpdyno.judge.ranking import rank
 from httpdyno.model import (
+    OPEN_MARK,
+    PROVISIONAL_MARK,
+    Aspect,
     Cell,
     Column,
     ColumnKind,
@@ -27,16 +32,28 @@ from httpdyno.model import (
     Table,
     Trial,
 )
-from httpdyno.stats import median
+from httpdyno.stats import median, median_interval
 
-__all__ = ["Word", "trial_table"]
+__all__ = ["RANK", "RANK_NOTE", "Word", "marked_ranks", "trial_table"]
 
 Word = Callable[[Trial], str | None]
 """Says something of a trial in a word."""
 
-_RANK: Final = Column(
-    "rank",
-    description="1-2: cannot be told apart from others that share a rank; ~: disturbed by other programs",
+MAY_BE_CHANCE: Final = "may be chance"
+PROVISIONAL: Final = "provisional"
+
+RANK: Final = "rank"
+RANK_NOTE: Final = "rank_note"
+_RANKS: Final = (
+    Column(RANK, ColumnKind.INTEGER, description="place by the median of the metric that ranks"),
+    Column(
+        RANK_NOTE,
+        description=f"{MAY_BE_CHANCE}: the difference from the row above is not certain; {PROVISIONAL}: disturbed "
+        "trials, or too few blocks in common with others",
+        shown=False,
+    ),
+    Column("rank_best", ColumnKind.INTEGER, description="first rank that is possible", shown=False),
+    Column("rank_worst", ColumnKind.INTEGER, description="last rank that is possible", shown=False),
 )
 _JUDGED: Final = (
     Column("wrong", ColumnKind.INTEGER, description="wrong answers that no known failure explains, in the worst trial"),
@@ -65,17 +82,16 @@ class _Row:
     standing: Standing | None
     """None: it is not ranked."""
     alone: bool
-    """Whether nobody else is ranked, so that a rank says nothing."""
+    """Whether no other one is ranked, so that a rank says nothing."""
 
     @property
-    def disturbed(self) -> bool:
-        """Whether it has its place by trials that other programs disturbed."""
-        return self.standing is not None and self.standing.disturbed
+    def provisional(self) -> bool:
+        """Whether its figures may come from trials that other programs disturbed."""
+        return self.standing is not None and self.standing.provisional
 
-    @property
-    def counting(self) -> Sequence[Trial]:
-        """Those that its figures come from."""
-        return counting_trials(self.trials, disturbed=self.disturbed)
+    def counting(self, aspect: Aspect) -> Sequence[Trial]:
+        """Return the trials that its figures of an aspect come from."""
+        return counting_trials(self.trials, aspect, disturbed=self.provisional)
 
 
 def trial_table(
@@ -86,19 +102,21 @@ def trial_table(
     words: Sequence[tuple[Column, Word]] = (),
     *,
     disturbed: bool = False,
+    intervals: Collection[str] = (),
 ) -> Table:
     """Put trials into one row for each subject and condition.
 
-    Rows that can be believed come first, the best of them at the top; then those that cannot; then those without any
-    trial that went well, by name. None is left out. Figures are medians over the trials that count
+    Ranked rows come first, the best of them at the top; then those that cannot be ranked; then those without any trial
+    that went well, by name. None is left out. Each figure is the median over the trials that count for it
     (``rankable_trials``), else over those that went well; ``wrong`` is that of the worst of those that went well;
-    ``verdict`` is how a trial failed if one did, else the worst validity of those that the figures come from. What was
-    not measured is None.
+    ``verdict`` is how a trial failed if one did, else the worst validity of those that the ranking figure comes from.
+    What was not measured is None.
 
-    Before the metric that ranks stands ``rank``, empty for rows that are not ranked and for one that is alone; after it
-    stand the ends of the interval of its median, under its name with ``Low`` and ``High``. Each column of ``identity``
-    is named like the field of a trial that it shows. Of ``words`` stands behind the figures what is said most often.
-    ``disturbed``: whether who has too few trials that other programs left alone is ranked by those that they did not.
+    The rank, empty for rows that are not ranked and for one that is alone, stands before the metric that ranks. After
+    that metric, and after those of ``intervals``, stand the ends of the interval of the median, under the metric's name
+    with ``_low`` and ``_high``. Each column of ``identity`` is named like the field of a trial that it shows. Of
+    ``words`` stands behind the figures what is said most often. ``disturbed``: a subject with too few trials that other
+    programs left alone is ranked by the others too, provisionally.
     """
     ranking_metric = find_metric(metrics, ranked_by)
     conditions: dict[str, list[Trial]] = {}
@@ -124,11 +142,11 @@ def trial_table(
     return Table(
         (
             *identity,
-            *(column for metric in metrics for column in _columns(metric, ranked_by)),
+            *(column for metric in metrics for column in _columns(metric, ranked_by, intervals)),
             *(column for column, _ in words),
             *_JUDGED,
         ),
-        tuple(_cells(row, metrics, ranked_by, identity, words) for row in rows),
+        tuple(_cells(row, metrics, (ranked_by, intervals), identity, words) for row in rows),
         notes=(*notes, *map(Note, doubts)),
     )
 
@@ -143,56 +161,76 @@ def _rows(trials: Sequence[Trial], ranking: Ranking, metric: Metric) -> list[_Ro
     ]
 
     def order(row: _Row) -> tuple[int, float, str]:
-        subject = row.trials[0].subject
-        if rankable(row.trials) or row.standing:
+        subject, counting = row.trials[0].subject, row.counting(metric.aspect)
+        if rankable(row.trials, metric.aspect) or row.standing:
             return 0, places.get(subject, len(places)), subject
-        value = median(map(metric.figure, row.counting))
+        value = median(map(metric.figure, counting))
         if value is None:
-            return 1 if row.counting else 2, inf, subject
-        return 1 if row.counting else 2, -value if metric.better is Direction.HIGHER else value, subject
+            return 1 if counting else 2, inf, subject
+        return 1 if counting else 2, -value if metric.better is Direction.HIGHER else value, subject
 
     return sorted(rows, key=order)
 
 
-def _columns(metric: Metric, ranked_by: str) -> tuple[Column, ...]:
-    column = metric.column
-    if metric.name != ranked_by:
-        return (column,)
-    ends = (("_low", "lower"), ("_high", "upper"))
-    bounds = (
-        replace(column, name=column.name + suffix, description=f"{which} end of the interval of its median")
-        for suffix, which in ends
+def marked_ranks(table: Table) -> Table:
+    """Write ranks as people read them: ``2?`` where the place may be chance, ``2~`` where it is provisional."""
+    names = [column.name for column in table.columns]
+    if not {RANK, RANK_NOTE} <= set(names):
+        return table
+    rank, note = names.index(RANK), names.index(RANK_NOTE)
+    marks = {MAY_BE_CHANCE: OPEN_MARK, PROVISIONAL: PROVISIONAL_MARK}
+    rows = tuple(
+        row if row[rank] is None else (*row[:rank], f"{row[rank]}{marks.get(str(row[note]), '')}", *row[rank + 1 :])
+        for row in table.rows
     )
-    return (_RANK, column, *bounds)
+    return replace(table, rows=rows)
+
+
+def _columns(metric: Metric, ranked_by: str, intervals: Collection[str]) -> tuple[Column, ...]:
+    column = metric.column
+    ranks = _RANKS if metric.name == ranked_by else ()
+    if metric.name != ranked_by and metric.name not in intervals:
+        return (column,)
+    bounds = (
+        replace(column, name=column.name + end, label="", description=f"{which} end of the interval of its median")
+        for end, which in (("_low", "lower"), ("_high", "upper"))
+    )
+    return (*ranks, column, *bounds)
 
 
 def _cells(
     row: _Row,
     metrics: Sequence[Metric],
-    ranked_by: str,
+    of: tuple[str, Collection[str]],
     identity: Sequence[Column],
     words: Sequence[tuple[Column, Word]],
 ) -> tuple[Cell, ...]:
+    ranked_by, intervals = of
+    aspect = find_metric(metrics, ranked_by).aspect
     cells: list[Cell] = [getattr(row.trials[0], column.name) for column in identity]
     for metric in metrics:
-        figure = metric.rounded(median(map(metric.figure, row.counting)))
-        cells += [figure] if metric.name != ranked_by else [*_ranked(row, figure, metric)]
-    cells += [_most_often(map(word, row.counting)) for _, word in words]
+        figures = [figure for trial in row.counting(metric.aspect) if (figure := metric.figure(trial)) is not None]
+        if metric.name == ranked_by:
+            cells += _ranks(row)
+        cells.append(metric.rounded(median(figures)))
+        if metric.name == ranked_by or metric.name in intervals:
+            value = median_interval(np.array(figures), level=_LEVEL) if row.standing else None
+            cells += [metric.rounded(value.low if value else None), metric.rounded(value.high if value else None)]
+    cells += [_most_often(map(word, row.counting(aspect))) for _, word in words]
     well = (trial for trial in row.trials if trial.outcome is Outcome.OK)
     verified = [trial.tally.wrong for trial in well if trial.tally and not trial.tally.unverified]
     ceiling, limit = ceiling_over(row.trials)
     wrong = max(verified) if verified else None
-    verdict = verdict_of(row.trials, disturbed=row.disturbed)
+    verdict = verdict_of(row.trials, aspect, disturbed=row.provisional)
     return (*cells, wrong, verdict, None if ceiling is None else round(ceiling, 1), limit.value if limit else None)
 
 
-def _ranked(row: _Row, figure: Cell, metric: Metric) -> tuple[Cell, ...]:
-    """Return the rank, the figure, and the interval of its median."""
+def _ranks(row: _Row) -> tuple[Cell, ...]:
     standing = row.standing
-    shown = None if standing is None or row.alone else standing.text
-    value = standing.value if standing else None
-    low, high = (value.low, value.high) if value else (None, None)
-    return shown, figure, metric.rounded(low), metric.rounded(high)
+    if standing is None or row.alone:
+        return (None,) * len(_RANKS)
+    note = PROVISIONAL if standing.provisional else MAY_BE_CHANCE if standing.open else None
+    return standing.rank, note, standing.best, standing.worst
 
 
 def _most_often(words: Iterable[str | None]) -> str | None:

@@ -2,7 +2,7 @@
 
 from httpdyno.model.ceiling import CEILING_TRIAL, CeilingLimit, Purpose
 from httpdyno.model.chart import Axis, Chart, ChartKind, Mark, Scale, Series, Tile, Tone
-from httpdyno.model.comparison import DISTURBED_MARK, Comparison, Difference, Ranking, Standing
+from httpdyno.model.comparison import OPEN_MARK, PROVISIONAL_MARK, Comparison, Difference, Ranking, Standing
 from httpdyno.model.condition import LIVE, MOST_URLS, Condition, TrialPlan, UrlSeries, Workload
 from httpdyno.model.counters import (
     Count,
@@ -20,7 +20,7 @@ from httpdyno.model.interval import Interval
 from httpdyno.model.link import Link, LinkPath
 from httpdyno.model.link_counters import LinkCounters, PathCounters
 from httpdyno.model.link_presets import LINK_PRESETS
-from httpdyno.model.metric import Direction, Metric
+from httpdyno.model.metric import Aspect, Direction, Metric
 from httpdyno.model.record import RECORD_VERSION, Field, flatten, restore, schema
 from httpdyno.model.report import Report
 from httpdyno.model.sample import Sample
@@ -52,15 +52,17 @@ from httpdyno.model.verdict import Outcome, Validity, Verdict
 
 __all__ = [
     "CEILING_TRIAL",
-    "DISTURBED_MARK",
     "FORMER_NAMES",
     "INSTALL_WITH",
     "LINK_PRESETS",
     "LIVE",
     "MOST_URLS",
+    "OPEN_MARK",
+    "PROVISIONAL_MARK",
     "RECORD_VERSION",
     "REPORT_PARSERS",
     "WITHOUT_P99",
+    "Aspect",
     "Axis",
     "Capabilities",
     "CeilingLimit",

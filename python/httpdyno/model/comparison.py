@@ -6,10 +6,12 @@ from typing import Final
 
 from httpdyno.model.interval import Interval
 
-__all__ = ["DISTURBED_MARK", "Comparison", "Difference", "Ranking", "Standing"]
+__all__ = ["OPEN_MARK", "PROVISIONAL_MARK", "Comparison", "Difference", "Ranking", "Standing"]
 
-DISTURBED_MARK: Final = "~"
-"""Stands before a rank that rests on trials which other programs disturbed."""
+PROVISIONAL_MARK: Final = "~"
+"""Stands behind a rank that rests on disturbed trials, or on too few blocks that others share."""
+OPEN_MARK: Final = "?"
+"""Stands behind a rank whose difference from the one above may be chance."""
 
 
 class Difference(StrEnum):
@@ -53,14 +55,18 @@ class Standing:
     """Last rank that cannot be excluded."""
     value: Interval | None
     """Median over its trials with a distribution-free interval; None without an interval, with fewer than two."""
-    disturbed: bool = False
-    """Whether other programs disturbed most of its trials, so that its place is more doubtful than it looks."""
+    rank: int = 0
+    """Place in the order of the medians, from 1."""
+    open: bool = False
+    """Whether its difference from the subject above may be chance."""
+    provisional: bool = False
+    """Whether its place rests on disturbed trials, or on fewer than three blocks that others share."""
 
     @property
     def text(self) -> str:
-        """Write the ranks as the table does: ``1``, ``1-2`` for those that cannot be told apart, ``~1`` disturbed."""
-        ranks = str(self.best) if self.best == self.worst else f"{self.best}-{self.worst}"
-        return f"{DISTURBED_MARK}{ranks}" if self.disturbed else ranks
+        """Write the rank as tables do: ``2``; ``2?`` where it may be chance, ``2~`` where it is provisional."""
+        mark = PROVISIONAL_MARK if self.provisional else OPEN_MARK if self.open else ""
+        return f"{self.rank}{mark}"
 
 
 @dataclass(frozen=True, slots=True)

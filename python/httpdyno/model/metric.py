@@ -7,7 +7,7 @@ from enum import StrEnum
 from httpdyno.model.table import Cell, Column
 from httpdyno.model.trial import Trial
 
-__all__ = ["Direction", "Metric"]
+__all__ = ["Aspect", "Direction", "Metric"]
 
 
 class Direction(StrEnum):
@@ -17,6 +17,15 @@ class Direction(StrEnum):
     LOWER = "lower"
     NEITHER = "neither"
     """It describes and does not rank: a count of URLs, a mean length."""
+
+
+class Aspect(StrEnum):
+    """What a figure is made of, which decides what a broken rule of validity spoils."""
+
+    PACE = "pace"
+    """Rates and times."""
+    CPU = "CPU time"
+    MEMORY = "memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,7 @@ class Metric:
     """Decimals that a table keeps."""
     phrase: str = ""
     """What a sentence says after its value: ``right answers a second``; empty: its name and unit will do."""
+    aspect: Aspect = Aspect.PACE
     endless: bool = False
     """Whether a trial without the value, though all went well, was beyond any: it must not be the better for it."""
 

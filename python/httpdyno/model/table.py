@@ -116,6 +116,8 @@ class Column:
     """Whether its words say how something went: they are tinted where there are colours."""
     label: str = ""
     """Heading in tables for people; empty: the name."""
+    spanning: bool = False
+    """Whether its text is shown across the row where the row has nothing else, and the column only where rows have."""
     dispensable: bool = False
     """Whether it is left out, the last of them first, where a terminal is too narrow for all."""
 

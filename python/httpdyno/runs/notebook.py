@@ -196,7 +196,7 @@ class LoadedRun:
 
     @property
     def _definition(self) -> Definition:
-        return definition_of(self.manifest.experiment)
+        return definition_of(self.manifest.experiment).for_run(self.manifest.settings)
 
     @property
     def _table(self) -> Table:

@@ -14,6 +14,7 @@ __all__ = ["build_report"]
 def build_report(run: Run, definition: Definition) -> Report:
     """Return what a run, whole, partial or empty, says: its answer, its doubt and its evidence."""
     try:
+        definition = definition.for_run(run.manifest.settings)
         return (definition.report or usual_report)(run, definition)
     except pl.exceptions.PolarsError as error:
         # What the samples hold is read here for the first time.

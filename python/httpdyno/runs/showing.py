@@ -10,8 +10,10 @@ from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.preset_run import PresetRun
 from httpdyno.experiments.published import preset_of, run_beside
 from httpdyno.experiments.registry import definition_of
+from httpdyno.judge import marked_ranks
 from httpdyno.model import Note, Table, Trial, current_name
 from httpdyno.published import PublishedTable
+from httpdyno.report.cell import note_lines
 from httpdyno.report.rows_apart import rows_apart
 from httpdyno.report.sections.bound_notes import bound_notes
 from httpdyno.report.sections.reservation import table_reservations
@@ -24,6 +26,8 @@ __all__ = ["check_columns", "read_by_programs", "reserved", "reserved_table", "s
 _CSV: Final = "csv"
 _ALL: Final = "all"
 _PUBLISHED: Final = "published"
+_MOST_NOTES: Final = 5
+"""Notes below a table that is to fit one screen."""
 _FOR_PROGRAMS: Final = frozenset({_CSV, "json"})
 
 
@@ -49,6 +53,7 @@ def tables_of(
 
     ``columns`` chooses among the columns of the one for programs, for people: ``published``, ``all``, or names.
     """
+    definition = definition.for_run(settings)
     if columns is not None and not read_by_programs(format_name):
         return (_chosen(definition, definition.table(trials), columns),)
     if definition.views is None or read_by_programs(format_name):
@@ -57,7 +62,12 @@ def tables_of(
 
 
 def shown_tables(
-    run: Run, format_name: str, absent: Mapping[str, str] | None = None, columns: str | None = None
+    run: Run,
+    format_name: str,
+    absent: Mapping[str, str] | None = None,
+    columns: str | None = None,
+    *,
+    verbose: bool = False,
 ) -> tuple[Table, ...]:
     """Return the tables that say what a run measured, in the order in which they are printed.
 
@@ -69,12 +79,16 @@ def shown_tables(
     ``format_name`` is one of ``report.format_names``; ``columns`` as for ``tables_of``. ``absent`` is what is said of
     subjects of the preset that do not exist here.
     """
-    definition, trials = definition_of(run.manifest.experiment), run.records()
+    definition, trials = definition_of(run.manifest.experiment).for_run(run.manifest.settings), run.records()
     tables = tables_of(definition, trials, run.manifest.settings, format_name, columns)
     published = preset_of(run.manifest)
     if published is not None and (columns is None or read_by_programs(format_name)):
         tables = _preset_tables(run, definition, trials, tables, published, absent or {}, format_name)
     notes = table_reservations(run.manifest, trials)
+    if definition.brief and columns is None and published is None and not read_by_programs(format_name):
+        if not verbose:
+            return tuple(_briefly(table, notes) for table in tables)
+        notes = (*map(Note, note_lines(definition.table(trials))), *notes)
     if not read_by_programs(format_name):
         names = subject_names(trials, ())
         bounds = () if definition.tabulate else bound_notes(trials, definition.ranking_metric, names)
@@ -84,7 +98,7 @@ def shown_tables(
 
 def reserved_table(manifest: Manifest, trials: Sequence[Trial]) -> Table:
     """Make the table of a run's experiment, with the reservations under it that the table does not have already."""
-    table = definition_of(manifest.experiment).table(trials)
+    table = definition_of(manifest.experiment).for_run(manifest.settings).table(trials)
     return replace(table, notes=(*table.notes, *table_reservations(manifest, trials)))
 
 
@@ -95,7 +109,16 @@ def reserved(tables: tuple[Table, ...], notes: Sequence[Note], format_name: str)
     """
     if read_by_programs(format_name):
         return _at_each_row(tables, notes)
-    return _below(tuple(map(rows_apart, tables)), notes)
+    return _below(tuple(marked_ranks(rows_apart(table)) for table in tables), notes)
+
+
+def _briefly(table: Table, notes: Sequence[Note]) -> Table:
+    """Keep the gravest notes of a table, and those on the whole run before them."""
+    every = (*notes, *table.notes)
+    if len(every) <= _MOST_NOTES:
+        return replace(table, notes=every)
+    more = len(every) - _MOST_NOTES + 1
+    return replace(table, notes=(*every[: _MOST_NOTES - 1], Note(f"{more} more notes: --verbose")))
 
 
 def _preset_tables(

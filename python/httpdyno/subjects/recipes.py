@@ -63,7 +63,7 @@ _BY_NAME: Final[Mapping[str, Recipe]] = {
     "cargo": _RUST,
     "certutil": AptRecipe(("libnss3-tools",)),
     "cc": AptRecipe(("build-essential",)),
-    "dotnet": ManualRecipe("the SDK of https://dotnet.microsoft.com/download, its folder in PATH or DOTNET_ROOT"),
+    "dotnet": ManualRecipe("the SDK of https://dotnet.microsoft.com/download, in PATH or DOTNET_ROOT"),
     "go": _GO,
     "h2load": AptRecipe(("nghttp2-client",)),
     "httpdyno-engine": ManualRecipe(renew_engine()),

@@ -40,7 +40,7 @@ def subject(*needs: str, unavailable: str = "") -> Subject:
         ("apache2", "apt-get install apache2-bin"),
         ("nginx", "apt-get install nginx"),
         ("go", "httpdyno subjects install"),
-        ("dotnet", "the SDK of https://dotnet.microsoft.com/download, its folder in PATH or DOTNET_ROOT"),
+        ("dotnet", "the SDK of https://dotnet.microsoft.com/download, in PATH or DOTNET_ROOT"),
     ],
 )
 def test_every_need_has_a_line(need: str, line: str) -> None:

@@ -1,80 +1,128 @@
-"""The table of a crawl that answers who is first and what each client costs, in at most 100 characters."""
+"""The table of a crawl on one screen: two lines of answer, a row a client, few and short notes."""
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
+from textwrap import shorten
 from typing import Final
 
-from httpdyno.model import DISTURBED_MARK, Cell, Column, ColumnKind, Note, Table, Validity
+from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
+from httpdyno.judge import find_metric, marked_ranks, rank
+from httpdyno.judge.disturbance import busy_programs, disturbed
+from httpdyno.judge.limit import Limit
+from httpdyno.judge.wording import listed, some_of
+from httpdyno.model import (
+    INSTALL_WITH,
+    OPEN_MARK,
+    PROVISIONAL_MARK,
+    Cell,
+    Column,
+    ColumnKind,
+    Note,
+    Outcome,
+    Ranking,
+    Table,
+    Trial,
+    Validity,
+)
+from httpdyno.report.sections.headline import lead_text
+from httpdyno.report.sections.ranked_headline import placing_medians
+from httpdyno.stats import FEWEST_BLOCKS
 
-__all__ = ["compact_table", "rate_text"]
+__all__ = ["COST", "LINE", "RATE", "answer", "compact_table", "rate_text"]
 
+COST: Final = "right_per_core_s"
+RATE: Final = "right_per_s"
 _INTEGER, _DECIMAL = ColumnKind.INTEGER, ColumnKind.DECIMAL
+LINE: Final = 100
+"""Characters of a line of the answer, and of a note."""
+_PHRASES: Final = {COST: ("Cheapest", "right answers per core-second"), RATE: ("Fastest here", "right answers/s")}
+_SHORT_PHRASES: Final = {COST: "per core/s", RATE: "right/s"}
+_OR_MORE: Final = "\u2265"
+_AT_LEAST: Final = f"{_OR_MORE} the origin set the pace: the client may be faster"
+_WHOLE_FROM: Final = 100
 _COLUMNS: Final = (
-    # Ranks, rates and requests in flight are written out here, but stand at the right, as numbers do.
+    # Ranks, rates and shares are written out here, but stand at the right, as numbers do.
     Column("rank", _INTEGER),
     Column("client"),
-    Column("right/s", _DECIMAL),
-    Column("CPU ms", _DECIMAL),
-    Column("core/s", _INTEGER, dispensable=True),
-    Column("in flight", _INTEGER, dispensable=True),
-    Column("p50", ColumnKind.DURATION, dispensable=True),
-    Column("p99", ColumnKind.DURATION, dispensable=True),
-    Column("MiB", _INTEGER, dispensable=True),
+    Column(COST, _INTEGER, label="per core/s"),
+    Column("cpu_per_right_ms", _DECIMAL, label="CPU ms"),
+    Column(RATE, _DECIMAL, label="right/s"),
+    Column("concurrency", _INTEGER, label="in flight"),
+    Column("in_flight_per_core", _INTEGER, label="needed", dispensable=True),
+    Column("peak_memory_bytes", _INTEGER, label="MiB", dispensable=True),
+    Column("http2_share", _INTEGER, label="HTTP/2", dispensable=True),
     Column("wrong", _INTEGER),
-    Column("verdict", toned=True),
+    Column("verdict", toned=True, spanning=True),
 )
-_LEGEND: Final = (
-    "CPU ms: CPU time of a right answer, start-up and warm-up left out; core/s: right answers a second that one core "
-    "has CPU time for; in flight: requests open at once, of as many as that takes; p50, p99: ms a URL; "
-    "MiB: peak memory; --columns all has everything"
-)
-_BROKEN: Final = f"{DISTURBED_MARK}: --columns all and the report say which rule each of them broke, and by how much"
-_OR_MORE: Final = "\u2265"
-_AT_LEAST: Final = f"{_OR_MORE}: the origin set the pace, so the client may be faster"
-_RATE: Final = ("right_per_s", "right_per_s_low", "right_per_s_high")
-_INTERVAL: Final = ", ".join(_RATE[1:])
-_PLACE: Final = [column.name for column in _COLUMNS].index("right/s")
-_WHOLE_FROM: Final = 100
 
 
-def compact_table(table: Table) -> Table:
-    """Make it of the table of a crawl, a row for each of its rows; what notes say of an interval, they say of its ±."""
-    names = [column.name for column in table.columns]
-    rows = [dict(zip(names, row, strict=True)) for row in table.rows]
-    notes = (replace(note, text=note.text.replace(_INTERVAL, "±")) for note in table.notes if not _known(note, rows))
-    broken = Note(_BROKEN) if any(_known(note, rows) for note in table.notes) else None
-    cells = tuple(map(_cells, rows))
-    bounds = Note(_AT_LEAST) if any(str(row[_PLACE]).startswith(_OR_MORE) for row in cells) else None
-    below = [note for note in (broken, bounds, _held_up(rows), Note(_LEGEND)) if note] if rows else []
-    return Table(_COLUMNS, cells, table.title, notes=(*notes, *below))
+def answer(trials: Sequence[Trial], names: Mapping[str, str], ranked_by: str, *, width: int | None = None) -> list[str]:
+    """Return the two lines of answer: which client needs the least CPU time, which is the fastest at these settings.
+
+    The metric that ranks comes first. Each line names the best median first and says whether its lead is certain.
+    Empty where no client is ranked. ``width``: characters of a line, kept by leaving out the least.
+    """
+    metrics = dict.fromkeys((ranked_by if ranked_by in _PHRASES else COST, COST, RATE))
+    rankings = {name: rank(trials, find_metric(CRAWL_METRICS, name), disturbed=True) for name in metrics}
+    shortened = {subject: name.partition(" (")[0] for subject, name in names.items()}
+    unique = len(set(shortened.values())) == len(shortened)
+    lines = []
+    for name, ranking in rankings.items():
+        if not ranking.standings:
+            continue
+        forms = [
+            _answer_line(trials, ranking, name, of, short=short)
+            for of, short in ((names, False), (names, True), (shortened if unique else names, True))
+        ]
+        lines.append(next((line for line in forms if width is None or len(line) <= width), forms[-1]))
+    return lines
 
 
-def _known(note: Note, rows: list[dict[str, Cell]]) -> bool:
-    """Return whether a note says which rules a row broke that is marked as disturbed: a line below names by whom."""
-    if note.row is None or not str(rows[note.row]["rank"]).startswith(DISTURBED_MARK):
-        return False
-    return note.text.startswith((Validity.ORIGIN_LIMITED.value, Validity.UNSTEADY.value))
+def _answer_line(trials: Sequence[Trial], ranking: Ranking, name: str, names: Mapping[str, str], *, short: bool) -> str:
+    metric = find_metric(CRAWL_METRICS, name)
+    medians = placing_medians(metric, trials, [standing.subject for standing in ranking.standings])
+    word, phrase = _PHRASES[name]
+    lead = lead_text(ranking, metric, medians, names, phrase=_SHORT_PHRASES[name] if short else phrase, after_name=", ")
+    return f"{word}: {lead}"
 
 
-def _cells(row: dict[str, Cell]) -> tuple[Cell, ...]:
-    client, memory = f"{row['language']} {row['method']}".strip(), row["peak_memory_bytes"]
-    cost = (row["cpu_per_right_ms"], row["right_per_core_s"], _in_flight(row))
-    mebibytes = round(memory / 2**20) if isinstance(memory, int | float) else None
-    at_least = row["verdict"] == Validity.ORIGIN_LIMITED.value
-    rate = rate_text(*(row[name] for name in _RATE), at_least=at_least)
-    return (row["rank"], client, rate, *cost, row["p50_ms"], row["p99_ms"], mebibytes, row["wrong"], row["verdict"])
+def compact_table(table: Table, trials: Sequence[Trial], names: Mapping[str, str]) -> Table:
+    """Make it of the table of a crawl, a row for each of its rows; ``names`` are those of subjects."""
+    columns = [column.name for column in table.columns]
+    rows = [dict(zip(columns, row, strict=True)) for row in marked_ranks(table).rows]
+    alike = len({row["subject"] for row in rows}) == len(rows)
+    cells = tuple(_cells(row, names if alike else {}) for row in rows)
+    return Table(
+        _COLUMNS,
+        cells,
+        table.title,
+        notes=tuple(Note(shorten(text, LINE, placeholder=" ...")) for text in _notes(rows, trials, names, cells)),
+    )
 
 
-def _in_flight(row: dict[str, Cell]) -> str | None:
-    """Write how many requests were open at once, of how many a core has CPU time for: ``150 of 351``."""
-    if row["p50_ms"] is None:
-        return None
-    of_a_core = row["in_flight_per_core"]
-    return f"{row['concurrency']} of {of_a_core:.0f}" if isinstance(of_a_core, int | float) else f"{row['concurrency']}"
+def _cells(row: Mapping[str, Cell], names: Mapping[str, str]) -> tuple[Cell, ...]:
+    client = names.get(str(row["subject"])) or f"{row['language']} {row['method']}".strip()
+    memory, http2, verdict = row["peak_memory_bytes"], row["http2_share"], row["verdict"]
+    rate = rate_text(
+        *(row[f"{RATE}{end}"] for end in ("", "_low", "_high")), at_least=row["limited_by"] == Limit.ORIGIN.value
+    )
+    return (
+        row["rank"],
+        client,
+        row[COST],
+        row["cpu_per_right_ms"],
+        rate,
+        row["concurrency"] if rate or row[COST] is not None else None,
+        row["in_flight_per_core"],
+        round(memory / 2**20) if isinstance(memory, int | float) else None,
+        f"{100 * http2:.0f} %" if isinstance(http2, int | float) else None,
+        row["wrong"],
+        {Validity.VALID.value: None, Outcome.UNAVAILABLE.value: "not installed"}.get(str(verdict), verdict),
+    )
 
 
 def rate_text(rate: Cell, low: Cell, high: Cell, *, at_least: bool = False) -> str | None:
-    """Write a rate with the farther end of its interval in percent: ``234 ±1%``; what the origin held up: ``≥``."""
+    """Write a rate with the farther end of its interval in percent: ``234 ±1 %``; what the origin held up: ``≥``."""
     if not isinstance(rate, int | float):
         return None
     text = f"{rate:.0f}" if rate >= _WHOLE_FROM else f"{rate:.1f}"
@@ -82,17 +130,82 @@ def rate_text(rate: Cell, low: Cell, high: Cell, *, at_least: bool = False) -> s
         text = f"{_OR_MORE}{text}"
     if not isinstance(low, int | float) or not isinstance(high, int | float) or not rate:
         return text
-    return f"{text} ±{ceil(100 * max(high - rate, rate - low) / rate)}%"
+    return f"{text} ±{ceil(100 * max(high - rate, rate - low) / rate)} %"
 
 
-def _held_up(rows: list[dict[str, Cell]]) -> Note | None:
-    """Say of how many rows the requests in flight made the rate, and how clients are compared instead."""
-    many = sum(row["limited_by"] == "concurrency" for row in rows)
+def _notes(
+    rows: Sequence[Mapping[str, Cell]],
+    trials: Sequence[Trial],
+    names: Mapping[str, str],
+    cells: Sequence[tuple[Cell, ...]],
+) -> Iterator[str]:
+    """Yield what a reader needs to trust or doubt the table, the gravest first."""
+    by_subject = {subject: [trial for trial in trials if trial.subject == subject] for subject in names}
+    for subject, own in by_subject.items():
+        grave = next((trial for trial in own if trial.validity is Validity.INCORRECT), None)
+        grave = next((t for t in own if t.outcome not in {Outcome.OK, Outcome.UNAVAILABLE}), grave)
+        if grave:
+            yield f"{names[subject]}: {grave.reason or grave.validity_reason}"
+    if spoiled := _disturbances(by_subject, names):
+        provisional = any(str(row["rank"]).endswith(PROVISIONAL_MARK) for row in rows)
+        yield f"{PROVISIONAL_MARK} provisional: {spoiled}" if provisional else spoiled
+    elif any(str(row["rank"]).endswith(PROVISIONAL_MARK) for row in rows):
+        yield f"{PROVISIONAL_MARK} provisional: fewer than {FEWEST_BLOCKS} blocks in common with other clients"
+    yield from _absences(by_subject, names)
+    explained = [
+        f"{names[subject]} {max(counts)}"
+        for subject, own in by_subject.items()
+        if any(counts := [trial.tally.explained for trial in own if trial.tally and trial.tally.explained])
+    ]
+    if explained:
+        yield f"wrong answers explained by known failures: {some_of(explained)}"
+    if any(_OR_MORE in str(cell) for row in cells for cell in row):
+        yield _AT_LEAST
+    if any(str(row["rank"]).endswith(OPEN_MARK) for row in rows):
+        yield f"{OPEN_MARK} the difference from the row above may be chance"
+    if held_up := _held_up(rows):
+        yield held_up
+
+
+def _disturbances(by_subject: Mapping[str, Sequence[Trial]], names: Mapping[str, str]) -> str | None:
+    """Describe how many trials of which clients other programs disturbed, and name the busiest of those programs."""
+    spoiled = {subject: sum(map(disturbed, own)) for subject, own in by_subject.items()}
+    those = [trial for own in by_subject.values() for trial in own if disturbed(trial)]
+    if not those:
+        return None
+    counts = [
+        f"{count} of {len(by_subject[subject])} trials of {names[subject]}"
+        for subject, count in sorted(spoiled.items(), key=lambda item: -item[1])
+        if count
+    ]
+    counts = [counts[0], *(text.replace(" trials of", " of") for text in counts[1:])]
+    programs: dict[str, int] = {}
+    for trial in those:
+        for program in busy_programs(trial):
+            programs[program.name] = programs.get(program.name, 0) + program.cpu_ns
+    busiest = sorted(programs, key=lambda name: -programs[name])[:2]
+    return f"{listed(busiest) if busiest else 'other programs'} disturbed {some_of(counts)}"
+
+
+def _absences(by_subject: Mapping[str, Sequence[Trial]], names: Mapping[str, str]) -> Iterator[str]:
+    absent = {
+        subject: own[0].reason or "unavailable"
+        for subject, own in by_subject.items()
+        if own and all(trial.outcome is Outcome.UNAVAILABLE for trial in own)
+    }
+    if len(absent) > 1:
+        yield f"not installed: {some_of([names[subject] for subject in absent])}; --install brings what can be had"
+        return
+    for subject, reason in absent.items():
+        lacks, _, cure = reason.removeprefix(f"{subject}: ").partition(INSTALL_WITH)
+        yield f"{names[subject]}: install {cure.lstrip(': ')}" if cure else f"{names[subject]}: {lacks}"
+
+
+def _held_up(rows: Sequence[Mapping[str, Cell]]) -> str | None:
+    """Say in how many rows the requests in flight made the rate, and how each client's own ceiling is measured."""
+    many = sum(row["limited_by"] == Limit.CONCURRENCY.value for row in rows)
     if not many:
         return None
-    rated = sum(row[_RATE[0]] is not None for row in rows)
+    rated = sum(row[RATE] is not None for row in rows)
     which = "every row" if many == rated else f"{many} of {rated} rows"
-    return Note(
-        f"right/s: in {which} the requests in flight set it, not the client (limited_by); CPU ms compares clients, and "
-        "--saturate measures each at its own ceiling"
-    )
+    return f"the requests in flight set right/s in {which}; at its own ceiling: httpdyno bench --saturate"

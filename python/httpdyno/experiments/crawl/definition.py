@@ -1,38 +1,81 @@
 """How the results of the crawl are judged and shown."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from httpdyno.experiments.crawl.beginning import begin_bench
-from httpdyno.experiments.crawl.compact import compact_table
+from httpdyno.experiments.crawl.compact import COST, LINE, RATE, answer, compact_table
 from httpdyno.experiments.crawl.crawl import Crawl
 from httpdyno.experiments.crawl.live import sent
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.experiments.crawl.options import NAME
 from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.restoring import restored
-from httpdyno.experiments.usual_report import usual_headline
+from httpdyno.experiments.usual_report import usual_charts, usual_headline, usual_report
+from httpdyno.judge import find_metric, rank
 from httpdyno.judge.limit import limited_by
-from httpdyno.model import Column, ColumnKind, LinesSummary, Table, Trial
-from httpdyno.report.rows_apart import rows_apart
+from httpdyno.judge.pair import find_rankable
+from httpdyno.model import Chart, Column, ColumnKind, LinesSummary, Metric, Ranking, Table, Trial
+from httpdyno.report.sections.condition import ConditionTrials
+from httpdyno.report.sections.ranking_charts import cost_chart, ranking_chart
+from httpdyno.report.sections.subjects import subject_names
+from httpdyno.store import Run
 
 __all__ = ["DEFINITION"]
 
 
-def _views(trials: Sequence[Trial]) -> tuple[Table, ...]:
-    table = rows_apart(DEFINITION.table(trials))
-    return (compact_table(replace(table, title=usual_headline(DEFINITION, trials, table))),)
+def _views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Table, ...]:
+    ranked_by = _ranked_by(settings)
+    table = replace(DEFINITION, ranked_by=ranked_by).table(trials)
+    names = subject_names(trials, map(str, table.values("subject")))
+    lines = answer(trials, names, ranked_by, width=LINE) or [usual_headline(DEFINITION, trials, table)]
+    return (compact_table(replace(table, title="\n".join(lines)), trials, names),)
+
+
+def _ranked_by(settings: Mapping[str, Setting]) -> str:
+    """Return the figure that ranks: what the client decides, unless each ran at its ceiling or a publication ranks."""
+    chosen = settings.get("rank_by")
+    if isinstance(chosen, str):
+        return find_rankable(CRAWL_METRICS, chosen).name
+    return RATE if settings.get("saturate") or settings.get("preset") else COST
+
+
+def _charts(
+    run: Run,
+    of: ConditionTrials,
+    ranking: Ranking,
+    metric: Metric,
+    names: Mapping[str, str],
+    verdicts: Mapping[int, Mapping[str, int]],
+) -> Iterator[Chart]:
+    """Draw the usual charts, the ranking by the other of rate and cost, and both against each other."""
+    rate, per_core, cost = (find_metric(CRAWL_METRICS, name) for name in (RATE, COST, "cpu_per_right_ms"))
+    usual = list(usual_charts(run, of, ranking, metric, names, verdicts))
+    yield from usual[:1]
+    other = per_core if metric.name == RATE else rate
+    trials = [trial for own in of.trials.values() for trial in own]
+    second = ranking_chart(of, rank(trials, other, disturbed=True), other, names)
+    if second is not None:
+        yield replace(second, name="ranking-other")
+    yield from usual[1:]
+    if (chart := cost_chart(of, rate, cost)) is not None:
+        yield chart
 
 
 DEFINITION: Final[Definition] = Definition(
     name=NAME,
     question="Which client fetches a list of URLs fastest, and how many of them does it get right?",
     metrics=CRAWL_METRICS,
-    ranked_by="right_per_s",
+    ranked_by=COST,
+    choose_rank=_ranked_by,
     ranks_disturbed=True,
-    also_ranked_by={"cpu_per_right_ms": "fewest cores"},
+    intervals=(COST, RATE, "cpu_per_right_ms"),
+    compared_by=(COST, RATE),
+    answer=answer,
+    brief=True,
     identity=(
         Column("subject", description="name of the subject's folder", shown=False),
         Column("language"),
@@ -47,10 +90,11 @@ DEFINITION: Final[Definition] = Definition(
         *("language", "method", "concurrency", "totalUrls", "time", "avg", "max", "okReqsSec", "okReqsPct"),
         *("avgBodyLen", "2xx", "3xx", "4xx", "5xx", "Exception"),
     ),
-    views=lambda trials, _: _views(trials),
+    views=_views,
     begin=begin_bench,
     sent=sent,
     restore=partial(restored, Crawl),
+    report=lambda run, definition: usual_report(run, definition, _charts),
     preset_views=lambda run: (run.in_form, run.beside),
     figures=(LinesSummary,),
 )

@@ -4,7 +4,7 @@ from typing import Final
 
 from httpdyno.judge.figures import Figure, of_counter, wire_bytes
 from httpdyno.judge.http_versions import http_2_share
-from httpdyno.model import Column, ColumnKind, Direction, Metric, Trial
+from httpdyno.model import Aspect, Column, ColumnKind, Direction, Metric, Trial
 
 __all__ = ["CRAWL_METRICS"]
 
@@ -37,6 +37,14 @@ def _in_flight_per_core(trial: Trial) -> float | None:
     return per_s * taken_ns * 1e-9 if taken_ns else None
 
 
+def _duration(name: str, description: str, figure: Figure, label: str) -> Metric:
+    return Metric(Column(name, _DURATION, "ms", description, label=label), figure, _LOWER, 1)
+
+
+def _cpu(name: str, description: str, figure: Figure) -> Metric:
+    return Metric(Column(name, _DURATION, "ms", description), figure, _LOWER, aspect=Aspect.CPU)
+
+
 CRAWL_METRICS: Final = (
     # The seeds' columns come first, under their names and, as they print them, in whole milliseconds.
     Metric(Column("totalUrls", _INTEGER, description="lines that the client printed"), _summary("urls")),
@@ -52,56 +60,87 @@ CRAWL_METRICS: Final = (
     Metric(Column("5xx", _INTEGER), _summary("status_5xx")),
     Metric(Column("Exception", _INTEGER, description="lines without a status"), _summary("exceptions")),
     Metric(
-        Column("right_per_s", _DECIMAL, "1/s", "right answers for each second until the list was exhausted"),
+        Column(
+            "right_per_s",
+            _DECIMAL,
+            "1/s",
+            "right answers for each second until the list was exhausted",
+            label="right/s",
+        ),
         _summary("right_per_s"),
         _HIGHER,
         1,
         "right answers a second",
     ),
-    Metric(Column("p50_ms", _DURATION, "ms", "median duration of a URL"), _summary("p50_ns", _MS), _LOWER, 1),
-    Metric(Column("p99_ms", _DURATION, "ms", "99th percentile of the durations"), _summary("p99_ns", _MS), _LOWER, 1),
-    Metric(Column("cpu_user_ms", _DURATION, "ms", "CPU time in user mode"), of_counter("cpu_user_ns", _MS), _LOWER),
+    _duration("p50_ms", "median duration of a URL", _summary("p50_ns", _MS), "p50 ms"),
+    _duration("p99_ms", "99th percentile of the durations", _summary("p99_ns", _MS), "p99 ms"),
+    _cpu("cpu_user_ms", "CPU time in user mode", of_counter("cpu_user_ns", _MS)),
+    _cpu("cpu_system_ms", "CPU time in the kernel", of_counter("cpu_system_ns", _MS)),
     Metric(
-        Column("cpu_system_ms", _DURATION, "ms", "CPU time in the kernel"), of_counter("cpu_system_ns", _MS), _LOWER
-    ),
-    Metric(
-        Column("cpu_per_right_ms", _DECIMAL, "ms", "CPU time for each right answer, once the cost of one had settled"),
+        Column(
+            "cpu_per_right_ms",
+            _DECIMAL,
+            "ms",
+            "CPU time for each right answer, once the cost of one had settled",
+            label="CPU ms",
+        ),
         _summary("cpu_per_right_ns", _MS),
         _LOWER,
         3,
         "ms of CPU time a right answer",
+        Aspect.CPU,
     ),
     Metric(
-        Column("right_per_core_s", _DECIMAL, "1/s", "right answers a second that one core has CPU time for"),
+        Column(
+            "right_per_core_s",
+            _DECIMAL,
+            "1/s",
+            "right answers a second that one core has CPU time for",
+            label="per core/s",
+        ),
         _per_core,
         _HIGHER,
         1,
-        "right answers a second and core",
+        "right answers per core-second",
+        Aspect.CPU,
     ),
     Metric(
-        Column("in_flight_per_core", _INTEGER, description="requests in flight that as many take (Little's law)"),
+        Column(
+            "in_flight_per_core",
+            _INTEGER,
+            description="requests in flight that as many take (Little's law)",
+            label="needed",
+        ),
         _in_flight_per_core,
+        aspect=Aspect.CPU,
     ),
-    Metric(
-        Column("start_cpu_ms", _DURATION, "ms", "CPU time until the first URL"), _summary("start_cpu_ns", _MS), _LOWER
-    ),
-    Metric(
-        Column("warm_up_cpu_ms", _DURATION, "ms", "CPU time beyond that, before the cost of an answer had settled"),
+    _cpu("start_cpu_ms", "CPU time until the first URL", _summary("start_cpu_ns", _MS)),
+    _cpu(
+        "warm_up_cpu_ms",
+        "CPU time beyond that, before the cost of an answer had settled",
         _summary("warm_up_cpu_ns", _MS),
-        _LOWER,
     ),
     Metric(
-        Column("peak_memory_bytes", ColumnKind.SIZE, "bytes", "highest memory in use"),
+        Column("peak_memory_bytes", ColumnKind.SIZE, "bytes", "highest memory in use", label="memory"),
         of_counter("peak_memory_bytes"),
         _LOWER,
+        aspect=Aspect.MEMORY,
     ),
-    Metric(Column("wire_bytes", ColumnKind.SIZE, "bytes", "sent and received on the wire"), wire_bytes),
+    Metric(
+        Column("wire_bytes", ColumnKind.SIZE, "bytes", "sent and received on the wire", label="on the wire"), wire_bytes
+    ),
     Metric(
         Column("connections", _INTEGER, description="TCP connections that the origin accepted"),
         of_counter("connections"),
     ),
     Metric(
-        Column("http2_share", _DECIMAL, description="share of the requests that came by HTTP/2, 0 to 1", shown=False),
+        Column(
+            "http2_share",
+            _DECIMAL,
+            description="share of the requests that came by HTTP/2, 0 to 1",
+            shown=False,
+            label="HTTP/2",
+        ),
         http_2_share,
         digits=2,
     ),

@@ -105,6 +105,14 @@ _SATURATE = Option(
     "Measure each client with as many requests in flight as its CPUs can take, which two short trials find first.",
     environment="SATURATE",
 )
+_RANK_BY = Option(
+    "--rank-by",
+    "Rank by this figure. Default: right_per_core_s, what one core gives; right_per_s with --saturate or --preset.",
+    metavar="FIGURE",
+    group=Group.RESULTS,
+    offers=("right_per_core_s", "right_per_s", "cpu_per_right_ms", "p99_ms", "peak_memory_bytes"),
+)
+_VERBOSE = Option("--verbose", "Print every note, not only the gravest five.", stored=False, group=Group.RESULTS)
 _QUICK = quick_option(
     "each subject runs once, with 500 URLs or what a rate needs, unless --repeat or --limit says otherwise."
 )
@@ -160,6 +168,8 @@ class BenchOptions(CrawlOptions):
     quick: Annotated[bool, _QUICK] = False
     preset: Annotated[str | None, preset_option()] = None
     scale: Annotated[str | None, scale_option("URLs")] = None
+    rank_by: Annotated[str | None, _RANK_BY] = None
+    verbose: Annotated[bool, _VERBOSE] = False
 
 
 VERB: Final = Verb(

@@ -9,6 +9,7 @@ from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.tune.curve import law_curve, points_unused, points_used, rate_chart, with_intervals
 from httpdyno.experiments.tune.together import searches_report
 from httpdyno.experiments.tune.tuning import concluded, contention_begins, law_of
+from httpdyno.judge import find_metric
 from httpdyno.model import Chart, Mark, Report, Series, Trial, Verdict, counted
 from httpdyno.report.sections.condition import ConditionTrials
 from httpdyno.report.sections.facts import run_facts
@@ -92,7 +93,7 @@ def _charts(
         percentile_chart(of, times),
         verdict_chart(of, _reached(verdict_counts(run.samples()))),
         status_chart(of),
-        cost_chart(of, definition.ranking_metric),
+        cost_chart(of, definition.ranking_metric, find_metric(definition.metrics, "cpu_per_right_ms")),
     )
     yield from (chart for chart in drawn if chart is not None)
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from httpdyno.judge.validity.rule import Evidence, Finding, Reading, Rule
+from httpdyno.judge.validity.rule import EVERYTHING, Evidence, Finding, Reading, Rule
 from httpdyno.judge.validity.rules import RULES, rules_for
-from httpdyno.model import Outcome, Trial, Validity
+from httpdyno.model import Aspect, Outcome, Trial, Validity
 
 __all__ = [
     "ALSO",
@@ -18,6 +18,7 @@ __all__ = [
     "findings",
     "judge_validity",
     "rules_for",
+    "spoiled_aspects",
     "with_validity",
 ]
 
@@ -54,6 +55,22 @@ def judge_validity(trial: Trial, rules: Sequence[Rule] = RULES) -> tuple[Validit
         return first.rule.verdict, first.text
     also = f"{ALSO}{', '.join(other.short for other in others)}" if others else ""
     return first.rule.verdict, first.text + also
+
+
+def spoiled_aspects(trial: Trial) -> frozenset[Aspect]:
+    """Return which figures of a trial say nothing about its subject: those that its broken rules spoil.
+
+    Empty for a trial that is valid or was never judged. Where none of the usual rules explains the verdict, as with the
+    rules of one experiment, every figure is spoiled.
+    """
+    if trial.outcome is not Outcome.OK:
+        return EVERYTHING
+    if trial.validity in {Validity.VALID, None}:
+        return frozenset()
+    broken = [finding.rule for finding in findings(trial) if finding.passed is False]
+    if not any(rule.verdict is trial.validity for rule in broken):
+        return EVERYTHING
+    return frozenset().union(*(rule.spoils for rule in broken))
 
 
 def with_validity(trial: Trial, rules: Sequence[Rule] = RULES) -> Trial:

@@ -3,10 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
-from httpdyno.model import Trial, Validity
+from httpdyno.model import Aspect, Trial, Validity
 
-__all__ = ["Evidence", "Finding", "Reading", "Rule", "percent"]
+__all__ = ["EVERYTHING", "Evidence", "Finding", "Reading", "Rule", "percent"]
+
+EVERYTHING: Final = frozenset(Aspect)
+"""Every figure of a trial."""
 
 
 class Evidence(StrEnum):
@@ -56,6 +60,8 @@ class Rule:
     """A sentence for a trial that does not meet it, with places for ``{number}``, ``{threshold}`` and ``{detail}``."""
     read: Callable[[Trial], Reading]
     needs: Evidence
+    spoils: frozenset[Aspect] = EVERYTHING
+    """The figures that a trial loses when it does not meet the condition."""
 
 
 @dataclass(frozen=True, slots=True)

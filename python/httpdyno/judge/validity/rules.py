@@ -5,9 +5,13 @@ from typing import Final
 
 from httpdyno.judge.validity import answers, link, machine, origin, pace
 from httpdyno.judge.validity.rule import Evidence, Rule
-from httpdyno.model import Validity
+from httpdyno.model import Aspect, Validity
 
 __all__ = ["RULES", "rules_for"]
+
+_PACE: Final = frozenset({Aspect.PACE})
+"""A client that waits longer for its answers spends no more CPU time on them."""
+_PACE_AND_CPU: Final = frozenset({Aspect.PACE, Aspect.CPU})
 
 RULES: Final = (
     Rule(
@@ -29,6 +33,7 @@ RULES: Final = (
         "the origin used {number} of its CPU time while the list lasted; from {threshold} on it sets the pace",
         origin.cpu_used,
         Evidence.ORIGIN,
+        _PACE,
     ),
     Rule(
         "origin_waiting",
@@ -39,6 +44,7 @@ RULES: Final = (
         "for {number} of the time the origin had work, but something else had its CPU (at most {threshold})",
         origin.waiting,
         Evidence.ORIGIN,
+        _PACE,
     ),
     Rule(
         "origin_cpu_busy",
@@ -49,6 +55,7 @@ RULES: Final = (
         "a CPU of the origin was in use for {number} of the trial; beyond {threshold} it has no headroom",
         origin.cpu_busy,
         Evidence.ORIGIN,
+        _PACE,
     ),
     Rule(
         "origin_lateness",
@@ -59,6 +66,7 @@ RULES: Final = (
         "the origin's answers began late by {number} of the subject's median duration ({detail}; at most {threshold})",
         origin.lateness,
         Evidence.ORIGIN,
+        _PACE,
     ),
     Rule(
         "web_ceiling",
@@ -70,6 +78,7 @@ RULES: Final = (
         "told from the instrument",
         origin.ceiling_reached,
         Evidence.CEILING,
+        _PACE,
     ),
     Rule(
         "link_rate",
@@ -80,6 +89,7 @@ RULES: Final = (
         "the link carried {number} of what it can ({detail}); beyond {threshold} it sets the pace",
         link.rate_used,
         Evidence.FREE_LINK,
+        _PACE,
     ),
     Rule(
         "link_lateness",
@@ -90,6 +100,7 @@ RULES: Final = (
         "the emulator of the link was itself late, {detail}: give it a CPU of its own (--cpus), or end what else runs",
         link.late,
         Evidence.LINK,
+        _PACE,
     ),
     Rule(
         "link_unread",
@@ -101,6 +112,7 @@ RULES: Final = (
         "({detail}; at most {threshold}): give it a CPU of its own (--cpus), or end what else runs",
         link.unread,
         Evidence.LINK,
+        _PACE_AND_CPU,
     ),
     Rule(
         "throttling",
@@ -111,6 +123,7 @@ RULES: Final = (
         "a CPU quota stopped the trial's programs for {number} of the trial (at most {threshold})",
         machine.throttling,
         Evidence.MACHINE,
+        _PACE,
     ),
     Rule(
         "steal",
@@ -121,6 +134,7 @@ RULES: Final = (
         "the hypervisor took {number} of a CPU's time (at most {threshold})",
         machine.steal,
         Evidence.MACHINE,
+        _PACE_AND_CPU,
     ),
     Rule(
         "foreign_cpu",
@@ -131,6 +145,7 @@ RULES: Final = (
         "other programs used {number} of the subject's CPU time (at most {threshold})",
         machine.foreign_cpu,
         Evidence.MACHINE,
+        _PACE_AND_CPU,
     ),
     Rule(
         "memory_pressure",
@@ -151,6 +166,7 @@ RULES: Final = (
         "something waited for a disk for {number} of the trial (at most {threshold})",
         machine.io_pressure,
         Evidence.MACHINE,
+        _PACE,
     ),
     Rule(
         "wrong_answers",
@@ -172,6 +188,7 @@ RULES: Final = (
         "{threshold})",
         pace.drift,
         Evidence.PACE,
+        _PACE,
     ),
 )
 """In the order of their weight: a trial is what the first that it does not meet makes of it.

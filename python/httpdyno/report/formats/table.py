@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from textwrap import fill
 from typing import Final
 
@@ -31,6 +32,7 @@ _STYLES: Final = {"good": "green", "doubtful": "yellow", "bad": "red", "absent":
 
 def render(table: Table, surface: Surface) -> str:
     """Write a table with a line under its headings, and the notes below."""
+    table, alone = _spanned(table)
     shown = [index for index, column in enumerate(table.columns) if column.shown]
     texts = [[cell_text(row[index], table.columns[index]) for index in shown] for row in table.rows]
     columns = [table.columns[index] for index in shown]
@@ -63,15 +65,18 @@ def render(table: Table, surface: Surface) -> str:
         highlight=False,
         markup=False,
     )
-    if table.title:
-        output.write(_broken(without_controls(table.title), surface) + "\n")
+    for line in table.title.splitlines():
+        output.write(_broken(without_controls(line), surface) + "\n")
     groups = _groups(widths, names, places, surface.width)
     for number, group in enumerate(groups):
         if number:
             console.print()
         # In one of several groups a row may have nothing but its name.
         rows = [row for row in texts if len(groups) == 1 or any(row[place] for place in group[len(names) :])]
-        console.print(_grid(columns, rows, group, widths))
+        console.print(_grid(columns, rows if number else rows[: len(rows) - len(alone)], group, widths))
+        for row, text in () if number else zip(rows[len(rows) - len(alone) :], alone, strict=True):
+            lead = _lead(columns, row, widths, places)
+            console.print(Text.assemble(f"{lead}{' ' * _GAP}", (text, _STYLES["absent"])), soft_wrap=True)
     text = _PADDING.sub(r"\1", output.getvalue())
     lines = note_lines(table)
     if spared:
@@ -79,11 +84,46 @@ def render(table: Table, surface: Surface) -> str:
     return text + ("\n" if lines else "") + "".join(_broken(line, surface) + "\n" for line in lines)
 
 
+def _spanned(table: Table) -> tuple[Table, list[str]]:
+    """Take the texts of spanning columns out of the last rows that have nothing else but their names.
+
+    A spanning column that is then empty is hidden. Returned with the table: the text of each such row, in their order.
+    """
+    spanning = [place for place, column in enumerate(table.columns) if column.spanning and column.shown]
+    if not spanning:
+        return table, []
+    (place,) = spanning
+    alone: list[str] = []
+    rows = list(table.rows)
+    for index in reversed(range(len(rows))):
+        row = rows[index]
+        numbers = (cell for cell, column in zip(row, table.columns, strict=True) if column.kind is not ColumnKind.TEXT)
+        if row[place] is None or any(cell is not None for cell in numbers):
+            break
+        alone.insert(0, cell_text(row[place], table.columns[place]))
+        rows[index] = (*row[:place], None, *row[place + 1 :])
+    needed = any(row[place] is not None for row in rows)
+    columns = list(table.columns)
+    columns[place] = replace(columns[place], shown=needed)
+    return replace(table, columns=tuple(columns), rows=tuple(rows)), alone
+
+
+def _lead(columns: Sequence[Column], row: Sequence[str], widths: Sequence[int], places: Sequence[int]) -> str:
+    """Write the cells of a row up to the last that has something, as the grid places them."""
+    last = max((place for place in places if row[place]), default=-1)
+    cells = []
+    for place in (place for place in places if place <= last):
+        room = " " * (widths[place] - cell_len(row[place]))
+        cells.append(room + row[place] if right_aligned(columns[place]) else row[place] + room)
+    return (" " * _GAP).join(cells)
+
+
 def _broken(line: str, surface: Surface) -> str:
-    """Break a line between words where a terminal ends; in a pipe it stays whole."""
-    if surface.width is None or surface.width < _NARROWEST:
+    """Break a line between words where a terminal ends, in a pipe where a usual one would."""
+    width = surface.width or _USUAL_WIDTH
+    if width < _NARROWEST:
         return line
-    return fill(line, surface.width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _total(widths: Sequence[int], places: Sequence[int]) -> int:

@@ -84,7 +84,9 @@ def page(report: Report) -> str:
 
 def _answer(report: Report) -> tuple[str, str]:
     """Divide the headline into what stands in large letters, who is first and by how much, and all else."""
-    answer, _, more = _PARTS.sub("\n", report.headline, count=1).partition("\n")
+    answer, _, more = report.headline.partition("\n")
+    if not more:
+        answer, _, more = _PARTS.sub("\n", report.headline, count=1).partition("\n")
     named = any(more.startswith(name) for _, name in report.subjects)
     return answer, more if named else more[:1].upper() + more[1:]
 

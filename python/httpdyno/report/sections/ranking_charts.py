@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from httpdyno.judge import placing_trials
+from httpdyno.judge import counting_trials, placing_trials
 from httpdyno.model import Axis, Chart, ChartKind, Comparison, Metric, Ranking, Scale, Series, Trial
 from httpdyno.report.sections.condition import ConditionTrials
 from httpdyno.stats import median
@@ -18,7 +18,7 @@ def ranking_chart(of: ConditionTrials, ranking: Ranking, metric: Metric, names: 
     series: list[Series] = []
     for standing in ranking.standings:
         name = names[standing.subject]
-        figures = _figures(placing_trials(of.trials[name]), metric)
+        figures = _figures(placing_trials(of.trials[name], metric.aspect), metric)
         value = standing.value
         middle = value.estimate if value else median(figures)
         series.append(Series(name, (name,) * len(figures), tuple(figures), faint=True))
@@ -60,30 +60,38 @@ def ratio_chart(of: ConditionTrials, ranking: Ranking, names: Mapping[str, str])
     )
 
 
-def cost_chart(of: ConditionTrials, metric: Metric) -> Chart | None:
-    """Draw the CPU time of each right answer against the metric that ranks; None when neither is known."""
+def cost_chart(of: ConditionTrials, pace: Metric, cost: Metric) -> Chart | None:
+    """Draw the cost of each subject against its pace; None when no subject has both.
+
+    The figures are those of the table: each median is taken over the trials that count for its metric. The small dots
+    are the trials that count for both.
+    """
     series: list[Series] = []
     for name, trials in of.well:
-        points = [
-            (figure, cost)
-            for trial in trials
-            if (figure := metric.figure(trial)) is not None and (cost := _cpu_ms_an_answer(trial)) is not None
-        ]
-        if not points:
+        chosen = [counting_trials(trials, metric.aspect, disturbed=True) for metric in (pace, cost)]
+        medians = [median(map(metric.figure, own)) for metric, own in zip((pace, cost), chosen, strict=True)]
+        if None in medians:
             continue
-        across, up = (tuple(values) for values in zip(*points, strict=True))
-        series.append(Series(name, across, up, faint=True))
-        series.append(Series(name, (median(across) or 0.0,), (median(up),)))
+        points = [
+            (across, up)
+            for trial in chosen[0]
+            if trial in chosen[1]
+            and (across := pace.figure(trial)) is not None
+            and (up := cost.figure(trial)) is not None
+        ]
+        if points:
+            series.append(Series(name, tuple(x for x, _ in points), tuple(y for _, y in points), faint=True))
+        series.append(Series(name, (medians[0] or 0.0,), (medians[1],)))
     if not series:
         return None
     return Chart(
         name="cpu",
         title="CPU time against throughput",
         kind=ChartKind.POINTS,
-        x=Axis(metric.phrase or metric.name, "" if metric.phrase else metric.column.unit),
-        y=Axis("CPU time for each right answer", "ms"),
+        x=Axis(pace.phrase or pace.name, "" if pace.phrase else pace.column.unit),
+        y=Axis(cost.phrase or cost.name, "" if cost.phrase else cost.column.unit),
         series=tuple(series),
-        caption="Fast and cheap is at the lower right. User and system time of the subject, as the kernel counted it.",
+        caption="Fast and cheap is at the lower right; the large dot is the median, as the table has it.",
         section="Cost",
         colours=of.colours,
     )
@@ -128,11 +136,6 @@ def _against(comparison: Comparison, first: str) -> tuple[str, float, float, flo
         return comparison.subject, ratio.estimate, ratio.low, ratio.high
     # Seen from the other side, the upper end of the interval is its lower one.
     return comparison.baseline, 1 / ratio.estimate, 1 / ratio.high, 1 / ratio.low
-
-
-def _cpu_ms_an_answer(trial: Trial) -> float | None:
-    cpu_ns = trial.counters.cpu_ns
-    return None if cpu_ns is None or not trial.tally or not trial.tally.right else cpu_ns / 1e6 / trial.tally.right
 
 
 def _percent(levels: set[float]) -> str:

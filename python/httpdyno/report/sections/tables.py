@@ -30,7 +30,7 @@ def ranking_table(table: Table, ranked_by: str) -> Table:
 
     The table is one of ``judge.trial_table``; ``ranked_by`` names the metric that ranks.
     """
-    first = ("rank", ranked_by, f"{ranked_by}_low", f"{ranked_by}_high", "wrong", "verdict")
+    first = ("rank", "rank_note", ranked_by, f"{ranked_by}_low", f"{ranked_by}_high", "wrong", "verdict")
     columns = [column.name for column in table.columns]
     named = [column.name for column in table.columns if column.kind is ColumnKind.TEXT][:_NAMES]
     return table.select(dict.fromkeys((*named, *(name for name in first if name in columns), *columns)))
