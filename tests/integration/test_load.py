@@ -28,7 +28,7 @@ REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 PATIENCE_S = 300
 PATIENT = ("--timeout", "60s")
 """For loads that count on every answer, on a machine that has other work."""
-BELIEVABLE = {"VALID", "GENERATOR_LIMITED", "UNSTEADY"}
+BELIEVABLE = {"VALID", "GENERATOR_LIMITED", "DISTURBED", "UNSTEADY"}
 """What a load may be on a machine that has other work."""
 
 

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from httpdyno.judge.disturbance import busy_programs, crowded, disturbed
+from httpdyno.judge.disturbance import crowded, disturbed
+from httpdyno.judge.validity.machine import busy_programs
 from httpdyno.judge.validity.origin import waiting
 from httpdyno.model import OPEN_MARK, PROVISIONAL_MARK, Interval, Metric, Ranking, Trial, counted, format_span
 from httpdyno.stats import FEWEST_BLOCKS

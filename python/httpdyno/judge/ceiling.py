@@ -87,7 +87,9 @@ def _limit(trial: Trial, stretch: Stretch, broken: dict[str, Validity], of_plan:
         return CeilingLimit.ORIGIN
     # What is left of the origin's rules is that others had its CPU. A drift is the fetcher's own.
     if any(
-        verdict in {Validity.ORIGIN_LIMITED, Validity.UNSTEADY} for name, verdict in broken.items() if name != "drift"
+        verdict in {Validity.ORIGIN_LIMITED, Validity.DISTURBED, Validity.UNSTEADY}
+        for name, verdict in broken.items()
+        if name != "drift"
     ):
         return CeilingLimit.MACHINE
     if Validity.LINK_LIMITED in broken.values():

@@ -3,16 +3,16 @@
 from typing import Final
 
 from httpdyno.judge.validity import findings
-from httpdyno.model import Outcome, ProgramUse, Trial, Validity
+from httpdyno.model import Outcome, Trial, Validity
 
-__all__ = ["busy_programs", "crowded", "disturbed"]
+__all__ = ["crowded", "disturbed"]
 
 _ON_THE_CPU: Final = frozenset({"origin_waiting"})
 """Rules that a trial breaks when something else has the origin's CPU: another program, or a client that shares it."""
 _BY_OTHERS: Final = frozenset({"throttling", "steal", "foreign_cpu", "memory_pressure", "io_pressure"})
 """Rules that a trial breaks when something else runs on the machine."""
-_NAMED_FROM: Final = 0.01
-"""A program that used a smaller share of a CPU disturbs nothing."""
+_DISTURBED: Final = frozenset({Validity.DISTURBED, Validity.UNSTEADY, Validity.ORIGIN_LIMITED})
+"""What such a trial is called; the last two by version 0.1."""
 _FOLLOWS: Final = frozenset({"origin_cpu_busy", "origin_lateness", "drift"})
 """What both may lead to, and may have another cause."""
 
@@ -29,15 +29,9 @@ def crowded(trial: Trial) -> bool:
     return _shares_a_cpu(trial) and bool(broken := _broken(trial)) and broken <= _ON_THE_CPU | _FOLLOWS
 
 
-def busy_programs(trial: Trial) -> tuple[ProgramUse, ...]:
-    """Return the other programs that used at least one per cent of a CPU during a trial, the busiest first."""
-    wall_ns = trial.counters.wall_ns or 0
-    return tuple(used for used in trial.other_programs or () if used.cpu_ns >= _NAMED_FROM * wall_ns)
-
-
 def _broken(trial: Trial) -> frozenset[str]:
     """Return the rules that a trial does not meet; none where it went wrong, or another verdict is worse."""
-    if trial.outcome is not Outcome.OK or trial.validity not in {Validity.UNSTEADY, Validity.ORIGIN_LIMITED}:
+    if trial.outcome is not Outcome.OK or trial.validity not in _DISTURBED:
         return frozenset()
     return frozenset(finding.rule.name for finding in findings(trial) if finding.passed is False)
 

@@ -66,20 +66,15 @@ def counting_trials(
     return [trial for trial in trials if trial.outcome is Outcome.OK]
 
 
-def verdict_of(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE, *, disturbed: bool = False) -> str:
-    """Return in a word how the trials of a subject failed, if they did; else their worst validity.
+def verdict_of(trials: Sequence[Trial], *, disturbed: bool = False) -> str:
+    """Return in a word how the trials of a subject failed, if they did; else the worst validity behind its rates.
 
-    Of trials that count for the aspect the verdict is that they are valid; empty if there are none. ``disturbed``: as
-    for ``counting_trials``.
+    Empty if there are none. ``disturbed``: as for ``counting_trials``.
     """
     failed = [(trial.validity or trial.outcome).value for trial in trials if trial.outcome is not Outcome.OK]
-    if failed and not rankable(trials, aspect):
+    if failed and not rankable(trials):
         return Counter(failed).most_common(1)[0][0]
-    counting = counting_trials(trials, aspect, disturbed=disturbed)
-    judged = [trial for trial in counting if trial.validity is not None]
-    if judged and all(_counts(trial, aspect) for trial in judged):
-        return Validity.VALID.value
-    return worst_validity(counting) or ""
+    return worst_validity(counting_trials(trials, disturbed=disturbed)) or ""
 
 
 def worst_validity(trials: Iterable[Trial]) -> Validity | None:

@@ -221,7 +221,7 @@ def _cells(
     verified = [trial.tally.wrong for trial in well if trial.tally and not trial.tally.unverified]
     ceiling, limit = ceiling_over(row.trials)
     wrong = max(verified) if verified else None
-    verdict = verdict_of(row.trials, aspect, disturbed=row.provisional)
+    verdict = verdict_of(row.trials, disturbed=row.provisional)
     return (*cells, wrong, verdict, None if ceiling is None else round(ceiling, 1), limit.value if limit else None)
 
 

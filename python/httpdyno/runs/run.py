@@ -10,7 +10,8 @@ from httpdyno.errors import Interrupted
 from httpdyno.experiments.companion import restored_companions
 from httpdyno.experiments.plan import ListedPlan, Plan
 from httpdyno.experiments.registry import definition_of
-from httpdyno.judge import JudgedTrial
+from httpdyno.judge import JudgedTrial, with_validity
+from httpdyno.judge.validity import Rule
 from httpdyno.lab.cool_down import LONGEST_S, CoolDown, Pause
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.lab import Lab
@@ -19,7 +20,7 @@ from httpdyno.lab.observer import Observer
 from httpdyno.lab.other_programs import busiest, read_processes
 from httpdyno.lab.proof import prove_all
 from httpdyno.lab.room import Pinning
-from httpdyno.model import Outcome, Subject, Trial, TrialPlan
+from httpdyno.model import Outcome, Subject, Trial, TrialPlan, Validity
 from httpdyno.runs.ceiling import UnderCeiling, ceiling_plan
 from httpdyno.runs.earlier import earlier_durations
 from httpdyno.runs.estimate import OVERHEAD_S, Forecast, Key, guess_s, time_left_s
@@ -109,7 +110,8 @@ def measure(
         *(place.engine, place.pinning, stop, observer, {**asking, **builds}, beside, run.urls),
         keep_stopped=run.kept_if_stopped,
     )
-    under = UnderCeiling(lab, definition_of(run.experiment.name).runs)
+    definition = definition_of(run.experiment.name)
+    under = UnderCeiling(lab, definition.runs)
     first = _asks_ceiling(run, asking, under)
     coming = [*first, *run.plan.left(run.trials)]
     forecast = Forecast(coming, _earlier(run), lambda one: _foresee_s(one, lab, search=run.plan.open), clock)
@@ -124,7 +126,7 @@ def measure(
     # What the web can give at all is asked first, and is no trial of the plan.
     whole = all(
         carry_out(
-            *(plan, there, _among_others(under.run), observer.trial_begins, keep),
+            *(plan, there, _among_others(under.run, definition.rules), observer.trial_begins, keep),
             stop=lambda: stop.requested,
             cool_down=cool_down,
         )
@@ -179,14 +181,19 @@ def carry_out(
     return True
 
 
-def _among_others(run_trial: Callable[[TrialPlan], JudgedTrial]) -> Callable[[TrialPlan], JudgedTrial]:
-    """Run trials, and record what other programs used meanwhile."""
+def _among_others(
+    run_trial: Callable[[TrialPlan], JudgedTrial], rules: Sequence[Rule]
+) -> Callable[[TrialPlan], JudgedTrial]:
+    """Run trials, and record what other programs used meanwhile; the verdict of one that they disturbed names them."""
 
     def run(planned: TrialPlan) -> JudgedTrial:
         before = read_processes()
         judged = run_trial(planned)
         others = busiest(before, read_processes(), own=os.getpid())
-        return replace(judged, trial=replace(judged.trial, other_programs=others))
+        trial = replace(judged.trial, other_programs=others)
+        if trial.validity is Validity.DISTURBED:
+            trial = with_validity(trial, rules)
+        return replace(judged, trial=trial)
 
     return run
 

@@ -95,7 +95,7 @@ def test_who_never_asked_is_caught(
 
 @pytest.mark.measured
 @pytest.mark.skipif(len(CPUS) < 2, reason="origin and subject need a CPU each")
-def test_an_origin_without_its_cpu_is_said_to_be_the_limit(
+def test_an_origin_without_its_cpu_is_said_to_be_disturbed(
     origin: Callable[..., RunningOrigin], here: Command, tmp_path: Path
 ) -> None:
     origin()
@@ -109,7 +109,7 @@ def test_an_origin_without_its_cpu_is_said_to_be_the_limit(
         )  # fmt: skip
     assert ended.code == 0, ended.err
     (row,) = ended.rows
-    assert row["verdict"] == Validity.ORIGIN_LIMITED
+    assert row["verdict"] == Validity.DISTURBED
     # Nobody is called a liar for it, but where the origin lost its CPU between an answer and the note that it was done,
     # for longer than is foreseen: that comes once in such a while at most, whatever else was answered.
     (folder,) = (tmp_path / "runs").iterdir()

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from doubles.honest_trial import BIN, ENGINE, HONEST, MS, SUBJECT, S, bins, finding, with_counters, with_summary
-from httpdyno.judge.validity import RULES, findings, judge_validity
-from httpdyno.model import Counters, CpuTime, LinkCounters, Outcome, Tally, Trial, Validity
+from httpdyno.judge.validity import RULES, findings, judge_validity, spoiled_aspects, with_validity
+from httpdyno.model import Aspect, Counters, CpuTime, LinkCounters, Outcome, ProgramUse, Tally, Trial, Validity
 
 
 def test_an_honest_trial_meets_every_rule() -> None:
@@ -34,21 +34,27 @@ STOLEN = replace(SUBJECT, steal_ns=6 * S // 10)
     ("trial", "rule", "validity", "number", "reason"),
     [
         (with_counters(engine_cpu_user_ns=8 * S), "origin_cpu", Validity.ORIGIN_LIMITED, 90, "used 90 % of its CPU"),
-        (with_counters(origin_waiting_ns=3 * S), "origin_waiting", Validity.ORIGIN_LIMITED, 30, "for 30 % of the time"),
-        (with_counters(cpus=(BUSY_ENGINE, SUBJECT)), "origin_cpu_busy", Validity.ORIGIN_LIMITED, 96, "in use for 96 %"),
+        (with_counters(origin_waiting_ns=3 * S), "origin_waiting", Validity.DISTURBED, 30, "for 30 % of the time"),
+        (with_counters(cpus=(BUSY_ENGINE, SUBJECT)), "origin_cpu_busy", Validity.DISTURBED, 96, "in use for 96 %"),
         (with_counters(lateness_mean_ns=300_000), "origin_lateness", Validity.ORIGIN_LIMITED, 2, "0.30 ms in 10.0 ms"),
         (replace(HONEST, link="rtt=1ms,rate=800kbit"), "link_rate", Validity.LINK_LIMITED, 100, "carried 100 %"),
-        (with_counters(throttled_ns=2 * S), "throttling", Validity.UNSTEADY, 20, "stopped the trial's programs for 20"),
-        (with_counters(cpus=(ENGINE, STOLEN)), "steal", Validity.UNSTEADY, 6, "took 6 % of a CPU's time"),
+        (
+            with_counters(throttled_ns=2 * S),
+            "throttling",
+            Validity.DISTURBED,
+            20,
+            "stopped the trial's programs for 20",
+        ),
+        (with_counters(cpus=(ENGINE, STOLEN)), "steal", Validity.DISTURBED, 6, "took 6 % of a CPU's time"),
         (
             with_counters(cpus=(ENGINE, BUSY_SUBJECT)),
             "foreign_cpu",
-            Validity.UNSTEADY,
+            Validity.DISTURBED,
             20,
             "used 20 % of the subject's",
         ),
-        (with_counters(memory_pressure_us=2_000_000), "memory_pressure", Validity.UNSTEADY, 20, "for memory for 20 %"),
-        (with_counters(io_pressure_us=1_500_000), "io_pressure", Validity.UNSTEADY, 15, "for a disk for 15 %"),
+        (with_counters(memory_pressure_us=2_000_000), "memory_pressure", Validity.DISTURBED, 20, "for memory for 20 %"),
+        (with_counters(io_pressure_us=1_500_000), "io_pressure", Validity.DISTURBED, 15, "for a disk for 15 %"),
         (
             replace(HONEST, tally=Tally(right=90, late=4, wrong_length=6)),
             "wrong_answers",
@@ -98,9 +104,9 @@ def test_nothing_outweighs_that_nobody_can_verify_it() -> None:
 
 def test_what_spoils_the_instrument_comes_before_what_it_then_shows() -> None:
     starved = replace(with_counters(origin_waiting_ns=5 * S), tally=Tally(right=500, false_error=500))
-    assert judge_validity(starved)[0] is Validity.ORIGIN_LIMITED
+    assert judge_validity(starved)[0] is Validity.DISTURBED
     disturbed = replace(with_counters(cpus=(ENGINE, BUSY_SUBJECT)), tally=Tally(right=500, false_error=500))
-    assert judge_validity(disturbed)[0] is Validity.UNSTEADY
+    assert judge_validity(disturbed)[0] is Validity.DISTURBED
     assert [found.rule.name for found in findings(disturbed) if found.passed is False] == [
         "foreign_cpu",
         "wrong_answers",
@@ -119,13 +125,13 @@ def test_answers_that_no_noise_makes_wrong_come_before_the_noise_and_all_that_fa
     # Of the others too few are sure: the machine may have made those.
     doubtful = replace(BUSY, tally=Tally(right=900, false_error=97, wrong_length=3, surely_wrong=3))
     validity, reason = judge_validity(doubtful)
-    assert validity is Validity.UNSTEADY
+    assert validity is Validity.DISTURBED
     assert (reason or "").endswith("; also: wrong_answers 10 % (at most 0.5 %)")
 
 
 def test_a_record_that_is_older_than_the_question_is_judged_as_it_was() -> None:
     older = replace(BUSY, tally=Tally(right=900, wrong_length=100))
-    assert judge_validity(older)[0] is Validity.UNSTEADY
+    assert judge_validity(older)[0] is Validity.DISTURBED
 
 
 def test_a_stall_at_the_end_does_not_hide_a_saturated_origin() -> None:
@@ -213,3 +219,68 @@ def test_every_rule_has_a_name_of_its_own_and_a_sentence_that_can_be_filled_in()
 
 def test_every_validity_but_valid_has_a_rule() -> None:
     assert {rule.verdict for rule in RULES} == set(Validity) - {Validity.VALID, Validity.GENERATOR_LIMITED}
+
+
+def test_the_verdict_of_a_disturbed_trial_names_the_programs() -> None:
+    used = (ProgramUse("cc1plus", 3 * S), ProgramUse("bash", S // 100))
+    starved = replace(with_counters(origin_waiting_ns=3 * S), other_programs=used)
+    validity, reason = judge_validity(starved)
+    assert validity is Validity.DISTURBED
+    # A program that used less than one per cent of a CPU is not named.
+    assert "but cc1plus had its CPU" in (reason or "")
+    assert "bash" not in (reason or "")
+    unknown = with_counters(origin_waiting_ns=3 * S)
+    assert "but another program had its CPU" in (judge_validity(unknown)[1] or "")
+
+
+@pytest.mark.parametrize(("waited_ns", "number"), [(1_004_000_000, "10.04 %"), (1_040_000_000, "10.4 %")])
+def test_a_number_beyond_its_threshold_never_reads_like_the_threshold(waited_ns: int, number: str) -> None:
+    found = finding(with_counters(origin_waiting_ns=waited_ns), "origin_waiting")
+    assert found.passed is False
+    assert number in found.text
+    assert number in found.short
+
+
+def test_a_late_origin_that_other_programs_starved_is_disturbed() -> None:
+    late = with_counters(lateness_mean_ns=300_000, origin_waiting_ns=3 * S)
+    assert judge_validity(late)[0] is Validity.DISTURBED
+    assert judge_validity(with_counters(lateness_mean_ns=300_000))[0] is Validity.ORIGIN_LIMITED
+
+
+LATE = with_counters(lateness_mean_ns=300_000)
+PACE_ONLY = [
+    with_counters(engine_cpu_user_ns=8 * S),
+    with_counters(origin_waiting_ns=3 * S),
+    with_counters(cpus=(BUSY_ENGINE, SUBJECT)),
+    LATE,
+    with_counters(io_pressure_us=1_500_000),
+]
+
+
+@pytest.mark.parametrize("trial", PACE_ONLY)
+def test_a_busy_or_late_origin_leaves_the_cpu_time_of_an_answer_standing(trial: Trial) -> None:
+    assert spoiled_aspects(with_validity(trial)) == {Aspect.PACE}
+
+
+def test_a_program_on_the_cpu_of_the_subject_spoils_its_cpu_time() -> None:
+    assert spoiled_aspects(with_validity(with_counters(cpus=(ENGINE, BUSY_SUBJECT)))) == {Aspect.PACE, Aspect.CPU}
+
+
+@pytest.mark.parametrize(
+    "trial",
+    [
+        replace(HONEST, tally=Tally(right=90, wrong_length=10)),
+        replace(HONEST, tally=Tally(unverified=5)),
+        with_counters(memory_pressure_us=2_000_000),
+    ],
+)
+def test_wrong_answers_and_a_lack_of_memory_spoil_every_figure(trial: Trial) -> None:
+    assert spoiled_aspects(with_validity(trial)) == set(Aspect)
+
+
+def test_a_verdict_of_version_0_1_spoils_what_its_rule_spoils_today() -> None:
+    for verdict in (Validity.ORIGIN_LIMITED, Validity.UNSTEADY):
+        assert spoiled_aspects(replace(with_counters(origin_waiting_ns=3 * S), validity=verdict)) == {Aspect.PACE}
+    # A verdict that no rule explains spoils everything, and a valid trial has nothing spoiled.
+    assert spoiled_aspects(replace(HONEST, validity=Validity.GENERATOR_LIMITED)) == set(Aspect)
+    assert spoiled_aspects(with_validity(HONEST)) == set()

@@ -27,6 +27,7 @@ _OBSTACLES: Final = {
     Validity.ORIGIN_LIMITED: _NOTHING_KNOWN,
     Validity.GENERATOR_LIMITED: _NOTHING_KNOWN,
     Validity.LINK_LIMITED: _NOTHING_KNOWN,
+    Validity.DISTURBED: _DISTURBED,
     Validity.UNSTEADY: _DISTURBED,
 }
 """What can make a subject fail that would have held."""

@@ -7,8 +7,9 @@ from typing import Final
 
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.judge import find_metric, marked_ranks, rank
-from httpdyno.judge.disturbance import busy_programs, disturbed
+from httpdyno.judge.disturbance import disturbed
 from httpdyno.judge.limit import Limit
+from httpdyno.judge.validity.machine import busy_programs
 from httpdyno.judge.wording import listed, some_of
 from httpdyno.model import (
     INSTALL_WITH,

@@ -20,7 +20,9 @@ _TRIES: Final = 2
 _WHATEVER_IS_ASKED: Final = frozenset({Outcome.UNAVAILABLE, Outcome.NEVER_LISTENED, Outcome.CRASHED})
 """How a server ends that no other number of connections would help."""
 _NOT_ITS_OWN: Final = frozenset({Outcome.REFUSED, Outcome.INTERRUPTED})
-_DISTURBED: Final = frozenset({Validity.GENERATOR_LIMITED, Validity.UNSTEADY, Validity.LINK_LIMITED})
+_DISTURBED: Final = frozenset(
+    {Validity.GENERATOR_LIMITED, Validity.DISTURBED, Validity.UNSTEADY, Validity.LINK_LIMITED}
+)
 _FACTOR, _QUICK_FACTOR = 2.0, 4.0
 _RESOLUTION, _QUICK_RESOLUTION = 1.1, 2.0
 

@@ -34,7 +34,7 @@ _POOR: Final = 0.20
 _MANY_FAULTS: Final = 0.1
 _UNCERTAIN: Final = 3.0
 """A figure that may be so many times as large says nothing of what was found beside what was not."""
-_NOT_ITS_OWN: Final = frozenset({Validity.UNSTEADY, Validity.ORIGIN_LIMITED})
+_NOT_ITS_OWN: Final = frozenset({Validity.DISTURBED, Validity.UNSTEADY, Validity.ORIGIN_LIMITED})
 """What a trial is in which other programs, or the engine, had a share in its figures."""
 
 
@@ -59,7 +59,7 @@ def observed(trial: Trial) -> Observation:
         answers=tally.right + tally.wrong_in_all if tally else 0,
         faults=tally.wrong_in_all if tally else 0,
         failed=trial.outcome is not Outcome.OK,
-        weight=_DISTURBED if trial.validity is Validity.UNSTEADY else 1.0,
+        weight=_DISTURBED if trial.validity in {Validity.DISTURBED, Validity.UNSTEADY} else 1.0,
     )
 
 

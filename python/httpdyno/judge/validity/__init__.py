@@ -68,7 +68,9 @@ def spoiled_aspects(trial: Trial) -> frozenset[Aspect]:
     if trial.validity in {Validity.VALID, None}:
         return frozenset()
     broken = [finding.rule for finding in findings(trial) if finding.passed is False]
-    if not any(rule.verdict is trial.validity for rule in broken):
+    verdicts = {rule.verdict for rule in broken}
+    formerly = trial.validity in {Validity.UNSTEADY, Validity.ORIGIN_LIMITED} and Validity.DISTURBED in verdicts
+    if trial.validity not in verdicts and not formerly:
         return EVERYTHING
     return frozenset().union(*(rule.spoils for rule in broken))
 

@@ -4,11 +4,14 @@ from typing import Final
 
 from httpdyno.judge.validity.rule import Reading
 from httpdyno.judge.validity.stretch import SHORTEST_NS, TOO_SHORT
-from httpdyno.model import CpuTime, Trial
+from httpdyno.model import CpuTime, ProgramUse, Trial
 
-__all__ = ["foreign_cpu", "io_pressure", "memory_pressure", "steal", "throttling"]
+__all__ = ["busy_programs", "foreign_cpu", "io_pressure", "memory_pressure", "names_of_others", "steal", "throttling"]
 
 _NO_CPUS: Final = "the engine did not count how busy the CPUs were"
+_NAMED_FROM: Final = 0.01
+"""A program that used a smaller share of a CPU disturbs nothing."""
+_NAMED: Final = 2
 _NO_PRESSURE: Final = "this kernel keeps no pressure stall information (PSI)"
 
 
@@ -30,7 +33,19 @@ def foreign_cpu(trial: Trial) -> Reading:
     if counters.link is not None and any(cpu.cpu == counters.link.cpu for cpu in cpus):
         own_ns += counters.link.cpu_time_ns or 0
     used_ns = sum(cpu.busy_ns - (cpu.interrupt_ns or 0) for cpu in cpus)
-    return Reading(100 * max(used_ns - own_ns, 0) / sum(cpu.window_ns for cpu in cpus))
+    share = max(used_ns - own_ns, 0) / sum(cpu.window_ns for cpu in cpus)
+    return Reading(100 * share, names_of_others(trial) or "other programs")
+
+
+def busy_programs(trial: Trial) -> tuple[ProgramUse, ...]:
+    """Return the other programs that used at least one per cent of a CPU during a trial, the busiest first."""
+    wall_ns = trial.counters.wall_ns or 0
+    return tuple(used for used in trial.other_programs or () if used.cpu_ns >= _NAMED_FROM * wall_ns)
+
+
+def names_of_others(trial: Trial) -> str:
+    """Name the busiest of the other programs; empty where none is known."""
+    return " and ".join(program.name for program in busy_programs(trial)[:_NAMED])
 
 
 def steal(trial: Trial) -> Reading:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from httpdyno.judge.validity.machine import names_of_others
 from httpdyno.judge.validity.rule import Reading
 from httpdyno.judge.validity.stretch import SHORTEST_NS, TOO_SHORT, Stretch
 from httpdyno.model import CeilingLimit, Trial
@@ -57,7 +58,9 @@ def waiting(trial: Trial) -> Reading:
         )
     if stretch.length_ns < SHORTEST_NS:
         return Reading(None, TOO_SHORT)
-    return Reading(100 * waited_ns * stretch.work / (stretch.length_ns * cpus))
+    shared = any(cpu.role == "both" for cpu in trial.counters.cpus or ())
+    other = "the client" if shared else names_of_others(trial) or "another program"
+    return Reading(100 * waited_ns * stretch.work / (stretch.length_ns * cpus), other)
 
 
 def lateness(trial: Trial) -> Reading:

@@ -94,7 +94,15 @@ class Finding:
     @property
     def short(self) -> str:
         """Name the rule and what was found in a few words; there is a number."""
-        return f"{self.rule.name} {percent(self.number or 0.0)} (at most {percent(self.rule.threshold)})"
+        return f"{self.rule.name} {self._number} (at most {percent(self.threshold)})"
+
+    @property
+    def _number(self) -> str:
+        """What was found, with enough digits not to read like the threshold when it is beyond."""
+        number = self.number or 0.0
+        if self.passed is False and percent(number) == percent(self.threshold):
+            return f"{number:.2f} %" if number < self.threshold + 0.05 else f"{number:.1f} %"
+        return percent(number)
 
     @property
     def text(self) -> str:
@@ -105,7 +113,7 @@ class Finding:
             more = f"; {self.reading.detail}" if self.reading.detail else ""
             return f"{percent(self.number)} of at most {percent(self.threshold)}{more}"
         return self.rule.reason.format(
-            number=percent(self.number), threshold=percent(self.threshold), detail=self.reading.detail
+            number=self._number, threshold=percent(self.threshold), detail=self.reading.detail
         )
 
 

@@ -37,34 +37,23 @@ RULES: Final = (
     ),
     Rule(
         "origin_waiting",
-        Validity.ORIGIN_LIMITED,
+        Validity.DISTURBED,
         10,
         "% of the list's time",
-        "time in which the origin had work, but something else had its CPU",
-        "for {number} of the time the origin had work, but something else had its CPU (at most {threshold})",
+        "time in which the origin had work, but another program had its CPU",
+        "for {number} of the time the origin had work, but {detail} had its CPU (at most {threshold})",
         origin.waiting,
         Evidence.ORIGIN,
         _PACE,
     ),
     Rule(
         "origin_cpu_busy",
-        Validity.ORIGIN_LIMITED,
+        Validity.DISTURBED,
         95,
         "% of the trial",
         "use of the engine's busiest CPU, whoever used it",
         "a CPU of the origin was in use for {number} of the trial; beyond {threshold} it has no headroom",
         origin.cpu_busy,
-        Evidence.ORIGIN,
-        _PACE,
-    ),
-    Rule(
-        "origin_lateness",
-        Validity.ORIGIN_LIMITED,
-        1,
-        "% of the median duration",
-        "mean lateness of the origin's answers, beyond the 0.1 ms that it may take to write one",
-        "the origin's answers began late by {number} of the subject's median duration ({detail}; at most {threshold})",
-        origin.lateness,
         Evidence.ORIGIN,
         _PACE,
     ),
@@ -116,7 +105,7 @@ RULES: Final = (
     ),
     Rule(
         "throttling",
-        Validity.UNSTEADY,
+        Validity.DISTURBED,
         1,
         "% of the trial",
         "time in which a CPU quota (a container's, a service's) stopped the trial's programs",
@@ -127,7 +116,7 @@ RULES: Final = (
     ),
     Rule(
         "steal",
-        Validity.UNSTEADY,
+        Validity.DISTURBED,
         5,
         "% of the trial",
         "time that the hypervisor took from a pinned CPU",
@@ -138,18 +127,18 @@ RULES: Final = (
     ),
     Rule(
         "foreign_cpu",
-        Validity.UNSTEADY,
+        Validity.DISTURBED,
         10,
         "% of the trial",
         "use of the subject's CPUs by others than the subject, without interrupts",
-        "other programs used {number} of the subject's CPU time (at most {threshold})",
+        "{detail} used {number} of the subject's CPU time (at most {threshold})",
         machine.foreign_cpu,
         Evidence.MACHINE,
         _PACE_AND_CPU,
     ),
     Rule(
         "memory_pressure",
-        Validity.UNSTEADY,
+        Validity.DISTURBED,
         10,
         "% of the trial",
         "time in which something on the machine waited for memory (PSI)",
@@ -159,13 +148,24 @@ RULES: Final = (
     ),
     Rule(
         "io_pressure",
-        Validity.UNSTEADY,
+        Validity.DISTURBED,
         10,
         "% of the trial",
         "time in which something on the machine waited for a disk (PSI)",
         "something waited for a disk for {number} of the trial (at most {threshold})",
         machine.io_pressure,
         Evidence.MACHINE,
+        _PACE,
+    ),
+    Rule(
+        "origin_lateness",
+        Validity.ORIGIN_LIMITED,
+        1,
+        "% of the median duration",
+        "mean lateness of the origin's answers, beyond the 0.1 ms that it may take to write one",
+        "the origin's answers began late by {number} of the subject's median duration ({detail}; at most {threshold})",
+        origin.lateness,
+        Evidence.ORIGIN,
         _PACE,
     ),
     Rule(
@@ -195,7 +195,7 @@ RULES: Final = (
 
 Where nothing can be verified, nothing else is worth saying. What spoils an instrument comes before what it then shows:
 a starved origin makes a correct client time out; but wrong answers that it cannot make come first (``Finding.sure``).
-What the machine does comes before a drift, which it may be the cause of.
+The machine comes before a late origin and before a drift, since it may be the cause of both.
 """
 
 

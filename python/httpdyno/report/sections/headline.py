@@ -138,8 +138,8 @@ def _certainty(pair: Comparison, ranking: Ranking) -> str:
         trials = {0: "no block in common", 1: "one trial each"}.get(most, f"{most} trials each")
         return f"may be chance ({trials})"
     if pair.p is None:
-        blocks = {0: "no block", 1: "only one block"}.get(pair.blocks, f"only {pair.blocks} blocks")
-        return f"provisional ({blocks} in common)"
+        blocks = {0: "no block", 1: "one block"}.get(pair.blocks, f"{pair.blocks} blocks")
+        return f"provisional ({blocks} shared)"
     certain = "may be chance"
     if pair.difference is not Difference.UNDECIDED:
         certain = "certain" if pair.difference is Difference.BETTER else "not in the blocks that both have"

@@ -19,7 +19,7 @@ def ranked_headline(trials: Sequence[Trial], ranking: Ranking, metric: Metric, n
     """
     ranked = {standing.subject for standing in ranking.standings}
     others = {name: [trial for trial in trials if trial.subject == name] for name in names if name not in ranked}
-    verdicts = {subject: verdict_of(of, metric.aspect) for subject, of in others.items() if of}
+    verdicts = {subject: verdict_of(of) for subject, of in others.items() if of}
     lacking = f"no {metric.name}"
     unranked = {name: lacking if word in {Validity.VALID, ""} else word for name, word in verdicts.items()}
     bounds = {name: bound for (_, name), bound in lower_bounds(trials, metric).items() if name in unranked}

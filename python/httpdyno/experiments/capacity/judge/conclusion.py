@@ -19,7 +19,7 @@ KEPT_SHARE: Final = 0.99
 _JITTER_NS: Final = 30_000_000
 _FEW: Final = 2
 """A short stretch cannot tell 1 %: what comes within 30 ms, or two answers, is at its ends by chance."""
-_OF_MACHINE: Final = frozenset({Validity.ORIGIN_LIMITED, Validity.LINK_LIMITED, Validity.UNSTEADY})
+_OF_MACHINE: Final = frozenset({Validity.ORIGIN_LIMITED, Validity.LINK_LIMITED, Validity.DISTURBED, Validity.UNSTEADY})
 
 
 def concluded(trial: Trial, plan: TrialPlan, figures: Mapping[str, float | None]) -> Trial:
