@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from httpdyno.judge.validity.rule import Rule, percent
+from httpdyno.judge.validity.rule import EVERYTHING, Rule, percent
+from httpdyno.model import Aspect
 from pages.table import with_table
 
 __all__ = ["with_rules"]
+
+_FIGURES = {Aspect.PACE: "rates and times", Aspect.CPU: "CPU time", Aspect.MEMORY: "memory"}
 
 
 def with_rules(page: str, rules: Mapping[str, Sequence[Rule]]) -> str:
@@ -24,8 +27,8 @@ def with_rules(page: str, rules: Mapping[str, Sequence[Rule]]) -> str:
         If the page has no place for it.
     """
     head = [
-        "| rule | what is measured | at most | else the trial is | experiments |",
-        "| --- | --- | --- | --- | --- |",
+        "| rule | what is measured | at most | else the trial is | it spoils | experiments |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
     lines = (
         _line(rule, [name for name, own in rules.items() if rule.name in {one.name for one in own}], len(rules))
@@ -51,5 +54,6 @@ def _all(rules: Iterable[Sequence[Rule]]) -> list[Rule]:
 
 def _line(rule: Rule, experiments: Sequence[str], of: int) -> str:
     allowed = f"{percent(rule.threshold)}{rule.unit.removeprefix('%')}"
+    spoils = "every figure" if rule.spoils == EVERYTHING else ", ".join(_FIGURES[one] for one in sorted(rule.spoils))
     told = "all" if len(experiments) == of else ", ".join(sorted(experiments))
-    return f"| `{rule.name}` | {rule.meaning} | {allowed} | `{rule.verdict}` | {told} |"
+    return f"| `{rule.name}` | {rule.meaning} | {allowed} | `{rule.verdict}` | {spoils} | {told} |"
