@@ -44,7 +44,7 @@ def test_a_broken_claim_is_a_row_without_figures_and_the_others_go_on(crawl: Com
     )
     assert said in ended.err.splitlines()
     # A build is probed once.
-    assert "boaster: probing its claims" in ended.err
+    assert "proving the claims of subjects" in ended.err
     again = crawl()
     assert "probing" not in again.err
     assert said in again.err.splitlines()

@@ -1,6 +1,7 @@
-"""Progress on stderr: builds, then trials. Bars on a terminal; otherwise one line for each of them."""
+"""Progress on stderr: builds, then trials. Bars on a terminal; otherwise a line for each block of trials."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -24,6 +25,7 @@ from httpdyno.model import (
     Subject,
     Trial,
     TrialPlan,
+    counted,
     format_span,
 )
 from httpdyno.report.cell import without_controls
@@ -77,17 +79,34 @@ class _Figures(ProgressColumn):
         return Text(", ".join(parts))
 
 
+@dataclass(slots=True)
+class _Block:
+    """A block of trials whose line is written when it is over."""
+
+    number: int = -1
+    trials: int = 0
+    """Those that went well: others have lines of their own."""
+    time_ns: int = 0
+    left_s: float | None = None
+
+
 class Display:
     """Shows what a run is doing; takes its news from builds, from the plan and from the engine's progress only."""
 
     wants_output = False
 
-    def __init__(self, console: Console, *, quiet: bool = False) -> None:
+    def __init__(self, console: Console, *, quiet: bool = False, folded: bool = False) -> None:
         """Keep the console to draw on; quiet draws no bars, since something else is written to the same terminal.
 
-        On a console that is no terminal, one line is written for each build that was needed and each trial.
+        On a console that is no terminal, a line is written for each block of several trials, or for each trial.
+        ``folded``: all builds are one line, and so are all proofs of claims; else each of them is one.
         """
         self._bars = console.is_terminal and not quiet
+        self._folded = folded
+        self._begun: set[str] = set()
+        """Kinds of folded work that were announced."""
+        self._block = _Block()
+        self._blocks: int | None = None
         self._quiet = quiet
         self._progress = Progress(
             SpinnerColumn(),
@@ -117,6 +136,7 @@ class Display:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._end_block()
         self._progress.stop()
 
     def build(self, event: BuildEvent) -> None:
@@ -125,7 +145,10 @@ class Display:
         word = _WORDS.get(event.state)
         if not self._bars:
             if word and not self._quiet:
-                tell(f"{name}: {word}")
+                if self._folded and event.state is not BuildState.WAITING:
+                    self._announce("building subjects that are not built yet, which may take minutes")
+                else:
+                    tell(f"{name}: {word}")
             return
         if event.state in _UNDER_WAY:
             if name not in self._tasks:
@@ -159,11 +182,26 @@ class Display:
     def probing(self, subject: Subject) -> None:
         """Print whose claims are put to the test."""
         if not self._quiet:
-            tell(f"{subject.id}: probing its claims, once for this build")
+            if self._folded:
+                self._announce("proving the claims of subjects, once for each build")
+            else:
+                tell(f"{subject.id}: probing its claims, once for this build")
 
-    def planned(self, trials: int, *, finished: int, left_s: float | None, at_most: bool = False) -> None:
-        """Print of how many trials the run consists, how many are there, and how long the others will take."""
+    def planned(
+        self,
+        trials: int,
+        *,
+        finished: int,
+        left_s: float | None,
+        at_most: bool = False,
+        blocks: int | None = None,
+    ) -> None:
+        """Print of how many trials the run consists, how many are there, and how long the others will take.
+
+        ``blocks``: how many blocks of several trials each there are; then each block is a line, else each trial.
+        """
         self._planned, self._listed = f"at most {trials}" if at_most else str(trials), trials
+        self._blocks = blocks
         if self._quiet:
             return
         before = f", {finished} of them finished before" if finished else ""
@@ -182,6 +220,9 @@ class Display:
     def trial_begins(self, plan: TrialPlan) -> None:
         """Handle the trial that begins."""
         self._end_bar()
+        if plan.block != self._block.number:
+            self._end_block()
+            self._block = _Block(plan.block)
         self._why = plan.why
         self._where = _where(plan)
         self._whose = f"{self._place(plan.number)} {plan.subject.id}{self._where}"
@@ -221,10 +262,29 @@ class Display:
         # What a search tries is told as it goes on: it is what the next trial depends on.
         if trial.outcome is Outcome.UNAVAILABLE or (self._bars and trial.outcome is Outcome.OK and not self._why):
             return
+        if self._blocks and trial.outcome is Outcome.OK and not self._quiet and trial.purpose is not Purpose.CEILING:
+            self._block.trials += 1
+            self._block.time_ns += trial.counters.wall_ns or 0
+            self._block.left_s = left_s
+            return
         if not self._quiet or trial.outcome is not Outcome.OK:
             left = f"; about {format_span(left_s)} left" if left_s and not self._quiet else ""
             ending = _ending(trial, rate=bool(self._why))
             tell(f"{self._place(trial.trial)} {trial.subject}{self._where}: {ending}{left}")
+
+    def _announce(self, work: str) -> None:
+        if work not in self._begun:
+            self._begun.add(work)
+            tell(work)
+
+    def _end_block(self) -> None:
+        """Print what the trials of a block that is over took."""
+        block, self._block = self._block, _Block()
+        if not block.trials:
+            return
+        left = f"; about {format_span(block.left_s)} left" if block.left_s else ""
+        name = f"block {block.number + 1}" + (f" of {self._blocks}" if block.number < (self._blocks or 0) else "")
+        tell(f"{name}: {counted(block.trials, 'trial')} in {format_span(block.time_ns / 1e9)}{left}")
 
     def _show_log(self, log: Path) -> None:
         for line in log_tail(log):

@@ -92,7 +92,7 @@ def run_and_show(
             leave_running(run, verb.name, options.format)
             return
         fetcher = catalogue.subjects.get(FETCHER) if verb.fetcher else None
-        with Display(messages()) as display:
+        with Display(messages(), folded=True) as display:
             measured = measure(run, display, interruption, fetcher=fetcher)
     kept = show(measured, options.format, options.columns, verbose=options.verbose)
     ended = Ended(run.experiment, run.subjects, run.place, measured.trials, kept, measured.whole, tell)

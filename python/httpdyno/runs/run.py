@@ -48,10 +48,18 @@ class RunObserver(Observer, Protocol):
     def probing(self, subject: Subject) -> None:
         """Handle a subject whose claims are put to the test, before it is measured for the first time."""
 
-    def planned(self, trials: int, *, finished: int, left_s: float | None, at_most: bool = False) -> None:
+    def planned(
+        self,
+        trials: int,
+        *,
+        finished: int,
+        left_s: float | None,
+        at_most: bool = False,
+        blocks: int | None = None,
+    ) -> None:
         """Handle of how many trials the run consists, how many are there, and how long the others will take.
 
-        ``at_most`` means that a search may need fewer.
+        ``at_most``: a search may need fewer; ``blocks``: the number of blocks where each has several trials.
         """
 
     def cooling_down(self, reason: str) -> None:
@@ -115,7 +123,13 @@ def measure(
     first = _asks_ceiling(run, asking, under)
     coming = [*first, *run.plan.left(run.trials)]
     forecast = Forecast(coming, _earlier(run), lambda one: _foresee_s(one, lab, search=run.plan.open), clock)
-    observer.planned(run.plan.most, finished=len(run.trials), left_s=forecast.left_s(), at_most=run.plan.open)
+    observer.planned(
+        run.plan.most,
+        finished=len(run.trials),
+        left_s=forecast.left_s(),
+        at_most=run.plan.open,
+        blocks=_blocks_of_several(run.plan),
+    )
     cool_down = _cool_down(place.pinning, observer, stop, _patience_s(coming)) if len(coming) > 1 else None
 
     def keep(judged: JudgedTrial) -> None:
@@ -179,6 +193,14 @@ def carry_out(
         if judged.trial.outcome is Outcome.INTERRUPTED:
             return False
     return True
+
+
+def _blocks_of_several(plan: Plan) -> int | None:
+    """Count the blocks of a plan under one condition in which several subjects run; None for any other plan."""
+    planned = plan.left(())
+    blocks = {one.block for one in planned}
+    alike = len({one.condition.name for one in planned}) == 1 and not plan.open
+    return len(blocks) if alike and len(planned) > len(blocks) else None
 
 
 def _among_others(

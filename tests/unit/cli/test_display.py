@@ -27,6 +27,7 @@ from httpdyno.model import (
     TrialPlan,
     Workload,
 )
+from httpdyno.subjects.builder import BuildEvent, BuildState
 
 SUBJECT = Subject(
     id="good", kind=SubjectKind.CLIENT, language="C", method="m", folder=Path("/nowhere"), run_argv=("x",)
@@ -109,6 +110,35 @@ def test_each_link_is_told_of_once_with_what_it_was_measured_to_be(lines: Lines)
         "httpdyno: trial 3 of 20: good: 2,000 URLs in 14.7 s",
         "httpdyno: trial 3 of 20: good: 2,000 URLs in 14.7 s",
         "httpdyno: trial 3 of 20: good: refused: off",
+    ]
+
+
+def test_a_block_of_several_trials_is_a_line_and_so_is_each_trial_that_went_wrong(lines: Lines) -> None:
+    crashed = replace(TRIAL, outcome=Outcome.CRASHED, reason="signal 6")
+    with plain() as display:
+        display.planned(4, finished=0, left_s=60, blocks=2)
+        for number, (block, trial) in enumerate([(0, TRIAL), (0, crashed), (1, TRIAL), (1, TRIAL), (2, TRIAL)]):
+            display.trial_begins(replace(PLAN, number=number, block=block))
+            counters = Counters(wall_ns=20_000_000_000)
+            display.trial_ends(replace(trial, trial=number, block=block, counters=counters), left_s=60 - 15 * number)
+    assert lines()[1:] == [
+        "httpdyno: trial 2 of 4: good: crashed: signal 6; about 45 s left",
+        "httpdyno: block 1 of 2: 1 trial in 20 s; about 60 s left",
+        "httpdyno: block 2 of 2: 2 trials in 40 s; about 15 s left",
+        "httpdyno: block 3: 1 trial in 20 s",
+    ]
+
+
+def test_all_builds_of_a_run_are_one_line_and_so_are_all_proofs(lines: Lines) -> None:
+    with Display(Console(file=StringIO()), folded=True) as display:
+        for subject in (SUBJECT, replace(SUBJECT, id="other")):
+            display.build(BuildEvent(subject, BuildState.BUILDING))
+            display.build(BuildEvent(subject, BuildState.BUILT))
+        for subject in (SUBJECT, replace(SUBJECT, id="other")):
+            display.probing(subject)
+    assert lines() == [
+        "httpdyno: building subjects that are not built yet, which may take minutes",
+        "httpdyno: proving the claims of subjects, once for each build",
     ]
 
 
