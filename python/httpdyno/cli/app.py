@@ -11,6 +11,7 @@ from httpdyno.cli import (
     doctor,
     handover,
     load,
+    plan,
     published,
     query,
     report,
@@ -71,6 +72,7 @@ for _verb in verbs():
 app.command("runs", cls=VerbCommand, rich_help_panel=_LOOK)(runs.runs)
 app.command("report", cls=VerbCommand, rich_help_panel=_LOOK)(report.report)
 app.command("compare", cls=VerbCommand, rich_help_panel=_LOOK)(compare.compare)
+app.command("plan", cls=VerbCommand, rich_help_panel=_LOOK)(plan.plan)
 app.command("query", cls=VerbCommand, rich_help_panel=_LOOK)(query.query)
 app.command("published", cls=VerbCommand, rich_help_panel=_LOOK)(published.published)
 app.command("urls", cls=VerbCommand, rich_help_panel=_PARTS)(urls.urls)

@@ -46,6 +46,11 @@ EXAMPLES: Final[dict[str, Sequence[Example]]] = {
         Example("httpdyno compare latest --baseline go-net-http", "all against one"),
         Example("httpdyno compare previous latest --fail-if 'right_per_s < -5%'", "for CI: exit code 1"),
     ),
+    "plan": (
+        Example("httpdyno plan 1e9/week", "how many machines, with which client?"),
+        Example("httpdyno plan 2000/s --from latest --bytes 200KB --rtt 80ms", "your pages, and how far they are"),
+        Example("httpdyno plan 100M/week --peak 2 --cores 4 --bandwidth 1gbit", "small machines, and a busy hour"),
+    ),
     "query": (
         Example("httpdyno query 'select subject, right_per_s from trials'", "all runs"),
         Example("httpdyno query 'select * from samples' --run latest --format csv", "each URL of the latest"),

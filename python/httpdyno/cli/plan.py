@@ -1,0 +1,107 @@
+"""``httpdyno plan``: the machines that a load takes, for each client of a run."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from httpdyno.cli.completion import complete_runs
+from httpdyno.cli.options import Format
+from httpdyno.cli.run_argument import RUN_HELP, RunsFolder, open_named_run
+from httpdyno.cli.tables import check_format, print_table
+from httpdyno.errors import InvalidValue
+from httpdyno.model import parse_duration_ns, parse_rate_bits_per_s, parse_size_bytes
+
+__all__ = ["plan"]
+
+_MEMORY_BYTES_A_CORE: Final = 4 * 2**30
+_LONGEST_NS: Final = 60 * 10**9
+
+
+def plan(
+    rate: Annotated[
+        str, typer.Argument(metavar="RATE", help="Answers in a time: 1e9/week, 100M/day, 3000/min or 2000/s.")
+    ],
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help=f"The run whose clients are planned: {RUN_HELP}. Default: the latest bench run, else a run that ships"
+            " with httpdyno.",
+            autocompletion=complete_runs,
+        ),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(
+            "--bytes", metavar="SIZE", help="Mean answer on the wire, such as 256KB. Default: as the run measured it."
+        ),
+    ] = None,
+    rtt: Annotated[
+        str | None,
+        typer.Option(
+            "--rtt",
+            metavar="TIME",
+            help="Distance to add: round trips of this time, more of them for a new connection. Default: none.",
+        ),
+    ] = None,
+    peak: Annotated[
+        float, typer.Option("--peak", metavar="FACTOR", min=1, max=1000, help="Plan for so many times the mean rate.")
+    ] = 1,
+    cores: Annotated[int, typer.Option("--cores", metavar="N", min=1, max=100_000, help="Cores of a machine.")] = 8,
+    memory: Annotated[
+        str | None, typer.Option("--memory", metavar="SIZE", help="Memory of a machine. Default: 4 GiB a core.")
+    ] = None,
+    bandwidth: Annotated[
+        str, typer.Option("--bandwidth", metavar="RATE", help="Bandwidth towards a machine, such as 1gbit.")
+    ] = "10gbit",
+    addresses: Annotated[
+        int | None,
+        typer.Option(
+            "--addresses",
+            metavar="N",
+            min=1,
+            help="Server addresses that answer; each takes 64,511 ports of a machine. Default: ports do not run out.",
+        ),
+    ] = None,
+    runs: RunsFolder = Path("runs"),
+    format: Format = "table",  # noqa: A002
+) -> None:
+    """Print the machines that a load takes: cores, requests in flight, memory, bandwidth, sockets of each client."""
+    from httpdyno.judge.machine_plan import Load, Machine, parse_load_rate
+    from httpdyno.runs.plan_report import default_source, plan_table, source_of_run
+    from httpdyno.runs.showing import read_by_programs
+
+    check_format(format)
+    load = Load(
+        parse_load_rate(rate) * peak,
+        answer_bytes=None if size is None else _size(size, "--bytes"),
+        round_trip_ms=0.0 if rtt is None else _time_ms(rtt),
+    )
+    machine = Machine(
+        cores,
+        memory_bytes=cores * _MEMORY_BYTES_A_CORE if memory is None else _size(memory, "--memory"),
+        bandwidth_bits_per_s=parse_rate_bits_per_s(bandwidth, name="--bandwidth"),
+        addresses=addresses,
+    )
+    figures = default_source(runs) if source is None else source_of_run(open_named_run(source, runs))
+    print_table(
+        plan_table(figures, rate, load, machine, for_programs=read_by_programs(format), peak=peak),
+        format,
+    )
+
+
+def _size(text: str, option: str) -> int:
+    size = parse_size_bytes(text, name=option)
+    if size < 1:
+        raise InvalidValue(f"{option}: {text[:60]!r} must be above 0; write it like 256KB")
+    return size
+
+
+def _time_ms(text: str) -> float:
+    # Without a unit `80` might be meant as seconds by one and as milliseconds by another.
+    time_ns = 0 if text == "0" else parse_duration_ns(text, bare_unit="none", name="--rtt")
+    if time_ns > _LONGEST_NS:
+        raise InvalidValue(f"--rtt: {text[:60]!r} is longer than a minute; write it like 80ms")
+    return time_ns / 1e6

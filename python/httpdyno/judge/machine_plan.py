@@ -1,0 +1,381 @@
+"""Machines for a load: cores, requests in flight, memory, bandwidth and sockets, from the trials of a client."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil, isfinite, log2
+from typing import Final
+
+import numpy as np
+
+from httpdyno.errors import InvalidValue, UsageError
+from httpdyno.model import Interval, Trial
+from httpdyno.stats import FloatArray, median_interval
+
+__all__ = [
+    "EXPECTED_RATE",
+    "AnswerFigures",
+    "Check",
+    "Estimate",
+    "Load",
+    "Machine",
+    "MachinePlan",
+    "Resource",
+    "answer_figures",
+    "check_of",
+    "covers_several_sizes",
+    "parse_load_rate",
+    "plan_machines",
+]
+
+EXPECTED_RATE: Final = "write it like 1e9/week, 100M/day or 2000/s"
+_RATE: Final = re.compile(
+    r"(?P<number>[0-9]{1,18}(?:\.[0-9]{1,9})?(?:[eE]\+?[0-9]{1,2})?)(?P<scale>[kKMGB]?)\s*/\s*(?P<unit>[a-z]+)"
+)
+_SCALES: Final = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9}
+_UNIT_S: Final = {
+    **dict.fromkeys(("s", "sec", "second"), 1),
+    **dict.fromkeys(("min", "minute"), 60),
+    **dict.fromkeys(("h", "hour"), 3600),
+    **dict.fromkeys(("d", "day"), 86_400),
+    **dict.fromkeys(("w", "week"), 604_800),
+}
+_HIGHEST_PER_S: Final = 1e12
+
+PORTS: Final = 64_511
+"""Ports 1025 to 65535: connections from one address to one other (address and port) at the same time."""
+OPEN_FILES: Final = 1_048_576
+"""Sockets that one process may have open on Linux unless ``fs.nr_open`` is raised."""
+_TIME_WAIT_S: Final = 60
+"""A port stays in use this long after its connection was closed (Linux, ``TCP_TIMEWAIT_LEN``)."""
+_SEGMENT_BYTES: Final = 1448
+_INITIAL_WINDOW: Final = 10
+"""Segments of a new connection's first round trip (RFC 6928)."""
+_SEVERAL_SIZES: Final = 2.0
+"""Largest over smallest mean answer of a client's trials, from which on its cost is fitted over the size."""
+_CHECK_SHARES: Final = (1 / 10, 1 / 20, 1 / 50, 1 / 100, 1 / 1000)
+_CHECK_BUSY: Final = 0.7
+"""Share of the measured CPUs that a check may take: a client is to hold it easily."""
+_CHECK_SPARE: Final = 1.25
+"""Requests in flight that a check allows, over those that Little's law asks for."""
+_HEAD_BYTES: Final = 190
+
+
+class Resource(StrEnum):
+    """What a machine can run out of."""
+
+    CPU = "CPU"
+    MEMORY = "memory"
+    BANDWIDTH = "bandwidth"
+    SOCKETS = "sockets"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFigures:
+    """What a right answer took in one trial, and the process that was measured."""
+
+    cpu_ms: float
+    time_ms: float
+    received_bytes: float
+    """On the wire, headers included."""
+    requests: float
+    """Sent for one answer, redirects included."""
+    connections: float
+    """Opened for one answer: 1 when none is used twice."""
+    handshake_round_trips: float
+    """Of TLS, for one answer."""
+    memory_bytes: float
+    """Peak of the process."""
+    concurrency: int
+    """Requests that the process may have in flight."""
+    cpus: int
+    """CPUs that the process may use."""
+    ok_share: float | None = None
+    """Answers with a status of 2xx among all that are right."""
+
+    def round_trips(self, answer_bytes: float) -> float:
+        """Return the round trips of one answer of that size.
+
+        One for each request, one to connect, those of the TLS handshake, and on a new connection those of TCP's slow
+        start.
+
+        References
+        ----------
+        RFC 6928 (initial window of ten segments); RFC 5681, section 3.1 (the window doubles with each round trip).
+        """
+        segments = max(answer_bytes / max(self.requests, 1.0), 1.0) / _SEGMENT_BYTES
+        slow_start = max(1, ceil(log2(segments / _INITIAL_WINDOW + 1))) - 1
+        return self.requests + self.handshake_round_trips + self.connections * (1 + slow_start)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The load to plan for."""
+
+    rate_per_s: float
+    """Right answers a second."""
+    answer_bytes: float | None = None
+    """Mean answer on the wire; None: as measured."""
+    round_trip_ms: float = 0.0
+    """Distance that comes on top of the measured time of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One machine of those that share the load."""
+
+    cores: int
+    memory_bytes: float
+    bandwidth_bits_per_s: float
+    """Towards the machine."""
+    addresses: int | None = None
+    """Addresses that answer; None: so many that ports do not run out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Median over the trials of a client, with its interval; without one where there is a single trial."""
+
+    value: float
+    interval: Interval | None = None
+
+    @property
+    def low(self) -> float:
+        """Return the lower end of the interval, else the value."""
+        return self.value if self.interval is None else self.interval.low
+
+    @property
+    def high(self) -> float:
+        """Return the upper end of the interval, else the value."""
+        return self.value if self.interval is None else self.interval.high
+
+    @classmethod
+    def of(cls, values: Sequence[float] | FloatArray) -> "Estimate":
+        """Summarise one value a trial; at least one."""
+        array = np.asarray(values, dtype=np.float64)
+        return cls(float(np.median(array)), median_interval(array))
+
+
+@dataclass(frozen=True, slots=True)
+class MachinePlan:
+    """What a load takes of one client, summed over all machines."""
+
+    cores: Estimate
+    in_flight: Estimate
+    processes: Estimate
+    """Processes like the measured one."""
+    memory_bytes: Estimate
+    bits_per_s: Estimate
+    """Received."""
+    sockets: Estimate
+    """Open, or closed less than 60 s ago."""
+    connections_per_s: Estimate
+    """Opened."""
+    answer_ms: Estimate
+    """Time of an answer, the distance included."""
+    answer_bytes: Estimate
+    round_trips: Estimate
+    shares: Mapping[Resource, Estimate]
+    """Machines that each resource alone asks for, as a fraction."""
+    trials: int
+
+    @property
+    def limit(self) -> Resource:
+        """Return the resource that runs out first."""
+        return max(self.shares, key=lambda resource: self.shares[resource].value)
+
+    @property
+    def machines(self) -> int:
+        """Return the machines that the scarcest resource asks for."""
+        return _whole(share.value for share in self.shares.values())
+
+    @property
+    def machines_low(self) -> int:
+        """Return them for the lower ends of the intervals."""
+        return _whole(share.low for share in self.shares.values())
+
+    @property
+    def machines_high(self) -> int:
+        """Return them for the upper ends of the intervals."""
+        return _whole(share.high for share in self.shares.values())
+
+    @property
+    def used_share(self) -> float:
+        """Return the share of the limiting resource that is used, all machines together."""
+        return self.shares[self.limit].value / self.machines
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A point of the capacity question that a client must hold if its plan is right."""
+
+    share: float
+    """Of the load of one machine."""
+    rate_per_s: float
+    size_bytes: int
+    """Content of an answer."""
+    delay_ms: int
+    round_trip_ms: float
+    concurrency: int
+
+
+def parse_load_rate(text: str) -> float:
+    """Read a load in answers a second, such as ``1e9/week``, ``100M/day``, ``3000/min`` or ``2000/s``.
+
+    Raises
+    ------
+    InvalidValue
+        If it is none, or not above 0.
+    """
+    match = _RATE.fullmatch(text.strip().replace(",", ""))
+    unit_s = _UNIT_S.get(match["unit"]) if match else None
+    if match is None or unit_s is None:
+        raise InvalidValue(f"RATE: {text[:60]!r} is not a rate; {EXPECTED_RATE}")
+    rate_per_s = float(match["number"]) * _SCALES[match["scale"]] / unit_s
+    if not 0 < rate_per_s <= _HIGHEST_PER_S or not isfinite(rate_per_s):
+        wrong = "must be above 0" if rate_per_s == 0 else "is too high"
+        raise InvalidValue(f"RATE: {text[:60]!r} {wrong}; {EXPECTED_RATE}")
+    return rate_per_s
+
+
+def answer_figures(trial: Trial) -> AnswerFigures | None:
+    """Return what a right answer took in a trial; None where CPU time, memory, bytes or times were not measured."""
+    summary, tally, counters = trial.summary, trial.tally, trial.counters
+    if summary is None or tally is None or not tally.right:
+        return None
+    cpu_ns, time_ns = summary.cpu_per_right_ns, summary.mean_ns
+    received, memory = counters.received_bytes, counters.peak_memory_bytes
+    if cpu_ns is None or time_ns is None or received is None or memory is None:
+        return None
+    versions = {version.name: version.count for version in counters.tls_versions or ()}
+    # TLS 1.3 takes one round trip (RFC 8446), earlier versions two.
+    handshake_trips = sum(count if name == "1.3" else 2 * count for name, count in versions.items())
+    return AnswerFigures(
+        cpu_ms=cpu_ns / 1e6,
+        time_ms=time_ns / 1e6,
+        received_bytes=received / tally.right,
+        requests=(counters.requests or tally.right) / tally.right,
+        connections=(counters.connections or 0) / tally.right,
+        handshake_round_trips=handshake_trips / tally.right,
+        memory_bytes=float(memory),
+        concurrency=trial.concurrency,
+        cpus=max(1, len(counters.subject_cpus)),
+        ok_share=summary.ok_share,
+    )
+
+
+def covers_several_sizes(trials: Sequence[AnswerFigures]) -> bool:
+    """Return whether the mean answers of trials differ so much that cost can be fitted over size."""
+    sizes = [trial.received_bytes for trial in trials]
+    return max(sizes) >= _SEVERAL_SIZES * min(sizes)
+
+
+def plan_machines(trials: Sequence[AnswerFigures], load: Load, machine: Machine) -> MachinePlan:
+    """Plan a load for one client.
+
+    Each quantity is computed for each trial alone; its estimate is their median, its interval that of the median.
+    Cores are rate x CPU time of an answer (the utilisation law), requests in flight rate x time of an answer (Little's
+    law). Memory is that of as many processes as take these cores and these requests at the concurrency that was
+    measured: nothing is extrapolated to fuller processes.
+
+    Parameters
+    ----------
+    trials : at least one
+        Those of one client. Where their answers differ in size by a factor of two, CPU time and time of an answer are
+        moved along their least-squares line over the size to ``load.answer_bytes``.
+
+    Raises
+    ------
+    UsageError
+        If the trials cover several sizes and the load names none.
+
+    References
+    ----------
+    Little, A proof for the queuing formula L = lambda W, Operations Research 9 (1961).
+    Denning and Buzen, The operational analysis of queueing network models, Computing Surveys 10 (1978): U = X S.
+    """
+    rate = load.rate_per_s
+    sizes = np.array([trial.received_bytes for trial in trials])
+    cpu_ms = np.array([trial.cpu_ms for trial in trials])
+    time_ms = np.array([trial.time_ms for trial in trials])
+    if covers_several_sizes(trials):
+        if load.answer_bytes is None:
+            raise UsageError(
+                f"--bytes: this run has answers of {min(sizes):,.0f} to {max(sizes):,.0f} bytes; name the size to plan"
+                " for, such as --bytes 100KB"
+            )
+        cpu_ms, time_ms = (_moved(values, sizes, load.answer_bytes) for values in (cpu_ms, time_ms))
+    if load.answer_bytes is not None:
+        sizes = np.full(len(trials), load.answer_bytes)
+    round_trips = np.array([trial.round_trips(size) for trial, size in zip(trials, sizes, strict=True)])
+    answer_ms = time_ms + round_trips * load.round_trip_ms
+    cores = rate * cpu_ms / 1e3
+    in_flight = rate * answer_ms / 1e3
+    processes = np.maximum(
+        np.ceil(_less_dust(cores / [trial.cpus for trial in trials])),
+        np.ceil(_less_dust(in_flight / [trial.concurrency for trial in trials])),
+    )
+    memory_bytes = processes * [trial.memory_bytes for trial in trials]
+    bits_per_s = rate * 8 * sizes
+    connections_per_s = rate * np.array([trial.connections for trial in trials])
+    sockets = in_flight + connections_per_s * _TIME_WAIT_S
+    shares = {
+        Resource.CPU: cores / machine.cores,
+        Resource.MEMORY: memory_bytes / machine.memory_bytes,
+        Resource.BANDWIDTH: bits_per_s / machine.bandwidth_bits_per_s,
+        Resource.SOCKETS: in_flight / OPEN_FILES
+        if machine.addresses is None
+        else np.maximum(in_flight / OPEN_FILES, sockets / (PORTS * machine.addresses)),
+    }
+    return MachinePlan(
+        cores=Estimate.of(cores),
+        in_flight=Estimate.of(in_flight),
+        processes=Estimate.of(processes),
+        memory_bytes=Estimate.of(memory_bytes),
+        bits_per_s=Estimate.of(bits_per_s),
+        sockets=Estimate.of(sockets),
+        connections_per_s=Estimate.of(connections_per_s),
+        answer_ms=Estimate.of(answer_ms),
+        answer_bytes=Estimate.of(sizes),
+        round_trips=Estimate.of(round_trips),
+        shares={resource: Estimate.of(values) for resource, values in shares.items()},
+        trials=len(trials),
+    )
+
+
+def check_of(plan: MachinePlan, load: Load, cpus: int) -> Check:
+    """Return a point at a tenth of the load of one machine, or less where a tenth takes more than ``cpus`` CPUs."""
+    of_one = 1 / plan.machines
+    fitting = (share for share in _CHECK_SHARES if plan.cores.high * of_one * share <= _CHECK_BUSY * cpus)
+    share = next(fitting, _CHECK_SHARES[-1])
+    in_flight = plan.in_flight.value * of_one * share
+    delay_ms = plan.answer_ms.value - plan.round_trips.value * load.round_trip_ms
+    packets = _SEGMENT_BYTES + 52  # the headers of IP and TCP
+    return Check(
+        share=share,
+        rate_per_s=load.rate_per_s * of_one * share,
+        size_bytes=max(0, round((plan.answer_bytes.value - _HEAD_BYTES) * _SEGMENT_BYTES / packets)),
+        delay_ms=max(0, round(delay_ms)),
+        round_trip_ms=load.round_trip_ms,
+        concurrency=max(1, ceil(in_flight * _CHECK_SPARE)),
+    )
+
+
+def _moved(values: FloatArray, sizes: FloatArray, to: float) -> FloatArray:
+    """Move each value along the least-squares line of all over the size; a line that falls is taken for flat."""
+    spread = sizes - sizes.mean()
+    slope = max(0.0, float(spread @ values) / float(spread @ spread))
+    least = float(values.min()) * 1e-3
+    moved: FloatArray = np.maximum(values + slope * (to - sizes), least)
+    return moved
+
+
+def _whole(shares: Iterable[float]) -> int:
+    return max(1, ceil(float(_less_dust(np.array(max(shares))))))
+
+
+def _less_dust(values: FloatArray) -> FloatArray:
+    """Take off what floating point adds, so that 3.0000000000000004 machines are three."""
+    rounded: FloatArray = np.round(values, 9)
+    return rounded
