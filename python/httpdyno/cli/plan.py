@@ -47,7 +47,7 @@ def plan(
         ),
     ] = None,
     peak: Annotated[
-        float, typer.Option("--peak", metavar="FACTOR", min=1, max=1000, help="Plan for so many times the mean rate.")
+        float, typer.Option("--peak", metavar="FACTOR", min=1.0, max=1000.0, help="Plan for so many times the mean rate.")
     ] = 1,
     cores: Annotated[int, typer.Option("--cores", metavar="N", min=1, max=100_000, help="Cores of a machine.")] = 8,
     memory: Annotated[
@@ -76,12 +76,12 @@ def plan(
     check_format(format)
     load = Load(
         parse_load_rate(rate) * peak,
-        answer_bytes=None if size is None else _size(size, "--bytes"),
+        answer_bytes=None if size is None else _size(size, "--bytes", "256KB"),
         round_trip_ms=0.0 if rtt is None else _time_ms(rtt),
     )
     machine = Machine(
         cores,
-        memory_bytes=cores * _MEMORY_BYTES_A_CORE if memory is None else _size(memory, "--memory"),
+        memory_bytes=cores * _MEMORY_BYTES_A_CORE if memory is None else _size(memory, "--memory", "32GiB"),
         bandwidth_bits_per_s=parse_rate_bits_per_s(bandwidth, name="--bandwidth"),
         addresses=addresses,
     )
@@ -92,10 +92,10 @@ def plan(
     )
 
 
-def _size(text: str, option: str) -> int:
+def _size(text: str, option: str, example: str) -> int:
     size = parse_size_bytes(text, name=option)
     if size < 1:
-        raise InvalidValue(f"{option}: {text[:60]!r} must be above 0; write it like 256KB")
+        raise InvalidValue(f"{option}: {text[:60]!r} must be above 0; write it like {example}")
     return size
 
 

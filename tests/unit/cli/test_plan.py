@@ -1,0 +1,172 @@
+"""``httpdyno plan``: a load in machines, from a run or from the one that ships."""
+
+import csv
+import io
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from doubles.command_line import Command
+from doubles.runs import make_run
+from doubles.trials import trial
+from httpdyno.cli.app import app
+from httpdyno.model import Counters, LinesSummary, Outcome, Tally, Trial
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+
+def measured(subject: str, block: int, cpu_ms: float, **changes: Any) -> Trial:
+    given: dict[str, Any] = {
+        "language": "",
+        "concurrency": 100,
+        "tally": Tally(right=1000),
+        "summary": LinesSummary(urls=1000, mean_ns=5e8, cpu_per_right_ns=cpu_ms * 1e6 * (1 + block / 10), ok_share=1.0),
+        "counters": Counters(received_bytes=100_000_000, requests=1000, connections=500, peak_memory_bytes=2**26),
+    }
+    return trial(subject, block, **(given | changes))
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """A run of a cheap client and a dear one, and of one that was not there."""
+    trials = [measured(name, block, ms) for block in range(3) for name, ms in (("dear", 5.0), ("cheap", 1.0))]
+    gone = trial("gone", 0, summary=None, tally=None, outcome=Outcome.UNAVAILABLE, validity=None)
+    make_run(tmp_path / "runs", [*trials, gone], name="one")
+    return tmp_path / "runs"
+
+
+@pytest.mark.usefixtures("runs")
+def test_the_answer_comes_first_and_the_cheapest_client_on_top(httpdyno: Command) -> None:
+    ended = httpdyno("plan", "2000/s")
+    assert (ended.code, ended.err) == (0, "")
+    answer, heading, _, *rows = ended.out.splitlines()
+    assert answer == (
+        "2000/s is 2,000 answers a second. cheap needs 2.2 (2 to 2.4) cores, 1,000 requests in flight and 1.6 Gbit/s: "
+        "1 machine of 8 cores, limited by CPU (28 % used). dear needs most: 11 (10 to 12) cores, 2 machines."
+    )
+    names = ["client", "cores", "machines", "in_flight", "memory_mib", "gbit_per_s", "sockets", "limit"]
+    assert heading.split() == names
+    assert rows[0].split() == ["cheap", "2.2", "±10%", "1", "1,000", "±0%", "640", "±0%", "1.6", "±0%", "61,000", "CPU"]
+    assert rows[1].split()[0] == "dear"
+    notes = ended.out.partition("\n\n")[2].splitlines()
+    assert notes[0] == "figures: runs/one (2026-11-21, A CPU, web plain)"
+    assert "not planned, for lack of figures: C gone" in notes
+    assert notes[-1].startswith("check with a tenth of one machine's load: httpdyno capacity cheap --rps 200 --size ")
+
+
+def test_programs_get_each_quantity_with_its_interval(httpdyno: Command, runs: Path) -> None:
+    assert runs.is_dir()
+    ended = httpdyno("plan", "2000/s", "--format", "json")
+    cheap, dear = json.loads(ended.out)
+    assert (cheap["subject"], dear["subject"]) == ("cheap", "dear")
+    assert (dear["machines"], dear["machines_low"], dear["machines_high"]) == (2, 2, 2)
+    assert [cheap[f"cores{end}"] for end in ("_low", "", "_high")] == pytest.approx([2.0, 2.2, 2.4])
+    assert (cheap["confidence"], cheap["trials"], cheap["verdict"]) == (0.75, 3, "VALID")
+    assert cheap["gbit_per_s"] == pytest.approx(1.6)
+    assert (cheap["cpu_share"], cheap["limit"]) == (pytest.approx(0.275), "CPU")
+    (first, _) = csv.DictReader(io.StringIO(httpdyno("plan", "2000/s", "--format", "csv").out))
+    assert list(first) == [key for key in cheap if key != "notes"]
+
+
+@pytest.mark.parametrize("name", ["latest", "one", "runs/one", "./runs/one"])
+@pytest.mark.usefixtures("runs")
+def test_the_run_is_found_by_each_of_its_names(httpdyno: Command, name: str) -> None:
+    assert httpdyno("plan", "2000/s", "--from", name).out.count("cheap") >= 2
+
+
+@pytest.mark.parametrize("made", [None, "load"])
+def test_without_a_bench_run_the_shipped_one_is_planned(httpdyno: Command, tmp_path: Path, made: str | None) -> None:
+    if made:
+        make_run(tmp_path / "runs", [measured("cheap", 0, 1.0, experiment=made)], experiment=made)
+    ended = httpdyno("plan", "1e9/week")
+    assert ended.code == 0
+    assert "figures: the shipped example run (2026-" in ended.out
+    assert "measure your own: httpdyno bench" in ended.out
+    assert "Go net/http" in ended.out
+    assert max(map(len, ended.out.partition("\n\n")[0].splitlines()[1:])) <= 100
+
+
+def test_the_latest_run_that_has_no_figures_is_passed_over(httpdyno: Command, runs: Path) -> None:
+    (runs / "broken").mkdir()
+    (runs / "broken" / "manifest.json").write_text('{"started_at": "2031-01-01T00:00:00Z"}', encoding="utf-8")
+    assert "figures: runs/one" in httpdyno("plan", "2000/s").out
+
+
+@pytest.mark.parametrize("output", ["table", "plain", "json", "csv", "markdown"])
+def test_each_format_is_there(httpdyno: Command, output: str) -> None:
+    ended = httpdyno("plan", "1e9/week", "--format", output)
+    assert ended.code == 0
+    assert "Rust reqwest" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["2000"], "RATE: '2000' is not a rate; write it like 1e9/week, 100M/day or 2000/s"),
+        (["0/s"], "RATE: '0/s' must be above 0; write it like 1e9/week, 100M/day or 2000/s"),
+        (["1/s", "--bytes", "0"], "--bytes: '0' must be above 0; write it like 256KB"),
+        (["1/s", "--bytes", "big"], "--bytes: 'big' is not understood; write it like 2GiB, 512MiB or 4096"),
+        (["1/s", "--rtt", "80"], "--rtt: '80' is not understood; write it like 40ms, 5s or 10m"),
+        (["1/s", "--rtt", "2m"], "--rtt: '2m' is longer than a minute; write it like 80ms"),
+        (["1/s", "--memory", "0"], "--memory: '0' must be above 0; write it like 32GiB"),
+        (["1/s", "--bandwidth", "10"], "--bandwidth: '10' is not understood; write it like 1gbit, 100mbit or 2.5gbit"),
+        (["1/s", "--cores", "0"], "--cores: '0' is no whole number from 1 to 100000; see: httpdyno plan -h"),
+        (["1/s", "--peak", "0.5"], "--peak: '0.5' is no number from 1.0 to 1000.0; see: httpdyno plan -h"),
+        (["1/s", "--format", "pdf"], "--format: 'pdf' is not known; known are: csv, json, markdown, plain, table"),
+        ([], "RATE is missing; see: httpdyno plan -h"),
+    ],
+)
+def test_what_cannot_be_planned_is_one_line(httpdyno: Command, options: list[str], said: str) -> None:
+    ended = httpdyno("plan", *options)
+    assert (ended.code, ended.out, ended.err) == (2, "", f"httpdyno: {said}\n")
+
+
+def test_a_run_without_clients_has_nothing_to_plan(httpdyno: Command, tmp_path: Path) -> None:
+    make_run(tmp_path / "runs", [trial("server", 0, summary=None, tally=None)], name="other")
+    ended = httpdyno("plan", "1/s", "--from", "other")
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err == (
+        "httpdyno: runs/other: no trial has CPU time, bytes and times of right answers; plan from a run of: "
+        "httpdyno bench CLIENT\n"
+    )
+
+
+def test_a_run_over_several_links_is_refused(httpdyno: Command, tmp_path: Path) -> None:
+    links = ("direct", "rtt=40ms")
+    make_run(tmp_path / "runs", [measured("cheap", 0, 1.0, link=link, condition=link) for link in links], name="far")
+    ended = httpdyno("plan", "1/s", "--from", "far")
+    assert (ended.code, ended.out) == (3, "")
+    assert "plan needs a run over one link, this one has 2" in ended.err
+
+
+@pytest.mark.usefixtures("runs")
+def test_another_size_is_planned_with_a_warning(httpdyno: Command) -> None:
+    warned, same = (httpdyno("plan", "2000/s", "--bytes", size).out for size in ("256KB", "100KB"))
+    assert "4.1 Gbit/s" in warned
+    assert "--bytes changes the bandwidth alone" in warned
+    assert "--bytes changes" not in same
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_distance_adds_its_round_trips(httpdyno: Command) -> None:
+    out = httpdyno("plan", "2000/s", "--rtt", "80ms").out
+    # One to ask; on each second request one to connect, and two for windows that are still small.
+    assert "2.5 round trips of 80 ms (new connections included) on top of the measured time" in out
+    assert "1,400 requests in flight" in out
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--rtt", "80ms"], ["--bytes", "2KB"], ["--cores", "96"], ["--bandwidth", "1gbit", "--peak", "3"]]
+)
+@pytest.mark.parametrize("rate", ["1e9/week", "2000/s", "1/h", "1e6/s"])
+def test_each_command_that_checks_a_plan_can_be_typed(httpdyno: Command, rate: str, options: list[str]) -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    for row in json.loads(httpdyno("plan", rate, *options, "--format", "json").out):
+        program, verb, *arguments = shlex.split(row["check"])
+        assert (program, verb) == ("httpdyno", "capacity")
+        context = commands["capacity"].make_context(verb, arguments)
+        assert context.params["names"] == [row["subject"]]
