@@ -47,7 +47,8 @@ def plan(
         ),
     ] = None,
     peak: Annotated[
-        float, typer.Option("--peak", metavar="FACTOR", min=1.0, max=1000.0, help="Plan for so many times the mean rate.")
+        float,
+        typer.Option("--peak", metavar="FACTOR", min=1.0, max=1000.0, help="Plan for a multiple of the mean rate."),
     ] = 1,
     cores: Annotated[int, typer.Option("--cores", metavar="N", min=1, max=100_000, help="Cores of a machine.")] = 8,
     memory: Annotated[

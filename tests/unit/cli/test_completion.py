@@ -143,7 +143,14 @@ def test_values_of_options_are_offered(offered: Offered, line: str, offers: list
     assert offered(line) == offers
 
 
-@pytest.mark.parametrize("line", ["httpdyno query --runs {} --run ", "httpdyno query --out {} --run "])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "httpdyno query --runs {} --run ",
+        "httpdyno query --out {} --run ",
+        "httpdyno plan 1/s --runs {} --from ",
+    ],
+)
 def test_runs_are_offered(offered: Offered, tmp_path: Path, line: str) -> None:
     asked = line.format(tmp_path)
     assert offered(asked) == []
