@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from httpdyno.errors import InvalidValue, UsageError
+from httpdyno.judge.limit import Limit, limited_by
 from httpdyno.model import Interval, Trial
 from httpdyno.stats import FloatArray, median_interval
 
@@ -244,7 +245,7 @@ def answer_figures(trial: Trial) -> AnswerFigures | None:
     summary, tally, counters = trial.summary, trial.tally, trial.counters
     if summary is None or tally is None or not tally.right:
         return None
-    cpu_ns, time_ns = summary.cpu_per_right_ns, summary.mean_ns
+    cpu_ns, time_ns = summary.cpu_per_right_ns, _answer_ns(trial)
     received, memory = counters.received_bytes, counters.peak_memory_bytes
     if cpu_ns is None or time_ns is None or received is None or memory is None:
         return None
@@ -360,6 +361,22 @@ def check_of(plan: MachinePlan, load: Load, cpus: int) -> Check:
         round_trip_ms=load.round_trip_ms,
         concurrency=max(1, ceil(in_flight * _CHECK_SPARE)),
     )
+
+
+def _answer_ns(trial: Trial) -> float | None:
+    """Return how long an answer takes of a client that keeps up: as it measured it, where it did keep up.
+
+    Where something else than the web's delays held it up, most of the measured time is waiting for a CPU, and says only
+    how many requests were in flight. What an answer takes then is the time that the web plans and its own CPU time.
+    """
+    summary = trial.summary
+    if summary is None or summary.mean_ns is None:
+        return None
+    limit, planned_ns = limited_by(trial), summary.planned_mean_ns or 0.0
+    kept_up = limit is Limit.CONCURRENCY or (limit is None and planned_ns > 0)
+    if kept_up or trial.link != "direct" or summary.cpu_per_right_ns is None:
+        return summary.mean_ns
+    return min(summary.mean_ns, planned_ns + summary.cpu_per_right_ns)
 
 
 def _moved(values: FloatArray, sizes: FloatArray, to: float) -> FloatArray:

@@ -20,7 +20,7 @@ from httpdyno.judge.machine_plan import (
     parse_load_rate,
     plan_machines,
 )
-from httpdyno.model import Counters, LinesSummary, Tally
+from httpdyno.model import Counters, LinesSummary, Tally, Validity
 from httpdyno.model.counters import Count, CpuTime
 
 ONE = AnswerFigures(
@@ -222,7 +222,7 @@ def test_the_figures_of_a_trial_are_for_each_right_answer() -> None:
         0,
         concurrency=20,
         tally=Tally(right=10),
-        summary=LinesSummary(urls=10, mean_ns=5e8, cpu_per_right_ns=2e6, ok_share=0.8),
+        summary=LinesSummary(urls=10, mean_ns=5e8, cpu_per_right_ns=2e6, planned_mean_ns=4.9e8, ok_share=0.8),
         counters=Counters(
             received_bytes=1_000_000,
             requests=15,
@@ -233,6 +233,32 @@ def test_the_figures_of_a_trial_are_for_each_right_answer() -> None:
         ),
     )
     assert answer_figures(of) == AnswerFigures(2.0, 500.0, 1e5, 1.5, 1.2, 1.4, 5e7, 20, 1, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("planned_ns", "per_s", "validity", "link", "time_ms"),
+    [
+        (4e8, 38.0, Validity.VALID, "direct", 500.0),  # 20 in flight, 0.4 s each: the web set the pace
+        (4e8, 10.0, Validity.ORIGIN_LIMITED, "direct", 402.0),  # answers waited for a CPU
+        (None, 40.0, Validity.ORIGIN_LIMITED, "direct", 2.0),
+        (None, 40.0, Validity.VALID, "rtt=80ms", 500.0),  # the plan knows nothing of a distance
+    ],
+)
+def test_waiting_for_a_cpu_is_no_part_of_the_time_of_an_answer(
+    planned_ns: float | None, per_s: float, validity: Validity, link: str, time_ms: float
+) -> None:
+    of = trial(
+        "go",
+        0,
+        concurrency=20,
+        link=link,
+        validity=validity,
+        summary=LinesSummary(urls=10, mean_ns=5e8, cpu_per_right_ns=2e6, planned_mean_ns=planned_ns, right_per_s=per_s),
+        counters=Counters(received_bytes=1, peak_memory_bytes=1, wall_ns=10**9),
+    )
+    figures = answer_figures(of)
+    assert figures is not None
+    assert figures.time_ms == pytest.approx(time_ms)
 
 
 @pytest.mark.parametrize(
