@@ -94,6 +94,13 @@ class AnswerFigures:
     """CPUs that the process may use."""
     ok_share: float | None = None
     """Answers with a status of 2xx among all that are right."""
+    rate_per_s: float | None = None
+    """Right answers a second of the process."""
+
+    @property
+    def busy_share(self) -> float | None:
+        """Return the share of its CPUs that the process used; None where its rate is not known."""
+        return None if self.rate_per_s is None else self.rate_per_s * self.cpu_ms / 1e3 / self.cpus
 
     def round_trips(self, answer_bytes: float) -> float:
         """Return the round trips of one answer of that size.
@@ -263,6 +270,7 @@ def answer_figures(trial: Trial) -> AnswerFigures | None:
         concurrency=trial.concurrency,
         cpus=max(1, len(counters.subject_cpus)),
         ok_share=summary.ok_share,
+        rate_per_s=summary.right_per_s,
     )
 
 

@@ -36,6 +36,7 @@ _MIB: Final = 2**20
 _GIGABIT: Final = 1e9
 _ALIKE_SIZES: Final = 0.1
 """Planned answers that differ by less than this share from the measured ones cost the same."""
+_MUCH_LESS_BUSY: Final = 0.5
 _INTEGER, _DECIMAL = ColumnKind.INTEGER, ColumnKind.DECIMAL
 _SHOWN: Final = (
     Column("client"),
@@ -217,6 +218,7 @@ def _notes(
     notes.append(f"a machine: {per_machine}; limit: what runs out first; no reserve is included (--peak 2 doubles)")
     notes += _interval_note(planned)
     notes += _size_note(planned, load)
+    notes += _busy_note(client, plan)
     notes += _doubt_notes(source, client)
     check = check_of(plan, load, client.trials[0].cpus)
     notes.append(f"check with {_share_text(check)} of one machine's load: {_command(client.subject, check)}")
@@ -251,6 +253,21 @@ def _size_note(planned: Sequence[tuple[PlannedClient, MachinePlan]], load: Load)
     return [
         f"cores: CPU time of the measured answers ({format_size(min(sizes))}); --bytes changes the bandwidth alone. "
         "For CPU time over size, plan from: httpdyno capacity CLIENT --size 0,50KiB,...,200KiB"
+    ]
+
+
+def _busy_note(client: PlannedClient, plan: MachinePlan) -> list[str]:
+    """Warn where the planned processes have much less to do than the measured one: their answers cost more each."""
+    shares = [trial.busy_share for trial in client.trials if trial.busy_share is not None]
+    if not shares:
+        return []
+    measured = Estimate.of(shares).value
+    planned = plan.cores.value / (plan.processes.value * client.trials[0].cpus)
+    if planned >= _MUCH_LESS_BUSY * measured:
+        return []
+    return [
+        f"cores: the measured process of {client.client} was {100 * measured:.0f} % busy, the planned one is "
+        f"{100 * planned:.1g} %: an answer then costs more CPU time, up to several times as much"
     ]
 
 

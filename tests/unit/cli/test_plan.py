@@ -28,6 +28,7 @@ def measured(subject: str, block: int, cpu_ms: float, **changes: Any) -> Trial:
             urls=1000,
             mean_ns=5e8,
             planned_mean_ns=4.9e8,
+            right_per_s=190.0,
             cpu_per_right_ns=cpu_ms * 1e6 * (1 + block / 10),
             ok_share=1.0,
         ),
@@ -176,3 +177,9 @@ def test_each_command_that_checks_a_plan_can_be_typed(httpdyno: Command, rate: s
         assert (program, verb) == ("httpdyno", "capacity")
         context = commands["capacity"].make_context(verb, arguments)
         assert context.params["names"] == [row["subject"]]
+
+
+def test_an_idle_process_is_warned_of(httpdyno: Command, runs: Path) -> None:
+    assert runs.is_dir()
+    assert "the planned one is 0.02 %: an answer then costs more CPU time" in httpdyno("plan", "0.2/s").out
+    assert "costs more CPU time" not in httpdyno("plan", "2000/s").out

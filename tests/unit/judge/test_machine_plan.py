@@ -222,7 +222,9 @@ def test_the_figures_of_a_trial_are_for_each_right_answer() -> None:
         0,
         concurrency=20,
         tally=Tally(right=10),
-        summary=LinesSummary(urls=10, mean_ns=5e8, cpu_per_right_ns=2e6, planned_mean_ns=4.9e8, ok_share=0.8),
+        summary=LinesSummary(
+            urls=10, mean_ns=5e8, cpu_per_right_ns=2e6, planned_mean_ns=4.9e8, right_per_s=38.0, ok_share=0.8
+        ),
         counters=Counters(
             received_bytes=1_000_000,
             requests=15,
@@ -232,7 +234,10 @@ def test_the_figures_of_a_trial_are_for_each_right_answer() -> None:
             cpus=(CpuTime(0, "engine", 0, 0, 1), CpuTime(1, "subject", 0, 0, 1)),
         ),
     )
-    assert answer_figures(of) == AnswerFigures(2.0, 500.0, 1e5, 1.5, 1.2, 1.4, 5e7, 20, 1, 0.8)
+    figures = answer_figures(of)
+    assert figures is not None
+    assert figures == AnswerFigures(2.0, 500.0, 1e5, 1.5, 1.2, 1.4, 5e7, 20, 1, 0.8, 38.0)
+    assert figures.busy_share == pytest.approx(0.076)
 
 
 @pytest.mark.parametrize(
