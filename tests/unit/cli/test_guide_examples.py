@@ -28,7 +28,7 @@ from httpdyno.subjects.catalogue import read_catalogue
 from pages.command_line import ENGINE_VERBS
 
 PAGES = (
-    *("capacity.md", "cost.md", "fetch.md", "latency.md", "load.md", "service.md", "two-machines.md"),
+    *("capacity.md", "cost.md", "fetch.md", "latency.md", "load.md", "plan.md", "service.md", "two-machines.md"),
     *("../concepts/frontier.md", "../concepts/link.md", "../examples/README.md", "../examples/published-grids.md"),
     "../../README.md",
 )
@@ -215,6 +215,14 @@ def test_the_options_and_columns_that_a_page_lists_are_there(verb: str) -> None:
     options = {option for parameter in command_of(verb).params for option in parameter.opts}
     columns = {column.name for column in definition_of(verb).table([]).columns}
     assert set(named) <= options | columns | set(Outcome)
+
+
+def test_the_options_and_columns_of_a_plan_are_all_on_the_page(httpdyno: Command) -> None:
+    named = {name.split()[0] for row in first_cells("plan.md") for name in row}
+    options = {param.opts[0] for param in command_of("plan").params if param.opts[0].startswith("--")}
+    assert {name for name in named if name.startswith("--")} == options - {"--help", "--runs", "--format"}
+    columns = set(httpdyno("plan", "1/s").out.splitlines()[1].split()) - {"client"}
+    assert {name for name in named if not name.startswith("--")} == columns
 
 
 def command_of(verb: str) -> Any:  # Typer's own, which has no types
