@@ -37,6 +37,7 @@ _GIGABIT: Final = 1e9
 _ALIKE_SIZES: Final = 0.1
 """Planned answers that differ by less than this share from the measured ones cost the same."""
 _MUCH_LESS_BUSY: Final = 0.5
+_NEARLY_FULL: Final = 0.8
 _INTEGER, _DECIMAL = ColumnKind.INTEGER, ColumnKind.DECIMAL
 _SHOWN: Final = (
     Column("client"),
@@ -218,6 +219,7 @@ def _notes(
     notes.append(f"a machine: {per_machine}; limit: what runs out first; no reserve is included (--peak 2 doubles)")
     notes += _interval_note(planned)
     notes += _size_note(planned, load)
+    notes += _full_note(plan)
     notes += _busy_note(client, plan)
     notes += _doubt_notes(source, client)
     check = check_of(plan, load, client.trials[0].cpus)
@@ -254,6 +256,14 @@ def _size_note(planned: Sequence[tuple[PlannedClient, MachinePlan]], load: Load)
         f"cores: CPU time of the measured answers ({format_size(min(sizes))}); --bytes changes the bandwidth alone. "
         "For CPU time over size, plan from: httpdyno capacity CLIENT --size 0,50KiB,...,200KiB"
     ]
+
+
+def _full_note(plan: MachinePlan) -> list[str]:
+    """Warn where the bandwidth is nearly used up: answers then wait in its queue, which the plan knows nothing of."""
+    share = plan.shares[Resource.BANDWIDTH].value / plan.machines
+    if share <= _NEARLY_FULL:
+        return []
+    return [f"bandwidth: {100 * share:.0f} % used; above 80 % answers queue, and in_flight is a lower bound"]
 
 
 def _busy_note(client: PlannedClient, plan: MachinePlan) -> list[str]:

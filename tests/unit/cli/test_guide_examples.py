@@ -20,7 +20,10 @@ from httpdyno.experiments.load.limit import limit_names, parse_load_limit
 from httpdyno.experiments.load.quick import read_quickly
 from httpdyno.experiments.load.words import LOAD_OPTIONS
 from httpdyno.experiments.registry import definition_of
+from httpdyno.judge.machine_plan import Load, Machine
 from httpdyno.model import LinesSummary, Link, Outcome, Sample, Trial
+from httpdyno.report import Surface, render
+from httpdyno.runs.plan_report import example_source, plan_table
 from httpdyno.store import open_run, polars_schema
 from httpdyno.store.manifest_columns import RUN_COLUMNS
 from httpdyno.store.query import TABLES, ask
@@ -215,6 +218,14 @@ def test_the_options_and_columns_that_a_page_lists_are_there(verb: str) -> None:
     options = {option for parameter in command_of(verb).params for option in parameter.opts}
     columns = {column.name for column in definition_of(verb).table([]).columns}
     assert set(named) <= options | columns | set(Outcome)
+
+
+def test_the_plan_of_the_page_is_what_the_verb_prints() -> None:
+    source = example_source()
+    machine = Machine(8, 8 * 4 * 2**30, 10e9)
+    table = plan_table(source, "1e9/week", Load(1e9 / 604_800), machine, for_programs=False)
+    (shown,) = blocks("plan.md", "text")[:1]
+    assert render(table, "table", Surface(width=100)) == shown
 
 
 def test_the_options_and_columns_of_a_plan_are_all_on_the_page(httpdyno: Command) -> None:

@@ -183,3 +183,9 @@ def test_an_idle_process_is_warned_of(httpdyno: Command, runs: Path) -> None:
     assert runs.is_dir()
     assert "the planned one is 0.02 %: an answer then costs more CPU time" in httpdyno("plan", "0.2/s").out
     assert "costs more CPU time" not in httpdyno("plan", "2000/s").out
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_link_that_is_nearly_full_is_warned_of(httpdyno: Command) -> None:
+    assert "bandwidth: 89 % used; above 80 % answers queue" in httpdyno("plan", "2000/s", "--bandwidth", "1.8gbit").out
+    assert "answers queue" not in httpdyno("plan", "2000/s", "--bandwidth", "3gbit").out
