@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import httpdyno
-from httpdyno.errors import NothingMeasured, UnreadableRun
+from httpdyno.errors import NothingMeasured, UsageError
 from httpdyno.judge import counting_trials, placing_trials, verdict_of
 from httpdyno.judge.group import grouped
 from httpdyno.judge.machine_plan import (
@@ -81,6 +81,8 @@ def source_of_run(run: Run) -> PlanSource:
     ------
     NothingMeasured
         If no trial has the figures that a plan needs.
+    UsageError
+        If its trials differ by their link: figures over several distances are no answer to one load.
     """
     trials = run.records()
     names = subject_names(trials, ())
@@ -88,13 +90,16 @@ def source_of_run(run: Run) -> PlanSource:
     verdicts: dict[str, str] = {}
     links = {trial.link for trial in trials}
     if len(links) > 1:
-        raise NothingMeasured(
-            f"{run.folder}: plan needs a run over one link, this one has {len(links)}: httpdyno bench CLIENT"
+        raise UsageError(
+            f"{run.folder}: plan needs a run over one link, this one has {len(links)}; name another, or make one with:"
+            " httpdyno bench CLIENT"
         )
     for (_, subject), own in grouped(trials).items():
         figures = [found for trial in _counting(own) if (found := answer_figures(trial))]
         of_subject.setdefault(subject, []).extend(figures)
-        verdicts[subject] = verdict_of(own, disturbed=bool(placing_trials(own)))
+        verdict = verdict_of(own, disturbed=bool(placing_trials(own)))
+        if verdicts.get(subject, Validity.VALID.value) == Validity.VALID.value:
+            verdicts[subject] = verdict
     clients = tuple(
         PlannedClient(subject, names[subject], verdicts[subject], tuple(figures))
         for subject, figures in of_subject.items()
@@ -113,7 +118,7 @@ def default_source(runs: Path) -> PlanSource:
         try:
             if read_manifest(folder).experiment == _BENCH:
                 return source_of_run(open_run(folder))
-        except (UnreadableRun, NothingMeasured):
+        except (UsageError, NothingMeasured):
             continue
     return example_source()
 
