@@ -17,12 +17,13 @@ from httpdyno.lab.lab import Lab
 from httpdyno.lab.machine_use import take_snapshot
 from httpdyno.lab.observer import Observer
 from httpdyno.lab.other_programs import busiest, read_processes
+from httpdyno.lab.planned_time import OVERHEAD_S, guess_s
 from httpdyno.lab.proof import prove_all
 from httpdyno.lab.room import Pinning
-from httpdyno.model import Outcome, Subject, Trial, TrialPlan
+from httpdyno.model import Outcome, Purpose, Subject, Trial, TrialPlan
 from httpdyno.runs.ceiling import UnderCeiling, ceiling_plan
 from httpdyno.runs.earlier import earlier_durations
-from httpdyno.runs.estimate import OVERHEAD_S, Forecast, Key, guess_s, time_left_s
+from httpdyno.runs.estimate import Forecast, Key, time_left_s
 from httpdyno.runs.pending import PendingRun
 from httpdyno.runs.spoken_version import not_speaking
 from httpdyno.stats import median
@@ -48,9 +49,9 @@ class RunObserver(Observer, Protocol):
         """Handle a subject whose claims are put to the test, before it is measured for the first time."""
 
     def planned(self, trials: int, *, finished: int, left_s: float | None, at_most: bool = False) -> None:
-        """Handle of how many trials the run consists, how many are there, and how long the others will take.
+        """Handle the number of trials, how many of them are there, and how long the others will take.
 
-        ``at_most`` means that a search may need fewer.
+        ``at_most`` means that a search may need fewer. Trials that are ``added`` come on top.
         """
 
     def cooling_down(self, reason: str) -> None:
@@ -113,12 +114,16 @@ def measure(
     first = _asks_ceiling(run, asking, under)
     coming = [*first, *run.plan.left(run.trials)]
     forecast = Forecast(coming, _earlier(run), lambda one: _foresee_s(one, lab, search=run.plan.open), clock)
-    observer.planned(run.plan.most, finished=len(run.trials), left_s=forecast.left_s(), at_most=run.plan.open)
+    planned = len(run.trials) + len(run.plan.left(run.trials))
+    observer.planned(planned, finished=len(run.trials), left_s=forecast.left_s(), at_most=run.plan.open)
     cool_down = _cool_down(place.pinning, observer, stop, _patience_s(coming)) if len(coming) > 1 else None
 
     def keep(judged: JudgedTrial) -> None:
         run.keep(judged)
-        forecast.ended()
+        trial = judged.trial
+        of_plan = () if trial.purpose is Purpose.CEILING else (trial,)
+        coming = run.plan.left([*run.trials, *of_plan])
+        forecast.ended((trial.subject, trial.condition, trial.concurrency), coming)
         observer.trial_ends(judged.trial, left_s=forecast.left_s())
 
     # What the web can give at all is asked first, and is no trial of the plan.

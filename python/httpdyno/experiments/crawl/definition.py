@@ -9,7 +9,7 @@ from httpdyno.experiments.crawl.beginning import begin_bench
 from httpdyno.experiments.crawl.compact import compact_table
 from httpdyno.experiments.crawl.crawl import Crawl
 from httpdyno.experiments.crawl.live import sent
-from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
+from httpdyno.experiments.crawl.metrics import CRAWL_METRICS, RANKED_BY
 from httpdyno.experiments.crawl.options import NAME
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.restoring import restored
@@ -30,7 +30,7 @@ DEFINITION: Final[Definition] = Definition(
     name=NAME,
     question="Which client fetches a list of URLs fastest, and how many of them does it get right?",
     metrics=CRAWL_METRICS,
-    ranked_by="right_per_s",
+    ranked_by=RANKED_BY,
     ranks_disturbed=True,
     also_ranked_by={"cpu_per_right_ms": "fewest cores"},
     identity=(
