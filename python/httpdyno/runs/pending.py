@@ -248,7 +248,7 @@ def _begin_writing(
         urls=urls.identity() if urls else None,
     )
     writer = RunWriter.create(runs, manifest)
-    if urls and urls.source is not None:
+    if urls and urls.kept:
         try:
             keep_list(writer.folder, urls.file.path)
         except BaseException:
