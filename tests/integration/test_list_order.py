@@ -13,7 +13,7 @@ import pytest
 from conftest import MakeSubject
 from httpdyno.experiments.beginning import Beginning
 from httpdyno.experiments.crawl.beginning import begin_bench
-from httpdyno.experiments.crawl.crawl import Crawl
+from httpdyno.experiments.crawl.crawl import HEADLINE, Crawl
 from httpdyno.experiments.crawl.options import BenchOptions
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
@@ -136,3 +136,11 @@ def test_a_run_that_is_resumed_has_its_list_in_the_same_order(beginning: Beginni
         with urls_of_run(run.folder, place.engine, run.manifest.webs[0], run.manifest.urls) as again:
             assert again.file.read_text() == urls.file.read_text()
             assert again.identity() == urls.identity()
+
+
+def test_the_usual_eleven_have_six_blocks(beginning: Beginning) -> None:
+    begun = begin_bench(beginning, HEADLINE, BenchOptions())
+    assert begun.urls is not None
+    begun.urls.file.close()
+    assert isinstance(begun.experiment, Crawl)
+    assert (begun.experiment.repeat, begun.urls.count, len(begun.subjects)) == (6, 600, 11)

@@ -16,8 +16,9 @@ __all__ = ["OVERHEAD_S", "START_S", "PlannedTime", "guess_s", "planned_time", "r
 
 OVERHEAD_S: Final = 1.0
 """What a trial takes besides its subject's own time: a room is made, answers are judged, the machine cools down."""
-START_S: Final = 1.0
-"""What a program takes until its first request: an interpreter a quarter of it, a JVM or a browser more."""
+START_S: Final = 0.5
+"""What a program takes until its first request: an interpreter a half of it, a JVM on a busy machine or a browser
+more."""
 _REQUEST_S: Final = 0.001
 """Libraries take 0.05 ms to 1.5 ms of CPU time for a request: an unknown one is taken for a slow one."""
 _CHECKED_S: Final = 0.0025
