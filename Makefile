@@ -22,9 +22,9 @@ build: setup ## Install what subjects need and build every one that can be had h
 	@scripts/setup-dotnet
 	@$(BIN)/httpdyno subjects install $(ARGS)
 
-bench: setup ## Crawl 1,000 URLs with each of eleven clients, three times, and print the table; a first look with ARGS=--quick
+bench: setup ## Crawl 600 URLs with each of eleven clients, six times, and print the table; ARGS adds options: ARGS=--quick
 	@scripts/setup-dotnet
-	@$(BIN)/httpdyno bench --install $(if $(ARGS),$(ARGS),--repeat 3 --limit 1000)
+	@$(BIN)/httpdyno bench --install $(ARGS)
 
 # Only the tests look for a .NET SDK's layout beside the checkout: `make bench` and `make build` run what DOTNET_LAYOUT names, or nothing.
 test test-python test-subjects measure: export DOTNET_LAYOUT ?= $(wildcard ../shared/tools/dotnet-root)

@@ -223,8 +223,13 @@ class Display:
         if plan.block != self._block.number:
             self._end_block()
             self._block = _Block(plan.block)
+        if plan.added:
+            self._listed += 1
+            self._planned = str(self._listed)
+            if self._overall is not None:
+                self._progress.update(self._overall, total=self._listed)
         self._why = plan.why
-        self._where = _where(plan)
+        self._where = f"{_where(plan)}{', again' if plan.added else ''}"
         self._whose = f"{self._place(plan.number)} {plan.subject.id}{self._where}"
         self._trial = self._progress.add_task(self._whose, total=None)
 
@@ -293,7 +298,8 @@ class Display:
     def _place(self, number: int) -> str:
         if number == CEILING_TRIAL:
             return "the web's ceiling:"
-        return f"trial {number + 1}:" if number >= self._listed else f"trial {number + 1} of {self._planned}:"
+        of = f" of {self._planned}" if self._planned else ""
+        return f"trial {number + 1}{of}:"
 
     def _end_bar(self) -> None:
         if self._trial is not None:

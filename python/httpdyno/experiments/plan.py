@@ -1,13 +1,19 @@
 """Which trials a run consists of: a list that is fixed before the first of them, or a search that goes by results."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import Final, Protocol
 
 from httpdyno.experiments.schedule import shuffled
-from httpdyno.model import Condition, Subject, Trial, TrialPlan
+from httpdyno.model import Condition, Outcome, Subject, Trial, TrialPlan
 
 __all__ = ["ListedPlan", "NextTrial", "Plan", "RepeatingPlan", "SearchPlan"]
+
+_REPEATS: Final = 2
+"""How often a disturbed trial is repeated at once: a disturbance that outlasts three trials may outlast a fourth."""
+_WHY_REPEATED: Final = "repeated: other programs disturbed one"
 
 
 class Plan(Protocol):
@@ -65,74 +71,119 @@ class ListedPlan:
 
 @dataclass(frozen=True, slots=True)
 class RepeatingPlan:
-    """Trials that were fixed before the first one, and after them those that were spoiled, once more.
+    """Trials fixed before the first one, and repeats of those that other programs disturbed.
 
-    Who lacks a trial that counts runs again, in blocks of those who do, until nobody does or half as many trials as
-    were planned have been added.
+    A disturbed trial is repeated at once in its own block, up to twice, so that it stays within minutes of the trials
+    that it is compared with. It takes the next position of the block, and the trials after it move up.
+
+    After the list, one closing block runs when a subject still lacks an undisturbed trial in some block. Two subjects
+    are compared by the blocks that both have, so the closing block holds the lacking subjects and every other subject
+    that has a figure. Its trials are not repeated.
+
+    All added trials together are at most half as many as the list has. When the closing block needs more, it takes the
+    lacking subjects first, those that lack the most blocks before the others, then the subjects whose median figure so
+    far stands nearest to that of a lacking subject in the order of all medians: these are the pairs that are hardest to
+    tell apart. A subject that would run alone is not repeated: there is nothing to compare it with.
     """
 
     listed: ListedPlan
-    spoiled: Callable[[Trial], bool]
+    """Its trials have one condition and run in blocks, each subject once in each."""
+    disturbed: Callable[[Trial], bool]
+    figure: Callable[[Trial], float | None]
+    """The figure that subjects are ranked by; None when a trial has none."""
     seed: int = 1
-    """Decides the order within each block."""
+    """Decides the order within the closing block."""
     open: bool = field(default=False, init=False)
 
     @property
     def most(self) -> int:
-        """How many there are unless some are spoiled."""
+        """Number of trials if none is disturbed."""
         return self.listed.most
 
     @property
     def settings(self) -> Mapping[str, int]:
-        """What is said of the list."""
+        """The settings of the list."""
         return self.listed.settings
 
     def next(self, seen: Sequence[Trial]) -> TrialPlan | None:
-        """Return the first of the list that is not there yet; when they all are, the next that runs again."""
-        planned = self.listed.next(seen)
-        if planned is not None or not self.listed.trials:
-            return planned
-        number = len(seen)
-        if number - self.most >= self.most // 2:
-            return None
-        last = self.listed.trials[-1].block
-        block = max(last + 1, *(trial.block for trial in seen))
-        return self._again(seen, block, number) or self._again(seen, block + 1, number)
-
-    def _again(self, seen: Sequence[Trial], block: int, number: int) -> TrialPlan | None:
-        there = [trial.subject for trial in seen if trial.block == block]
-        # Whoever runs in a block was chosen before it began: what becomes of others in it changes nothing.
-        before = [trial for trial in seen if trial.block < block]
-        first = {plan.subject.id: plan for plan in reversed(self.listed.trials)}
-        lacking = [plan.subject for plan in first.values() if self._lacks(plan.subject, before)]
-        for subject in shuffled(lacking, block, self.seed):
-            if subject.id not in there:
-                why = "again: one was disturbed"
-                return TrialPlan(number, block, len(there), subject, first[subject.id].condition, why)
-        return None
-
-    def _lacks(self, subject: Subject, seen: Sequence[Trial]) -> bool:
-        planned = sum(plan.subject.id == subject.id for plan in self.listed.trials)
-        own = [trial for trial in seen if trial.subject == subject.id]
-        spoiled = sum(map(self.spoiled, own))
-        return spoiled > 0 and len(own) - spoiled < planned
+        """Return a repeat of the last trial if it was disturbed, else the next of the list or of the closing block."""
+        ordered = sorted(seen, key=lambda trial: trial.trial)
+        return self._repeat(ordered) or next(self._coming(ordered), None) or self._closing(ordered)
 
     def left(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
-        """Return those of the list that are not there yet; nobody knows how many will be spoiled."""
-        return self.listed.left(seen)
+        """Return the trials of the list that are still to come, without any repeats."""
+        return list(self._coming(seen))
 
     def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
-        """Find one that the list does not have, or that would not be made again after those before it."""
-        ordered = sorted(finished, key=lambda trial: trial.trial)
-        listed, again = ordered[: self.most], ordered[self.most :]
-        found = self.listed.unplanned(listed)
-        if found is not None:
-            return found
-        for place, trial in enumerate(again):
-            plan = self.next([*listed, *again[:place]])
-            if plan is None or plan.number != trial.trial or _identity(plan) != _recorded(trial):
-                return trial
-        return None
+        """Return the first finished trial that the plan would not make after those before it; None if all fit."""
+        return _first_unplanned(self, finished)
+
+    def _coming(self, seen: Sequence[Trial]) -> Iterator[TrialPlan]:
+        done = {(trial.block, trial.subject) for trial in seen}
+        positions = Counter(trial.block for trial in seen)
+        number = len(seen)
+        for plan in self.listed.trials:
+            if (plan.block, plan.subject.id) not in done:
+                yield replace(plan, number=number, position=positions[plan.block])
+                number += 1
+                positions[plan.block] += 1
+
+    def _repeat(self, seen: Sequence[Trial]) -> TrialPlan | None:
+        if not seen or not self._may_add(seen):
+            return None
+        last = seen[-1]
+        own = [plan for plan in self.listed.trials if (plan.block, plan.subject.id) == (last.block, last.subject)]
+        tried = sum((trial.block, trial.subject) == (last.block, last.subject) for trial in seen)
+        if not own or tried > _REPEATS or not self.disturbed(last):
+            return None
+        return self._added(seen, last.block, own[0].subject)
+
+    def _closing(self, seen: Sequence[Trial]) -> TrialPlan | None:
+        if not self.listed.trials:
+            return None
+        block = self.listed.trials[-1].block + 1
+        before = [trial for trial in seen if trial.block < block]
+        # Chosen before the block began: its own trials change nothing.
+        subjects = shuffled(self._closing_subjects(before), block, self.seed)
+        coming = subjects[len(seen) - len(before) :]
+        return self._added(seen, block, coming[0]) if coming else None
+
+    def _closing_subjects(self, seen: Sequence[Trial]) -> list[Subject]:
+        last = {(trial.block, trial.subject): trial for trial in seen}
+        lacked = Counter(trial.subject for trial in last.values() if self.disturbed(trial))
+        medians = self._medians(seen)
+        order = sorted(medians, key=lambda subject: (medians[subject], subject))
+        place = {subject: number for number, subject in enumerate(order)}
+
+        def distance(subject: str) -> int:
+            return min(abs(place[subject] - place[other]) for other in lacked if other in place)
+
+        lacking = sorted(lacked, key=lambda subject: (-lacked[subject], subject))
+        others = [subject for subject in order if subject not in lacked]
+        if any(subject in place for subject in lacking):
+            others.sort(key=distance)
+        room = self.most // 2 - (len(seen) - self.most)
+        chosen = {*[*lacking, *others][: max(room, 0)]} if lacking else set()
+        if len(chosen) == 1 and len(place) > 1:
+            return []
+        subjects = {plan.subject.id: plan.subject for plan in self.listed.trials}
+        return [subject for name, subject in subjects.items() if name in chosen]
+
+    def _medians(self, seen: Sequence[Trial]) -> dict[str, float]:
+        figures: dict[str, list[float]] = {}
+        for trial in seen:
+            if trial.outcome is Outcome.OK and (figure := self.figure(trial)) is not None:
+                figures.setdefault(trial.subject, []).append(figure)
+        return {subject: median(values) for subject, values in figures.items()}
+
+    def _may_add(self, seen: Sequence[Trial]) -> bool:
+        from_list = {(trial.block, trial.subject) for trial in seen}
+        return len(seen) - len(from_list) < self.most // 2
+
+    def _added(self, seen: Sequence[Trial], block: int, subject: Subject) -> TrialPlan:
+        position = sum(trial.block == block for trial in seen)
+        condition = self.listed.trials[0].condition
+        return TrialPlan(len(seen), block, position, subject, condition, _WHY_REPEATED, added=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +240,17 @@ class SearchPlan:
         ]
 
     def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
-        """Search again, and find a trial that would not be made after those before it."""
-        ordered = sorted(finished, key=lambda trial: trial.trial)
-        for number, trial in enumerate(ordered):
-            plan = self.next(ordered[:number])
-            if plan is None or plan.number != trial.trial or _identity(plan) != _recorded(trial):
-                return trial
-        return None
+        """Return the first finished trial that the search would not make after those before it; None if all fit."""
+        return _first_unplanned(self, finished)
+
+
+def _first_unplanned(plan: Plan, finished: Sequence[Trial]) -> Trial | None:
+    ordered = sorted(finished, key=lambda trial: trial.trial)
+    for number, trial in enumerate(ordered):
+        planned = plan.next(ordered[:number])
+        if planned is None or planned.number != trial.trial or _identity(planned) != _recorded(trial):
+            return trial
+    return None
 
 
 def _identity(plan: TrialPlan) -> tuple[int, int, str, str]:

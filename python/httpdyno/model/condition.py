@@ -190,6 +190,8 @@ class TrialPlan:
     why: str = ""
     """Why it is made, where that depends on the trials before it; empty for one of a list."""
     purpose: Purpose = Purpose.SUBJECT
+    added: bool = False
+    """Whether it comes on top of the trials that were planned before the first one."""
 
     @property
     def concurrency(self) -> int:

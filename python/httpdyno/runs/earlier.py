@@ -8,8 +8,9 @@ from typing import Final
 from httpdyno.errors import HttpdynoError
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.registry import definition_of
+from httpdyno.lab.planned_time import OVERHEAD_S
 from httpdyno.model import Outcome, Trial
-from httpdyno.runs.estimate import OVERHEAD_S, Key
+from httpdyno.runs.estimate import Key
 from httpdyno.stats import median
 from httpdyno.store import Manifest, differences, open_run, read_manifest, run_folders
 

@@ -155,9 +155,9 @@ class PendingRun:
         """
         if self.writer and self._open:
             self._open = False
-            if whole:
-                # A search may have come to its end before it had used up its trials.
-                self.writer.manifest = replace(self.writer.manifest, trials_planned=len(self.trials))
+            # A search may end before it has used up its trials, and repeats come on top of a list.
+            coming = 0 if whole else len(self.plan.left(self.trials))
+            self.writer.manifest = replace(self.writer.manifest, trials_planned=len(self.trials) + coming)
             self.writer.close(complete=whole, ended_at=datetime.now(UTC))
 
     def hand_over(self, process: int) -> None:
@@ -248,7 +248,7 @@ def _begin_writing(
         urls=urls.identity() if urls else None,
     )
     writer = RunWriter.create(runs, manifest)
-    if urls and urls.source is not None:
+    if urls and urls.kept:
         try:
             keep_list(writer.folder, urls.file.path)
         except BaseException:

@@ -18,12 +18,13 @@ from httpdyno.lab.lab import Lab
 from httpdyno.lab.machine_use import take_snapshot
 from httpdyno.lab.observer import Observer
 from httpdyno.lab.other_programs import busiest, read_processes
+from httpdyno.lab.planned_time import OVERHEAD_S, guess_s
 from httpdyno.lab.proof import prove_all
 from httpdyno.lab.room import Pinning
-from httpdyno.model import Outcome, Subject, Trial, TrialPlan, Validity
+from httpdyno.model import Outcome, Purpose, Subject, Trial, TrialPlan, Validity
 from httpdyno.runs.ceiling import UnderCeiling, ceiling_plan
 from httpdyno.runs.earlier import earlier_durations
-from httpdyno.runs.estimate import OVERHEAD_S, Forecast, Key, guess_s, time_left_s
+from httpdyno.runs.estimate import Forecast, Key, time_left_s
 from httpdyno.runs.pending import PendingRun
 from httpdyno.runs.spoken_version import not_speaking
 from httpdyno.stats import median
@@ -57,9 +58,10 @@ class RunObserver(Observer, Protocol):
         at_most: bool = False,
         blocks: int | None = None,
     ) -> None:
-        """Handle of how many trials the run consists, how many are there, and how long the others will take.
+        """Handle the number of trials, how many of them are there, and how long the others will take.
 
         ``at_most``: a search may need fewer; ``blocks``: the number of blocks where each has several trials.
+        Trials that are ``added`` come on top.
         """
 
     def cooling_down(self, reason: str) -> None:
@@ -124,7 +126,7 @@ def measure(
     coming = [*first, *run.plan.left(run.trials)]
     forecast = Forecast(coming, _earlier(run), lambda one: _foresee_s(one, lab, search=run.plan.open), clock)
     observer.planned(
-        run.plan.most,
+        len(run.trials) + len(run.plan.left(run.trials)),
         finished=len(run.trials),
         left_s=forecast.left_s(),
         at_most=run.plan.open,
@@ -134,7 +136,10 @@ def measure(
 
     def keep(judged: JudgedTrial) -> None:
         run.keep(judged)
-        forecast.ended()
+        trial = judged.trial
+        of_plan = () if trial.purpose is Purpose.CEILING else (trial,)
+        coming = run.plan.left([*run.trials, *of_plan])
+        forecast.ended((trial.subject, trial.condition, trial.concurrency), coming)
         observer.trial_ends(judged.trial, left_s=forecast.left_s())
 
     # What the web can give at all is asked first, and is no trial of the plan.

@@ -3,7 +3,7 @@
 from httpdyno.store.columns import polars_schema, polars_types
 from httpdyno.store.differences import Difference, differences, subject_differences, web_differences
 from httpdyno.store.find import RELATIVE_NAMES, find_run, run_folders
-from httpdyno.store.kept_list import keep_list, restore_list
+from httpdyno.store.kept_list import has_list, keep_list, restore_list
 from httpdyno.store.lock import Holder, holder_of
 from httpdyno.store.manifest import (
     EngineIdentity,
@@ -40,6 +40,7 @@ __all__ = [
     "differences",
     "find_run",
     "find_tuned",
+    "has_list",
     "holder_of",
     "keep_list",
     "keep_tuned",

@@ -114,7 +114,7 @@ def _list(then: UrlList | None, now: UrlList | None) -> Iterator[Difference]:
     elif then.count != now.count:
         yield Difference("list", "URLs", f"{then.count:,}", f"{now.count:,}")
     elif then.sha256 != now.sha256:
-        yield Difference("list", "URLs", sentence=f"the {then.count:,} URLs are others")
+        yield Difference("list", "URLs", sentence=f"the {then.count:,} URLs, or their order, differ")
 
 
 def _keys(

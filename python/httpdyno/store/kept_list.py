@@ -11,7 +11,7 @@ from httpdyno.storage import storage_errors
 from httpdyno.store.files import storing, write_whole
 from httpdyno.store.layout import URLS
 
-__all__ = ["keep_list", "restore_list"]
+__all__ = ["has_list", "keep_list", "restore_list"]
 
 _FASTEST: Final = 1
 
@@ -25,6 +25,11 @@ def keep_list(folder: Path, urls: Path) -> None:
 
     with storing(folder):
         write_whole(folder / URLS, compress)
+
+
+def has_list(folder: Path) -> bool:
+    """Return whether a list is kept in the folder of a run."""
+    return (folder / URLS).is_file()
 
 
 def restore_list(folder: Path, into: IO[bytes]) -> None:

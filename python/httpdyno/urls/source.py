@@ -11,7 +11,7 @@ from httpdyno.errors import EmptyList, NotResumable
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.storage import storage_errors
-from httpdyno.store import UrlList, WebIdentity, restore_list
+from httpdyno.store import UrlList, WebIdentity, has_list, restore_list
 
 __all__ = [
     "DEFAULT_WEB_LIMIT",
@@ -42,6 +42,13 @@ class UrlFile:
     """How many of them are none: lines of a list are handed on as they stand."""
     remark: str = ""
     """What was left out of the list, or is no URL, in one line; empty: nothing."""
+    reordered: bool = False
+    """Whether the URLs have another order than their source has."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether a run keeps the list, since the web does not give it again as it is."""
+        return self.source is not None or self.reordered
 
     def identity(self) -> UrlList:
         """Return which list it is."""
@@ -71,12 +78,13 @@ def urls_of_web(engine: Engine, *, web: str, seed: int | None, limit: int | None
 
 def urls_of_run(folder: Path, engine: Engine, web: WebIdentity, recorded: UrlList) -> UrlFile:
     """Return the URLs that a run has begun with; refuse to go on when they are not the same any more."""
-    if recorded.source is None:
-        urls = urls_of_web(engine, web=web.name, seed=web.seed, limit=recorded.count)
-    else:
+    kept = recorded.source is not None or has_list(folder)
+    if kept:
         urls = UrlFile(ScratchFile(), recorded.count, recorded.source)
+    else:
+        urls = urls_of_web(engine, web=web.name, seed=web.seed, limit=recorded.count)
     try:
-        if recorded.source is not None:
+        if kept:
             restore_list(folder, urls.file.file)
         if urls.identity() != recorded:
             raise NotResumable(

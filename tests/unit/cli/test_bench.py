@@ -79,14 +79,25 @@ def test_options_reach_the_engine_and_the_client(
         assert part in said
 
 
-def test_each_subject_runs_five_times_unless_told_otherwise(
-    httpdyno: Command, given: list[str], tmp_path: Path
+@pytest.mark.parametrize(
+    ("options", "urls", "blocks"),
+    [
+        (["--limit", "4"], 4, 9),
+        ([], 600, 9),
+        (["--repeat", "2"], 600, 2),
+        (["--urls", "list"], 5, 9),
+    ],
+)
+def test_a_bench_has_as_many_blocks_as_its_budget_has_room_for(
+    httpdyno: Command, given: list[str], tmp_path: Path, options: list[str], urls: int, blocks: int
 ) -> None:
-    assert httpdyno("bench", *given, "--limit", "4").code == 0
+    (tmp_path / "list").write_text("".join(f"host{number}.example\n" for number in range(5)))
+    assert httpdyno("bench", *given, *options).code in {0, 1}
     (folder,) = (tmp_path / "runs").iterdir()
     run = open_run(folder)
-    assert [trial.block for trial in run.records()] == [0, 1, 2, 3, 4]
-    assert (run.manifest.settings["repeat"], run.manifest.settings["quick"]) == (5, False)
+    assert [trial.block for trial in run.records()] == list(range(blocks))
+    assert {trial.urls_given for trial in run.records()} == {urls}
+    assert (run.manifest.settings["repeat"], run.manifest.settings["quick"]) == (blocks, False)
 
 
 def test_a_first_look_is_short_and_says_that_it_is_one(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
@@ -168,7 +179,7 @@ def test_a_whole_run_says_before_anything_is_built_how_long_it_takes(
     monkeypatch.setattr("httpdyno.experiments.crawl.beginning.HEADLINE", ())
     bare = given[1:]
     first, *others = httpdyno("bench", *bare).err.splitlines()
-    foreseen = r"5 trials take about \d[\d.]* (s|min|h), after what must be built"
+    foreseen = r"9 trials take about \d[\d.]* (s|min|h), after what must be built"
     assert re.fullmatch(f"httpdyno: bench: {foreseen}; for a first look: httpdyno bench --quick", first)
     assert others
     # Who says what is measured, or how much of it, has chosen.

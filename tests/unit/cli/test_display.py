@@ -221,3 +221,17 @@ def test_an_experiment_with_figures_of_its_own_tells_them_after_each_trial(lines
         "httpdyno: trial 3: ruby-curb, gzip: 10,000 documents, 200 us of CPU time each",
         "httpdyno: trial 3: good: crashed: signal 6",
     ]
+
+
+def test_a_repeated_trial_says_so_and_comes_on_top_of_those_planned(lines: Lines) -> None:
+    with plain() as display:
+        display.planned(20, finished=0, left_s=None)
+        for number, added in ((18, False), (19, True), (20, False)):
+            display.trial_begins(replace(PLAN, number=number, added=added))
+            display.trial_ends(replace(TRIAL, trial=number), left_s=None)
+    assert lines() == [
+        "httpdyno: 20 trials",
+        "httpdyno: trial 19 of 20: good: 2,000 URLs in 14.7 s",
+        "httpdyno: trial 20 of 21: good, again: 2,000 URLs in 14.7 s",
+        "httpdyno: trial 21 of 21: good: 2,000 URLs in 14.7 s",
+    ]

@@ -58,51 +58,177 @@ def test_a_trial_that_is_not_in_the_list_is_found() -> None:
     assert LISTED.unplanned([foreign]) is foreign
 
 
-def repeating(spoiled: set[int]) -> tuple[RepeatingPlan, list[Trial]]:
-    """Carry out a list of which the trials of some numbers are spoiled."""
-    plan = RepeatingPlan(LISTED, lambda one: one.validity is Validity.UNSTEADY)
+def subject(name: str) -> Subject:
+    return Subject(id=name, kind=SubjectKind.CLIENT, language="C", method="m", folder=Path("/nowhere"), run_argv=("x",))
+
+
+def repeating_plan(names: str, blocks: int) -> RepeatingPlan:
+    """Plan so many blocks of subjects with one letter each."""
+    condition = Condition("bench", "plain", Workload(()))
+    listed = ListedPlan(schedule([subject(name) for name in names], [condition], repeat=blocks, seed=1))
+    return RepeatingPlan(
+        listed,
+        lambda one: one.validity is Validity.UNSTEADY,
+        lambda one: one.summary.right_per_s if one.summary else None,
+    )
+
+
+Attempt = tuple[int, str, int]
+"""A block, a subject, and which of its trials in that block it is, from 0."""
+
+
+def repeating(plan: RepeatingPlan, disturbed: set[Attempt], unavailable: str = "") -> list[Trial]:
+    """Carry out a plan in which other programs disturb some attempts; subject a is the slowest, b the next."""
     seen: list[Trial] = []
     for planned in following(plan, seen):
-        unsteady = Validity.UNSTEADY if planned.number in spoiled else Validity.VALID
-        seen.append(replace(made(planned), validity=unsteady))
-    return plan, seen
+        name = planned.subject.id
+        attempt = sum((one.block, one.subject) == (planned.block, name) for one in seen)
+        validity = Validity.UNSTEADY if (planned.block, name, attempt) in disturbed else Validity.VALID
+        one = replace(made(planned, right_per_s=10.0 * (1 + ord(name) - ord("a"))), validity=validity)
+        if name in unavailable:
+            one = replace(trial(name, planned.block, outcome=Outcome.UNAVAILABLE), trial=planned.number)
+            one = replace(one, position=planned.position, condition=planned.condition.name)
+        seen.append(one)
+    return seen
 
 
-def test_without_a_spoiled_trial_a_list_ends_where_it_would() -> None:
-    plan, seen = repeating(set())
+def three_times(block: int, name: str) -> set[Attempt]:
+    return {(block, name, attempt) for attempt in range(3)}
+
+
+def added(plan: RepeatingPlan, seen: Sequence[Trial]) -> list[tuple[int, str]]:
+    """Return block and subject of the trials that were not planned, in their order."""
+    first: set[tuple[int, str]] = set()
+    found = []
+    for one in seen:
+        place = (one.block, one.subject)
+        if place in first or one.block > plan.listed.trials[-1].block:
+            found.append(place)
+        first.add(place)
+    return found
+
+
+def test_a_list_without_a_disturbed_trial_has_no_repeats() -> None:
+    plan = repeating_plan("ab", 3)
+    seen = repeating(plan, set())
+    assert [(one.trial, one.block, one.position, one.subject) for one in seen] == [
+        (one.number, one.block, one.position, one.subject.id) for one in plan.listed.trials
+    ]
     assert len(seen) == plan.most == 6
 
 
-def test_whoever_was_disturbed_runs_again_in_a_block_of_its_own() -> None:
-    plan, seen = repeating({2})
-    spoiled, (*_, again) = seen[2], seen
-    assert (len(seen), again.subject, again.block, again.position) == (7, spoiled.subject, 3, 0)
-    assert plan.unplanned(seen) is None
-    assert plan.left(seen) == []
+def test_a_disturbed_trial_is_repeated_at_once_in_its_block() -> None:
+    plan = repeating_plan("abc", 4)
+    second = plan.listed.trials[4].subject.id
+    seen = repeating(plan, {(1, second, 0)})
+    assert [one.subject for one in seen if one.block == 1].count(second) == 2
+    assert (seen[4].subject, seen[5].subject, seen[5].block) == (second, second, 1)
+    assert [one.trial for one in seen] == list(range(13))
+    for block in range(4):
+        assert [one.position for one in seen if one.block == block] == list(range(4 if block == 1 else 3))
+    assert max(one.block for one in seen) == 3
 
 
-def test_those_who_were_disturbed_together_run_again_together() -> None:
-    _, seen = repeating({2, 3})
-    assert {one.subject for one in seen[6:]} == {"one", "two"}
-    assert [(one.block, one.position) for one in seen[6:]] == [(3, 0), (3, 1)]
+@pytest.mark.parametrize(
+    ("names", "blocks", "disturbed", "expected"),
+    [
+        # Repeated until it is undisturbed, twice at most.
+        ("abc", 4, {(0, "a", 0)}, [(0, "a")]),
+        ("abc", 4, {(0, "a", 0), (0, "a", 1)}, [(0, "a"), (0, "a")]),
+        # Still disturbed: a closing block with all that it is compared with, once.
+        ("abc", 4, three_times(0, "a"), [(0, "a"), (0, "a"), *((4, name) for name in "abc")]),
+        ("abc", 4, {*three_times(0, "a"), (4, "a", 0)}, [(0, "a"), (0, "a"), *((4, name) for name in "abc")]),
+        ("abcd", 6, three_times(1, "a") | three_times(3, "d"), [(1, "a")] * 2 + [(3, "d")] * 2 + [
+            (6, name) for name in "abcd"]),
+        # Too little is left for a whole one: the neighbours in the order of their medians.
+        ("abcdef", 2, three_times(0, "a"), [(0, "a"), (0, "a"), *((2, name) for name in "abcd")]),
+        ("abcdefgh", 1, three_times(0, "a"), [(0, "a"), (0, "a"), (1, "a"), (1, "b")]),
+        ("abcdefgh", 1, three_times(0, "h"), [(0, "h"), (0, "h"), (1, "h"), (1, "g")]),
+        ("abcdefghij", 1, three_times(0, "e"), [(0, "e"), (0, "e"), *((1, name) for name in "def")]),
+        # Nothing is left for a pair: no closing block.
+        ("abcdef", 1, three_times(0, "a"), [(0, "a"), (0, "a")]),
+        ("ab", 1, three_times(0, "a"), [(0, "a")]),
+        # A subject alone is compared with none, and may have its closing trial for its median.
+        ("a", 6, three_times(2, "a"), [(2, "a"), (2, "a"), (6, "a")]),
+        ("a", 1, three_times(0, "a"), []),
+    ],
+)  # fmt: skip
+def test_what_is_added_to_a_list(
+    names: str, blocks: int, disturbed: set[Attempt], expected: list[tuple[int, str]]
+) -> None:
+    plan = repeating_plan(names, blocks)
+    found = added(plan, repeating(plan, disturbed))
+    # The order within a closing block is random.
+    assert [place for place in found if place[0] < blocks] == [place for place in expected if place[0] < blocks]
+    assert sorted(found) == sorted(expected)
 
 
-@given(st.sets(st.integers(0, 12)))
-def test_at_most_half_as_many_run_again_and_nobody_who_has_as_many_as_planned(spoiled: set[int]) -> None:
-    plan, seen = repeating(spoiled)
-    assert len(seen) <= 9
-    for name in ("one", "two"):
-        again = [one for one in seen[6:] if one.subject == name]
-        good = sum(one.validity is Validity.VALID for one in seen if one.subject == name)
-        assert good <= 3
-        assert not again or any(one.validity is Validity.UNSTEADY for one in seen[:6] if one.subject == name)
+def test_a_subject_without_a_figure_has_no_part_in_a_closing_block() -> None:
+    plan = repeating_plan("abc", 4)
+    seen = repeating(plan, three_times(0, "a"), unavailable="c")
+    assert {one.subject for one in seen if one.block == 4} == {"a", "b"}
+
+
+def test_the_subjects_that_lack_the_most_blocks_come_first() -> None:
+    plan = repeating_plan("abcd", 5)
+    lacking = three_times(0, "c") | three_times(1, "c") | three_times(2, "a") | three_times(3, "b")
+    seen = repeating(plan, lacking)
+    # Eight of ten repeats are used up in the blocks: two are left for three subjects.
+    assert {one.subject for one in seen if one.block == 5} == {"a", "c"}
+
+
+_attempts = st.tuples(st.integers(0, 5), st.sampled_from("abcd"), st.integers(0, 2))
+
+
+@given(st.integers(1, 4), st.integers(0, 5), st.sets(_attempts))
+def test_a_plan_with_repeats_keeps_its_promises(count: int, blocks: int, disturbed: set[Attempt]) -> None:
+    names = "abcd"[:count]
+    plan = repeating_plan(names, max(blocks, 1))
+    seen = repeating(plan, disturbed)
+
+    assert [one.trial for one in seen] == list(range(len(seen)))
+    assert len(seen) - plan.most <= plan.most // 2
+    assert max(one.block for one in seen) <= max(blocks, 1)
+    by_block = {block: [one for one in seen if one.block == block] for block in {one.block for one in seen}}
+    for block, trials in by_block.items():
+        assert [one.position for one in trials] == list(range(len(trials)))
+        for name in names:
+            own = [one for one in trials if one.subject == name]
+            assert len(own) <= (3 if block < max(blocks, 1) else 1)
+            assert all(one.validity is Validity.UNSTEADY for one in own[:-1])
+    listed = [(one.block, one.subject.id) for one in plan.listed.trials]
+    assert list(dict.fromkeys((one.block, one.subject) for one in seen))[: len(listed)] == listed
+    # A run that was stopped anywhere goes on as it would have gone.
     assert plan.unplanned(seen[::-1]) is None
+    for stopped in range(len(seen)):
+        following_one = plan.next(seen[:stopped])
+        assert following_one is not None
+        assert (following_one.number, following_one.subject.id) == (stopped, seen[stopped].subject)
+        assert following_one.added == bool(following_one.why)
+        assert (
+            len({(one.block, one.subject) for one in seen[:stopped] if one.block < max(blocks, 1)})
+            + len(plan.left(seen[:stopped]))
+            == plan.most
+        )
 
 
-def test_a_trial_that_would_not_run_again_is_found() -> None:
-    plan, seen = repeating({2})
-    other = replace(seen[-1], subject="one" if seen[-1].subject == "two" else "two")
-    assert plan.unplanned([*seen[:-1], other]) is other
+def test_a_trial_that_the_plan_would_not_make_is_found() -> None:
+    plan = repeating_plan("ab", 3)
+    seen = repeating(plan, {(1, "a", 0)})
+    again = next(one for place, one in enumerate(seen) if one.block == 1 and seen[place - 1].subject == one.subject)
+    other = replace(again, subject="b")
+    assert plan.unplanned([other if one is again else one for one in seen]) is other
+
+
+def test_a_run_whose_repeats_had_blocks_of_their_own_is_continued_or_refused_by_name() -> None:
+    """Up to version 0.1.0 repeats came in blocks after the list."""
+    plan = repeating_plan("ab", 3)
+    whole = repeating(plan, set())
+    assert plan.unplanned(whole[:4]) is None
+    disturbed = [replace(one, validity=Validity.UNSTEADY) if one.trial == 2 else one for one in whole]
+    assert plan.unplanned(disturbed) is disturbed[3]
+    appended = [*disturbed, replace(disturbed[2], trial=6, block=3, position=0, validity=Validity.VALID)]
+    assert plan.unplanned(appended) is disturbed[3]
 
 
 def counting_up(_subject: Subject, seen: Sequence[Trial]) -> NextTrial | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from conftest import ANSWERS_ALL, MakeSubject
@@ -15,7 +16,7 @@ from httpdyno.lab.client_trial import run_client_trial
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.lab import Lab
-from httpdyno.lab.planned_time import PlannedTime
+from httpdyno.lab.planned_time import PlannedTime, planned_time
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import LIVE, Condition, Outcome, TrialPlan, UrlSeries, Validity, Workload
@@ -36,8 +37,8 @@ def lab(stand_in_engine: Path) -> Iterator[Lab]:
 
 def test_the_engine_is_asked_once_for_each_condition(lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FAKE_ENGINE_LOG", str(tmp_path / "log"))
-    assert lab.planned_time(CONDITION) == PlannedTime(total_s=0.002, longest_s=0.001, urls=2)
-    assert lab.planned_time(CONDITION) == PlannedTime(total_s=0.002, longest_s=0.001, urls=2)
+    assert lab.planned_time(CONDITION) == planned_time(np.full(2, 0.001))
+    assert lab.planned_time(CONDITION) == planned_time(np.full(2, 0.001))
     assert len((tmp_path / "log").read_text().splitlines()) == 1
 
 
@@ -76,7 +77,7 @@ def test_each_series_of_urls_is_asked_for_once_as_long_as_it_is_in_use(
     assert urls_of(lab, series(1)) == 3
     assert urls_of(lab, series(1)) == 3
     assert asked() == 1
-    assert lab.planned_time(series(1, count=4)) == PlannedTime(total_s=0.004, longest_s=0.001, urls=4)
+    assert lab.planned_time(series(1, count=4)) == planned_time(np.full(4, 0.001))
     assert asked() == 2
     # What is shorter is the beginning of what is known already.
     assert lab.planned_time(series(1, count=2)) == PlannedTime(total_s=0.002, longest_s=0.001, urls=2)

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from httpdyno.errors import EngineFailed
-from httpdyno.lab.planned_time import PlannedTime, read_planned_time
+from httpdyno.lab.planned_time import PlannedTime, planned_time, read_planned_time
 
 HEAD = "url,outcome,status,length,cause,arrives,request_url,requests,planned_ms\n"
 
@@ -22,7 +23,24 @@ def test_exchanges_add_up_and_one_that_never_ends_takes_the_timeout(tmp_path: Pa
         "https://c.example/,error,,,stall_tls,0,https://c.example/,0,\n"
         "https://d.example/,either,200,13,timeout,1,https://d.example/,1,9000\n"
     )
-    assert planned(tmp_path, HEAD + rows) == PlannedTime(pytest.approx(10.381226), 5.0, urls=4)
+    found = planned(tmp_path, HEAD + rows)
+    assert (found.total_s, found.longest_s, found.urls) == (pytest.approx(10.381226), 5.0, 4)
+    assert found.late == ((pytest.approx(5.381226), 5.0),)
+
+
+def test_an_exchange_before_a_longer_one_is_never_the_last() -> None:
+    found = planned_time(np.array([5.0, 0.5, 2.0, 1.0]))
+    assert found.late == ((0.0, 5.0), (5.5, 2.0), (7.5, 1.0))
+
+
+@pytest.mark.parametrize(("busy_s", "end_s"), [(0.0, 5.0), (1.0, 5.0), (8.5, 8.5), (17.0, 16.0)])
+def test_a_list_ends_with_the_latest_of_its_exchanges(busy_s: float, end_s: float) -> None:
+    assert planned_time(np.array([5.0, 0.5, 2.0, 1.0])).end_s(busy_s) == pytest.approx(end_s)
+
+
+def test_a_list_of_unknown_order_may_end_with_its_longest_exchange() -> None:
+    assert PlannedTime(8.5, 5.0, urls=4).end_s(8.5) == 13.5
+    assert planned_time(np.empty(0)).end_s(1.0) == 1.0
 
 
 def test_no_url_takes_no_time(tmp_path: Path) -> None:

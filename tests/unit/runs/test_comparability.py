@@ -55,7 +55,7 @@ def test_runs_of_the_same_kind_are_alike() -> None:
         (({"webs": (WEB,)}, {"webs": (replace(WEB, digest=None),)}), ()),
         (({"webs": (WEB,)}, {"webs": ()}), ("webs: plain in A, none in B",)),
         (lists(UrlList(None, 3, "a"), UrlList("list", 3, "a")), ()),
-        (lists(UrlList(None, 3, "a"), UrlList(None, 3, "b")), ("the 3 URLs are others",)),
+        (lists(UrlList(None, 3, "a"), UrlList(None, 3, "b")), ("the 3 URLs, or their order, differ",)),
         (lists(UrlList(None, 3000, "a"), UrlList(None, 2000, "b")), ("URLs: 3,000 in A, 2,000 in B",)),
         (lists(UrlList(None, 3, "a"), None), ()),
         (settings({"memory_bytes": None}, {"memory_bytes": 1}), ("memory bytes: unset in A, 1 in B",)),

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,10 +11,10 @@ from hypothesis import strategies as st
 from doubles.cost import SECOND, cost_trial
 from doubles.runs import make_run
 from httpdyno.experiments.schedule import schedule
-from httpdyno.lab.planned_time import PlannedTime
+from httpdyno.lab.planned_time import OVERHEAD_S, START_S, PlannedTime, guess_s, planned_time
 from httpdyno.model import Condition, Counters, Link, Subject, SubjectKind, TrialPlan, Workload
 from httpdyno.runs.earlier import earlier_durations
-from httpdyno.runs.estimate import OVERHEAD_S, START_S, Forecast, guess_s, key_of, time_left_s
+from httpdyno.runs.estimate import Forecast, key_of, time_left_s
 from httpdyno.store import read_manifest
 
 SUBJECTS = [
@@ -81,8 +82,11 @@ def test_no_list_takes_longer_than_guessed_for_a_client_that_costs_nothing(
     for exchange_s in exchanges_s:
         first_free = slots.index(min(slots))
         slots[first_free] += exchange_s
-    planned = PlannedTime(sum(exchanges_s), max(exchanges_s))
-    assert max(slots) <= guessed_s(planned, concurrency, deadline_s=1e9) - OVERHEAD_S + 1e-6
+    of_any_order = PlannedTime(sum(exchanges_s), max(exchanges_s), len(exchanges_s))
+    in_order = planned_time(np.array(exchanges_s))
+    guessed = [guessed_s(planned, concurrency, deadline_s=1e9) - OVERHEAD_S for planned in (in_order, of_any_order)]
+    assert max(slots) <= guessed[0] + 1e-6
+    assert guessed[0] <= guessed[1] + 1e-6
 
 
 def test_what_was_measured_counts_more_than_what_was_before_and_that_more_than_a_guess() -> None:
@@ -106,16 +110,25 @@ def test_a_forecast_learns_from_each_trial() -> None:
     now_s = 1000.0
     forecast = Forecast(PLANS, {}, lambda _: 10.0, lambda: now_s)
     assert forecast.left_s() == 40
-    for plan, took_s in zip(PLANS[:2], (30.0, 50.0), strict=True):
+    for number, took_s in enumerate((30.0, 50.0)):
         now_s += took_s
-        forecast.ended()
-        assert plan.block == 0
+        forecast.ended(key_of(PLANS[number]), PLANS[number + 1 :])
     # The second block: either subject as long as in the first.
     assert forecast.left_s() == 80
-    for took_s in (10.0, 10.0):
-        now_s += took_s
-        forecast.ended()
+    for number in (2, 3):
+        now_s += 10.0
+        forecast.ended(key_of(PLANS[number]), PLANS[number + 1 :])
     assert forecast.left_s() == 0
+
+
+def test_a_repeated_trial_takes_nothing_from_those_that_are_to_come() -> None:
+    now_s = 0.0
+    forecast = Forecast(PLANS, {}, lambda _: 10.0, lambda: now_s)
+    for took_s in (10.0, 20.0):
+        now_s += took_s
+        forecast.ended(key_of(PLANS[0]), PLANS[1:])
+    # The other subject twice, and this one once more: as long as the median of its two trials.
+    assert forecast.left_s() == 35
 
 
 @given(st.lists(st.floats(0.1, 100), min_size=4, max_size=4), st.floats(0.1, 100))
@@ -123,9 +136,9 @@ def test_less_is_left_after_every_trial_that_takes_as_long_as_expected(took_s: l
     now_s = 0.0
     forecast = Forecast(PLANS, {}, lambda _: each_s, lambda: now_s)
     last_s = forecast.left_s()
-    for _ in took_s:
+    for number in range(len(took_s)):
         now_s += each_s
-        forecast.ended()
+        forecast.ended(key_of(PLANS[number]), PLANS[number + 1 :])
         left_s = forecast.left_s()
         assert last_s is not None
         assert left_s == pytest.approx(last_s - each_s)

@@ -10,6 +10,7 @@ from httpdyno.errors import UsageError
 from httpdyno.experiments.against import agreed, refuse_beside
 from httpdyno.experiments.beginning import Beginning, Begun, Tell
 from httpdyno.experiments.crawl.asked_urls import open_urls, remark_on
+from httpdyno.experiments.crawl.budget import TRIAL_URLS, block_count
 from httpdyno.experiments.crawl.crawl import HEADLINE, Crawl
 from httpdyno.experiments.crawl.deadline import USUAL_DEADLINE_S, quick_deadline_s
 from httpdyno.experiments.crawl.live import check_live, live_user_agent
@@ -18,16 +19,21 @@ from httpdyno.experiments.crawl.saturating import FIRST_URLS, check_saturate, sa
 from httpdyno.experiments.crawl.short_list import ShortList, find_short
 from httpdyno.experiments.crawl.tuned import with_tuned
 from httpdyno.experiments.options import WEBS, stored_options
+from httpdyno.experiments.schedule import usual_repeat
 from httpdyno.lab.engine import Engine, ServedWeb
-from httpdyno.lab.web_answers import WebAnswers
-from httpdyno.model import LIVE, Subject, SubjectKind
+from httpdyno.lab.planned_time import guess_s
+from httpdyno.lab.web_answers import Answers, WebAnswers
+from httpdyno.model import LIVE, Subject, SubjectKind, TrialPlan
 from httpdyno.published import find_preset, parse_scale
 from httpdyno.subjects.catalogue import Catalogue
+from httpdyno.urls.early_timeouts import with_early_timeouts
 from httpdyno.urls.source import QUICK_LIMIT, STANDARD_INPUT, UrlFile
 
 __all__ = ["begin_bench", "begin_crawl", "choose_subjects", "lasting_web", "settle_against"]
 
 _FEW_IN_FLIGHT: Final = 10
+_LONGEST_REORDERED: Final = 100_000
+"""A longer list keeps its order: of its five minutes and more, a timeout at the end is nothing."""
 _Asked = TypeVar("_Asked", bound=AskedUrls)
 
 
@@ -79,17 +85,49 @@ def begin_crawl(
             elif len(subjects) > 1:
                 raise UsageError(short.refusal(urls.source if options.limit is None else None))
             beginning.tell(f"{short}; {urls.count:,} are taken" if longer else short.remark)
-        if options.quick and options.deadline_s is None:
-            crawl = _with_quick_deadline(crawl, urls, subjects, beginning)
+        urls = refused.enter_context(_reordered(crawl, urls, beginning))
+        crawl = _in_time(replace(crawl, file=urls.file.path), urls, subjects, beginning, given_s=options.deadline_s)
         refused.pop_all()
     return Begun(crawl, subjects, urls)
+
+
+def _ask_web(crawl: Crawl, urls: UrlFile, beginning: Beginning) -> Answers:
+    """Ask what the web answers to a list."""
+    return WebAnswers(beginning.place.engine, beginning.interruption).of(crawl.condition, urls.file)
+
+
+def _reordered(crawl: Crawl, urls: UrlFile, beginning: Beginning) -> UrlFile:
+    """Put the URLs that only the timeout ends early; a published list, or one for the live internet, stays as it is."""
+    if crawl.on_live_web or crawl.preset is not None or urls.count > _LONGEST_REORDERED:
+        return urls
+    timeouts = _ask_web(crawl, urls, beginning).timeouts
+    return with_early_timeouts(urls, timeouts, timeout_s=crawl.timeout_s)
+
+
+def _in_time(
+    crawl: Crawl, urls: UrlFile, subjects: Sequence[Subject], beginning: Beginning, *, given_s: float | None
+) -> Crawl:
+    """Set the number of blocks and the deadline of ``--quick`` unless they are given; ``given_s`` is a deadline."""
+    if crawl.repeat is None and crawl.preset is None and not (crawl.quick or crawl.on_live_web):
+        crawl = replace(crawl, repeat=_blocks_in_budget(crawl, urls, subjects, beginning))
+    if crawl.quick and given_s is None:
+        return _with_quick_deadline(crawl, urls, subjects, beginning)
+    return crawl
+
+
+def _blocks_in_budget(crawl: Crawl, urls: UrlFile, subjects: Sequence[Subject], beginning: Beginning) -> int:
+    """Return how many blocks fit into the usual time; a list of the user's own gets no fewer than any experiment."""
+    least = 0 if urls.source is None else usual_repeat(len(subjects))
+    planned = _ask_web(crawl, urls, beginning).planned
+    trials = (TrialPlan(0, 0, 0, subject, crawl.condition) for subject in subjects)
+    return block_count((guess_s(trial, planned) for trial in trials), least=least)
 
 
 def _with_quick_deadline(crawl: Crawl, urls: UrlFile, subjects: Sequence[Subject], beginning: Beginning) -> Crawl:
     """Set a deadline by what the web plans for the list, and say so; what a link or a distance adds is in no plan."""
     if crawl.on_live_web or crawl.preset is not None or crawl.against is not None or crawl.link != "direct":
         return crawl
-    planned = WebAnswers(beginning.place.engine, beginning.interruption).of(crawl.condition, urls.file).planned
+    planned = _ask_web(crawl, urls, beginning).planned
     # Not of the subjects where it need not be: it is a setting of runs that are compared.
     least = min(crawl.condition.concurrency or subject.concurrency for subject in subjects)
     deadline_s = quick_deadline_s(planned, min(least, _FEW_IN_FLIGHT))
@@ -154,10 +192,9 @@ def settle_against(options: _Asked, engine: Engine, tell: Tell) -> _Asked:
 def choose_subjects(
     catalogue: Catalogue, names: Sequence[str] | None, options: BenchOptions
 ) -> tuple[tuple[Subject, ...], int | None]:
-    """Choose subjects and a number of URLs: who is named, else the preset's, else the usual clients; or every client.
+    """Choose subjects and a number of URLs: the named ones, else the preset's, else the usual clients; or every client.
 
-    Without a number all of a list are taken, or as many of a web as are taken without a word; for a first look few,
-    unless it is said how many.
+    Without ``--limit`` the number is the preset's, that of ``--quick`` or of a web; None: all of a list.
     """
     preset, scale, limit = options.preset, options.scale, options.limit
     if options.every and (names or preset is not None):
@@ -168,6 +205,8 @@ def choose_subjects(
         raise UsageError("--limit: --scale says how many URLs, too; leave one of the two out")
     if limit is None and options.quick and scale is None:
         limit = QUICK_LIMIT
+    elif limit is None and preset is None and options.urls is None:
+        limit = TRIAL_URLS
     if options.every:
         return catalogue.of_kind(SubjectKind.CLIENT), limit
     named = catalogue.select_of_kind(names or (), SubjectKind.CLIENT)

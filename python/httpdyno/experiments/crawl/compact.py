@@ -5,7 +5,7 @@ from math import ceil
 from textwrap import shorten
 from typing import Final
 
-from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
+from httpdyno.experiments.crawl.metrics import CRAWL_METRICS, RANKED_BY
 from httpdyno.judge import find_metric, marked_ranks, rank
 from httpdyno.judge.disturbance import disturbed
 from httpdyno.judge.limit import Limit
@@ -31,7 +31,7 @@ from httpdyno.stats import FEWEST_BLOCKS
 
 __all__ = ["COST", "LINE", "RATE", "answer", "compact_table", "rate_text"]
 
-COST: Final = "right_per_core_s"
+COST: Final = RANKED_BY
 RATE: Final = "right_per_s"
 _INTEGER, _DECIMAL = ColumnKind.INTEGER, ColumnKind.DECIMAL
 LINE: Final = 100

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from httpdyno.experiments.crawl.deadline import USUAL_DEADLINE_S
+from httpdyno.experiments.crawl.metrics import CRAWL_METRICS, RANKED_BY
 from httpdyno.experiments.crawl.options import NAME, WEB, BenchOptions
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import ListedPlan, Plan, RepeatingPlan
@@ -80,14 +81,17 @@ class Crawl(BenchOptions):
         return (self.condition,)
 
     def plan(self, subjects: Sequence[Subject]) -> Plan:
-        """Interleave the trials of all subjects in blocks, as often as is asked for; those that are disturbed again.
+        """Interleave the trials of all subjects in blocks, and repeat those that other programs disturb.
 
-        The real internet is asked no more often than was agreed.
+        The live internet gets no repeats: it is asked no more often than the user has agreed to.
         """
         repeat = usual_repeat(len(subjects), quick=self.quick) if self.repeat is None else self.repeat
         plans = schedule(subjects, self.conditions(), repeat=repeat, seed=self.seed)
         listed = ListedPlan(plans, {"repeat": repeat})
-        return RepeatingPlan(listed, disturbed, self.seed) if not (self.no_again or self.on_live_web) else listed
+        if self.no_again or self.on_live_web:
+            return listed
+        (ranked_by,) = (metric for metric in CRAWL_METRICS if metric.name == RANKED_BY)
+        return RepeatingPlan(listed, disturbed, ranked_by.figure, self.seed)
 
     def webs(self) -> tuple[WebIdentity]:
         """Return the web that is crawled."""

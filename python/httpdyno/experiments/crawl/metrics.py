@@ -6,7 +6,7 @@ from httpdyno.judge.figures import Figure, of_counter, wire_bytes
 from httpdyno.judge.http_versions import http_2_share
 from httpdyno.model import Aspect, Column, ColumnKind, Direction, Metric, Trial
 
-__all__ = ["CRAWL_METRICS"]
+__all__ = ["CRAWL_METRICS", "RANKED_BY"]
 
 _INTEGER, _DECIMAL, _DURATION = ColumnKind.INTEGER, ColumnKind.DECIMAL, ColumnKind.DURATION
 _HIGHER, _LOWER = Direction.HIGHER, Direction.LOWER
@@ -146,3 +146,6 @@ CRAWL_METRICS: Final = (
     ),
 )
 """What a crawl is described by, in the order of its table."""
+
+RANKED_BY: Final = "right_per_core_s"
+"""The metric that gives clients their ranks."""

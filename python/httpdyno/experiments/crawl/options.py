@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 from httpdyno.errors import InvalidValue
+from httpdyno.experiments.crawl.budget import BUDGET_S, TRIAL_URLS
 from httpdyno.experiments.options import (
     AGAINST,
     DURATION,
@@ -94,9 +95,16 @@ _ALL = Option(
     stored=False,
     group=Group.MACHINE,
 )
+_REPEAT = replace(
+    REPEAT,
+    help=f"Blocks: how often each subject runs, interleaved. Default: what fits in {BUDGET_S / 60:.0f} minutes, "
+    "3 to 9; of --urls at least 5, or 7 for more than five subjects.",
+)
+_BENCH_LIMIT = replace(_LIMIT, help=f"How many URLs. Default: all of a list, the first {TRIAL_URLS} of a web.")
 _NO_AGAIN = Option(
     "--no-again",
-    "Do not repeat what other programs disturbed. Default: at the end, up to half as many trials as were planned.",
+    "Do not repeat trials that other programs disturbed. Default: repeat at once, up to twice, then once more in a "
+    "block at the end; at most half as many trials as were planned.",
     environment="NO_AGAIN",
     group=Group.RUN,
 )
@@ -161,9 +169,10 @@ class CrawlOptions(AskedUrls):
 class BenchOptions(CrawlOptions):
     """The crawls of several clients as they are asked for."""
 
+    limit: Annotated[int | None, _BENCH_LIMIT] = None
     every: Annotated[bool, _ALL] = False
     saturate: Annotated[bool, _SATURATE] = False
-    repeat: Annotated[int | None, REPEAT] = None
+    repeat: Annotated[int | None, _REPEAT] = None
     no_again: Annotated[bool, _NO_AGAIN] = False
     quick: Annotated[bool, _QUICK] = False
     preset: Annotated[str | None, preset_option()] = None
