@@ -190,7 +190,7 @@ def test_figures_of_the_table_can_be_asked_for(httpdyno: Command, given: list[st
     (found,) = httpdyno("query", f"select {asked} from trials", "--format", "json").rows
     assert found["2xx"] == 4
     assert found["limited_by"] == row["limited_by"]
-    for name in set(figures) - {"limited_by"}:
+    for name in (name for name in figures if row[name] is not None and name != "limited_by"):
         assert found[name] == pytest.approx(row[name], rel=0.02, abs=1), name
     ended = httpdyno("query", "select right_per_core from trials")
     assert (ended.code, ended.out) == (2, "")
