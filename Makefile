@@ -95,9 +95,10 @@ docs-accuracy: setup ## Hold every load tool that is installed to the truth and 
 wheel: setup ## Build the wheel and the source distribution into dist/
 	@scripts/build-wheel
 
-wheel-check: wheel ## Install the wheel into an empty home, and measure with it from an empty folder
+wheel-check: wheel ## Install the wheel into an empty home, measure with it, and run the steps of the Dockerfile
 	@$(BIN)/python -m pytest -q tests/unit/test_packaging.py
 	@scripts/check-wheel
+	@$(BIN)/python scripts/check-image
 
 clean: ## Remove what was built here; runs/ and the user's cache stay
 	rm -rf target .venv dist LICENSE-THIRD-PARTY .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

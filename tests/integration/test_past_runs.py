@@ -25,7 +25,7 @@ def test_runs_are_compared_queried_and_loaded(
 
     other = httpdyno("compare", first, third)
     assert (other.code, other.out) == (2, "")
-    assert "A and B are not alike: seed of the web plain: 1 in A, 7 in B" in other.err
+    assert "runs A and B are not comparable: seed of the web plain: 1 in A, 7 in B" in other.err
 
     counted = httpdyno("query", "select run, count(*) as n from samples group by run order by run", "--format", "json")
     assert counted.rows == [{"run": name, "n": 5} for name in (first, second, third)]

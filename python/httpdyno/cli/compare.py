@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from httpdyno.cli.completion import complete_metrics, complete_run_subjects, complete_runs
 from httpdyno.cli.options import Format
-from httpdyno.cli.run_argument import RUN_HELP, RunsFolder, open_named_run
+from httpdyno.cli.run_argument import LATEST, RUN_HELP, RunsFolder, open_named_run
 from httpdyno.cli.tables import check_format, print_tables
 from httpdyno.cli.terminal import tell
 from httpdyno.errors import CheckFailed, NothingMeasured, UsageError
@@ -21,16 +21,20 @@ if TYPE_CHECKING:
 
 __all__ = ["compare"]
 
+_UNTITLED: Final = frozenset({"plain"})
+"""Formats that print no title of a table."""
+
 
 def compare(
     first: Annotated[
-        str, typer.Argument(metavar="RUN_A", help=f"The run to compare with: {RUN_HELP}.", autocompletion=complete_runs)
-    ],
+        str,
+        typer.Argument(metavar="RUN_A", help=f"The run to compare with: {RUN_HELP}.", autocompletion=complete_runs),
+    ] = LATEST,
     second: Annotated[
         str | None,
         typer.Argument(
             metavar="RUN_B",
-            help="The run that is compared with it. Default: the subjects of RUN_A are compared with each other.",
+            help="The run that is compared with it. Default: compare the subjects of RUN_A with each other.",
             autocompletion=complete_runs,
         ),
     ] = None,
@@ -48,8 +52,8 @@ def compare(
         typer.Option(
             "--fail-if",
             metavar="CHANGE",
-            help="Exit with 1 when a change is beyond this for sure: 'right_per_s < -5%', 'p99 > +10%'; may be given"
-            " several times.",
+            help="Exit with 1 when the whole interval of a change is beyond this, as 'right_per_s < -5%'; may be"
+            " given several times.",
         ),
     ] = None,
     baseline: Annotated[
@@ -67,7 +71,10 @@ def compare(
     runs: RunsFolder = Path("runs"),
     format: Format = "table",  # noqa: A002
 ) -> None:
-    """Print what changed from run A to run B, or how the subjects of one run differ, and how sure that is."""
+    """Print what changed from run A to run B, or how the subjects of one run differ, and how sure that is.
+
+    Without a run it compares the subjects of the latest one. The first line is the verdict in words.
+    """
     from httpdyno.experiments.registry import definition_of
     from httpdyno.runs.pair_comparison import compare_within_run
     from httpdyno.runs.run_comparison import compare_two_runs
@@ -76,7 +83,7 @@ def compare(
     check_format(format)
     if second is not None and baseline is not None:
         raise UsageError(
-            "--baseline: of two runs the first is what the second is compared with; leave it out, or name one run"
+            "--baseline conflicts with a second run: of two runs the first is the baseline; leave out one of the two"
         )
     a = open_named_run(first, runs)
     b = None if second is None else open_named_run(second, runs)
@@ -85,7 +92,10 @@ def compare(
         compared = compare_within_run(a, metrics, thresholds, baseline=baseline)
     else:
         compared = compare_two_runs(a, b, metrics, thresholds, anyway=anyway)
-    print_tables([compared.table] if read_by_programs(format) else compared.views, format)
+    if read_by_programs(format):
+        print_tables([compared.table], format)
+    else:
+        print_tables(compared.views, format, first_line=compared.verdict if format in _UNTITLED else "")
     for line in (*compared.failures, *(compared.unjudged if thresholds else ())):
         tell(line)
     if compared.failures:

@@ -23,18 +23,25 @@ def doctor(
         str, typer.Option("--format", metavar="FORMAT", help="plain or json.", autocompletion=complete_fact_formats)
     ] = "plain",
 ) -> None:
-    """Print what this machine can and cannot do, each fact with its consequence and its cure."""
-    from httpdyno.lab.diagnosis import diagnose
+    """Print what this machine can and cannot do, each fact with its consequence and its cure.
+
+    The last line is the conclusion: ready, limited or cannot measure. Exit code 1 when no room can be made.
+    """
+    from httpdyno.lab.diagnosis import conclude, diagnose
 
     if format not in {"plain", "json"}:
         raise InvalidValue(f"--format: {format!r} is not known to doctor; known are: plain, json")
     facts = diagnose()
+    conclusion = conclude(facts)
     console = results()
     if format == "json":
         console.out(json.dumps([asdict(fact) for fact in facts], indent=2))
-        return
-    for fact in facts:
-        _print(fact, console)
+    else:
+        for fact in facts:
+            _print(fact, console)
+        console.out(without_controls(conclusion.line))
+    if not conclusion.can_measure:
+        raise typer.Exit(1)
 
 
 def _print(fact: Fact, console: Console) -> None:

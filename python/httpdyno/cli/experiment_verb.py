@@ -39,7 +39,8 @@ def experiment_verb(verb: Verb) -> Callable[..., None]:
             context, verb, of_run, typed["names"] or (), lambda: verb.options(**read_options(verb.options, typed))
         )
 
-    argument = typer.Argument(metavar=verb.named, help=verb.names, autocompletion=naming(verb.kinds))
+    by_path = " A path such as ./benchmark names a folder of your own." if verb.kinds else ""
+    argument = typer.Argument(metavar=verb.named, help=verb.names + by_path, autocompletion=naming(verb.kinds))
     subjects = ("names", Annotated[list[str] | None, argument], None)
     return verb_of(run, [subjects, *option_parameters(verb.options), *_OF_EVERY_RUN], verb.help)
 

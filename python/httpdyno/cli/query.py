@@ -10,7 +10,7 @@ import typer
 from httpdyno.cli.completion import complete_runs
 from httpdyno.cli.options import Format
 from httpdyno.cli.run_argument import RUN_HELP, RunsFolder
-from httpdyno.cli.tables import check_format
+from httpdyno.cli.tables import check_format, print_table
 from httpdyno.cli.terminal import reader_may_leave, tell
 from httpdyno.errors import UnreadableRun, UsageError
 from httpdyno.report import Surface, render
@@ -31,9 +31,14 @@ def query(
     sql: Annotated[
         str | None,
         typer.Argument(
-            metavar="SQL", help="A query over the tables runs, trials and samples; - reads it from standard input."
+            metavar="SQL",
+            help="A query over the tables runs, trials, ceilings and samples; - reads it from standard input.",
         ),
     ] = None,
+    columns: Annotated[
+        bool,
+        typer.Option("--columns", help="List the tables and their columns, with type, unit and meaning; ask nothing."),
+    ] = False,
     run: Annotated[
         list[str] | None,
         typer.Option("--run", metavar="RUN", help=f"Only this run: {RUN_HELP}.", autocompletion=complete_runs),
@@ -43,17 +48,26 @@ def query(
 ) -> None:
     """Ask SQL of all runs in a folder.
 
-    The tables trials and samples have the columns of the records and, before them, run. Runs that cannot be read are
-    named on stderr and left out; one that --run asks for is refused.
+    The tables trials and samples have the columns of the records and, before them, run; trials has the figures of a
+    table too, such as right_per_s or cpu_per_right_ms. --columns lists them all. Runs that cannot be read are named on
+    stderr and left out; one that --run asks for is refused.
     """
     from httpdyno.experiments.registry import figure_columns
     from httpdyno.report.stream import STREAMED, stream
+    from httpdyno.runs.trial_figures import trial_figures
     from httpdyno.store import polars_types
     from httpdyno.store.query import ask
 
     check_format(format)
+    if columns:
+        if sql is not None:
+            raise UsageError("--columns asks nothing; leave out the query, or --columns")
+        from httpdyno.runs.query_columns import columns_table
+
+        print_table(columns_table(_opened(run, runs)), format)
+        return
     opened = _opened(run, runs)
-    answer = ask(opened, _text(sql), polars_types(figure_columns().values()))
+    answer = ask(opened, _text(sql), polars_types(figure_columns().values()), trial_figures())
     if not opened:
         tell(f"{runs}: there are no runs in it; make one with: httpdyno bench")
     with reader_may_leave():

@@ -8,7 +8,7 @@ import typer
 
 from httpdyno.cli.completion import complete_formats
 from httpdyno.cli.options import Columns
-from httpdyno.cli.run_argument import RunName, RunsFolder, open_named_run
+from httpdyno.cli.run_argument import LATEST, RunName, RunsFolder, open_named_run
 from httpdyno.cli.tables import check_format
 from httpdyno.cli.terminal import reader_may_leave, tell
 from httpdyno.model import Report
@@ -24,7 +24,7 @@ _CHART_WIDTH: Final = 760
 
 
 def report(
-    run: RunName,
+    run: RunName = LATEST,
     format: Annotated[  # noqa: A002
         str | None,
         typer.Option(

@@ -1,7 +1,7 @@
 """The argument RUN of the verbs that read a run, and the folder in which they look for it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -11,7 +11,7 @@ from httpdyno.errors import UnreadableRun, UsageError
 if TYPE_CHECKING:
     from httpdyno.store import Run
 
-__all__ = ["RUN_HELP", "RunName", "RunsFolder", "open_named_run"]
+__all__ = ["LATEST", "RUN_HELP", "RunName", "RunsFolder", "open_named_run"]
 
 RUN_HELP = "its folder, its name below the folder of runs, latest or previous"
 
@@ -25,6 +25,7 @@ def _folder(context: typer.Context, runs: Path) -> Path:
     raise UsageError(f"--runs {runs}: {what}; name the folder that holds the runs")
 
 
+LATEST: Final = "latest"
 RunName = Annotated[str, typer.Argument(metavar="RUN", help=f"A run: {RUN_HELP}.", autocompletion=complete_runs)]
 RunsFolder = Annotated[
     Path,

@@ -13,6 +13,7 @@ from httpdyno.cli.agreement import ask
 from httpdyno.cli.background import leave_running
 from httpdyno.cli.display import Display
 from httpdyno.cli.installing import install_needs
+from httpdyno.cli.named_subjects import read_named_subjects
 from httpdyno.cli.output import close_run, print_run, telling_of_rest
 from httpdyno.cli.place import make_place, options_of_environment
 from httpdyno.cli.resuming import refuse_beside_resume, resume_named
@@ -31,7 +32,7 @@ from httpdyno.runs.pending import PendingRun, begin_run
 from httpdyno.runs.run import Measured, foreseen_s, measure
 from httpdyno.runs.showing import check_columns
 from httpdyno.store import Run
-from httpdyno.subjects.catalogue import Catalogue, read_catalogue
+from httpdyno.subjects.catalogue import Catalogue
 
 __all__ = ["RunOptions", "begin_agreed", "run_and_show", "show"]
 
@@ -72,7 +73,8 @@ def run_and_show(
     check_columns(definition_of(verb.name), options.columns)
     if options.resume is not None:
         refuse_beside_resume(context, _BESIDE_RESUME)
-    catalogue, interruption = read_catalogue(options.subjects or ()), Interruption()
+    catalogue, names = read_named_subjects(names, options.subjects)
+    interruption = Interruption()
     if options.resume is None:
         if not verb.must_name and not names and not context.params.get("preset"):
             _tell_left_out(catalogue)

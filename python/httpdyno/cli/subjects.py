@@ -1,8 +1,5 @@
 """``httpdyno subjects``: list them, install and build them, hold them to their claims and their contract."""
 
-import os
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -14,18 +11,21 @@ from httpdyno.cli.terminal import messages
 from httpdyno.cli.verb import VerbCommand, VerbGroup
 from httpdyno.lab.interruption import Interruption
 from httpdyno.model import SubjectKind
-from httpdyno.subjects.folders import SUBJECT_FILE
 
 if TYPE_CHECKING:
     from httpdyno.lab.contract.crawl import Room
     from httpdyno.subjects.builder import BuildOutcome
-    from httpdyno.subjects.catalogue import Catalogue
 
 __all__ = ["app"]
 
 app = typer.Typer(help="List, install, build, probe and check the subjects.", no_args_is_help=True, cls=VerbGroup)
 Names = Annotated[
-    list[str] | None, typer.Argument(metavar="SUBJECT", help="Default: all of them.", autocompletion=complete_subjects)
+    list[str] | None,
+    typer.Argument(
+        metavar="SUBJECT",
+        help="By name, or by the path of its folder; default: all of them.",
+        autocompletion=complete_subjects,
+    ),
 ]
 Claimants = Annotated[
     list[str] | None,
@@ -68,10 +68,10 @@ def install(names: Names = None, subjects: SubjectFolders = None) -> None:
     else the line to type is printed. Libraries come with each subject's build, from its lock file.
     """
     from httpdyno.cli.installing import install_needs
-    from httpdyno.subjects.catalogue import read_catalogue
+    from httpdyno.cli.named_subjects import read_named_subjects
 
-    catalogue = read_catalogue(subjects or ())
-    chosen = catalogue.select(names or sorted(catalogue.subjects))
+    catalogue, ids = read_named_subjects(names or (), subjects)
+    chosen = catalogue.select(ids or sorted(catalogue.subjects))
     with Interruption() as interruption:
         install_needs(chosen, interruption)
     build(names, subjects)
@@ -81,13 +81,13 @@ def install(names: Names = None, subjects: SubjectFolders = None) -> None:
 def build(names: Names = None, subjects: SubjectFolders = None) -> None:
     """Build what is not built yet; a subject that cannot be built does not stop the others."""
     from httpdyno.cli.display import Display
+    from httpdyno.cli.named_subjects import read_named_subjects
     from httpdyno.cli.output import require_builds
     from httpdyno.subjects.builder import build_subjects
     from httpdyno.subjects.cache import cache_folder
-    from httpdyno.subjects.catalogue import read_catalogue
 
-    catalogue = read_catalogue(subjects or ())
-    chosen = catalogue.select(names or sorted(catalogue.subjects))
+    catalogue, ids = read_named_subjects(names or (), subjects)
+    chosen = catalogue.select(ids or sorted(catalogue.subjects))
     with Interruption() as interruption, Display(messages()) as display:
         outcomes = build_subjects(chosen, cache_folder(), tell=display.build, stop=lambda: interruption.requested)
         display.built(outcomes)
@@ -102,12 +102,13 @@ def probe(names: Claimants = None, cpus: Cpus = None, subjects: SubjectFolders =
     given by its path: `httpdyno subjects probe ./my-server`.
     """
     from httpdyno.cli.display import Display
+    from httpdyno.cli.named_subjects import read_named_subjects
     from httpdyno.cli.output import print_probe, require_builds
     from httpdyno.cli.place import make_place
     from httpdyno.lab.proof import prove
     from httpdyno.subjects.builder import build_subjects
 
-    catalogue, ids = _with_folders(names or (), subjects)
+    catalogue, ids = read_named_subjects(names or (), subjects)
     chosen = catalogue.claimants(ids)
     place = make_place(cpus, None)
     honest = True
@@ -133,12 +134,13 @@ def check(names: Checked, cpus: Cpus = None, subjects: SubjectFolders = None) ->
     minute, a wrong one up to three.
     """
     from httpdyno.cli.display import Display
+    from httpdyno.cli.named_subjects import read_named_subjects
     from httpdyno.cli.output import require_builds
     from httpdyno.cli.place import make_place
     from httpdyno.lab.contract.crawl import Room
     from httpdyno.subjects.builder import build_subjects
 
-    catalogue, ids = _with_folders(names, subjects)
+    catalogue, ids = read_named_subjects(names, subjects)
     chosen = catalogue.select_of_kind(ids, SubjectKind.CLIENT, instead={SubjectKind.SERVER: "subjects probe"})
     place = make_place(cpus, None)
     is_kept = True
@@ -153,21 +155,6 @@ def check(names: Checked, cpus: Cpus = None, subjects: SubjectFolders = None) ->
     require_builds(outcomes.values(), every=True)
     if not is_kept:
         raise typer.Exit(1)
-
-
-def _with_folders(names: Sequence[str], subjects: Sequence[Path] | None) -> tuple["Catalogue", list[str]]:
-    """Return the subjects that there are with the folders among the names, and the ids of those that are named."""
-    from httpdyno.subjects.catalogue import read_catalogue
-
-    catalogue = read_catalogue(subjects or ())
-    # A folder that lies here by chance is not meant where --subjects has one of that name.
-    folders = {name: Path(name) for name in names if _is_folder(name) and name not in catalogue.added}
-    ids = [folders[name].resolve().name if name in folders else name for name in names]
-    return read_catalogue((*(subjects or ()), *folders.values())) if folders else catalogue, ids
-
-
-def _is_folder(name: str) -> bool:
-    return os.sep in name or name in {os.curdir, os.pardir} or (Path(name) / SUBJECT_FILE).is_file()
 
 
 def _check(outcome: "BuildOutcome", room: "Room") -> bool:

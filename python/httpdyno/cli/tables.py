@@ -23,10 +23,10 @@ def print_table(table: Table, format_name: str) -> None:
     print_tables([table], format_name)
 
 
-def print_tables(tables: Iterable[Table], format_name: str) -> None:
-    """Write tables to stdout, an empty line between them."""
+def print_tables(tables: Iterable[Table], format_name: str, *, first_line: str = "") -> None:
+    """Write tables to stdout, an empty line between them, and before them a first line if there is one."""
     surface = Surface.of(sys.stdout)
     texts = [render(table, format_name, surface) for table in tables]
     with reader_may_leave():
-        sys.stdout.write("\n".join(texts))
+        sys.stdout.write((f"{first_line}\n\n" if first_line else "") + "\n".join(texts))
         sys.stdout.flush()

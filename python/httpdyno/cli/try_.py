@@ -21,6 +21,7 @@ __all__ = ["try_subject"]
 
 def _try(_: typer.Context, typed: Mapping[str, Any]) -> None:
     from httpdyno.cli.display import Spectator
+    from httpdyno.cli.named_subjects import read_named_subjects
     from httpdyno.cli.output import close_run, print_reserved
     from httpdyno.cli.place import make_place
     from httpdyno.cli.result_lines import ResultLines
@@ -31,14 +32,13 @@ def _try(_: typer.Context, typed: Mapping[str, Any]) -> None:
     from httpdyno.report.sections.reservation import of_memory
     from httpdyno.runs.run import measure
     from httpdyno.runs.showing import check_columns, reserved, tables_of
-    from httpdyno.subjects.catalogue import read_catalogue
 
     format_name = typed["format"]
     check_format(format_name)
     definition = definition_of(NAME)
     check_columns(definition, typed["columns"])
-    catalogue = read_catalogue(typed["subjects"] or ())
-    chosen = catalogue.select_of_kind([typed["names"]], SubjectKind.CLIENT)
+    catalogue, ids = read_named_subjects([typed["names"]], typed["subjects"])
+    chosen = catalogue.select_of_kind(ids, SubjectKind.CLIENT)
     options = BenchOptions(**read_options(CrawlOptions, typed), repeat=1, no_again=True)
     place, interruption = make_place(typed["cpus"], None), Interruption()
     begun = begin_crawl(Beginning(catalogue, place, interruption, tell), chosen, options, piped=True)
@@ -63,7 +63,9 @@ def _try(_: typer.Context, typed: Mapping[str, Any]) -> None:
 
 
 _name = typer.Argument(
-    metavar="SUBJECT", help="A client, such as go-net-http.", autocompletion=naming([SubjectKind.CLIENT])
+    metavar="SUBJECT",
+    help="A client: its name, such as go-net-http, or the path of its folder.",
+    autocompletion=naming([SubjectKind.CLIENT]),
 )
 try_subject = verb_of(
     _try,

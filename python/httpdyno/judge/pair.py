@@ -55,6 +55,7 @@ def corrected(pairs: Sequence[Pair], metric: Metric, *, level: float) -> tuple[C
     for pair in pairs:
         effect = pair.effect
         p_adjusted = None if effect.p is None else next(adjusted)
+        subject_mean, baseline_mean = effect.means or (None, None)
         comparisons.append(
             Comparison(
                 subject=pair.subject,
@@ -67,13 +68,15 @@ def corrected(pairs: Sequence[Pair], metric: Metric, *, level: float) -> tuple[C
                 blocks=pair.blocks,
                 paired=pair.paired,
                 condition=pair.condition,
+                subject_mean=subject_mean,
+                baseline_mean=baseline_mean,
             )
         )
     return tuple(comparisons)
 
 
 def rankable(metric: Metric) -> None:
-    """Refuse a metric by which nobody is better."""
+    """Refuse a metric without a better side."""
     if metric.better is Direction.NEITHER:
         raise InvalidValue(
             f"{metric.name} describes what was measured and is neither better nor worse when it is higher; "

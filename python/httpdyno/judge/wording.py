@@ -5,7 +5,16 @@ from typing import Final
 
 from httpdyno.model import Comparison, Difference, Direction, Interval, Metric
 
-__all__ = ["NAMED_AT_MOST", "NO_DIFFERENCE", "change_text", "difference_text", "listed", "some_of"]
+__all__ = [
+    "NAMED_AT_MOST",
+    "NO_DIFFERENCE",
+    "change_text",
+    "change_with_level",
+    "comparison_text",
+    "difference_text",
+    "listed",
+    "some_of",
+]
 
 NAMED_AT_MOST: Final = 3
 """More names than these a sentence does not list."""
@@ -18,6 +27,11 @@ _WORDS: Final = {
     **dict.fromkeys(("s", "ms", "us", "ns"), ("longer", "shorter")),
 }
 _ANY: Final = ("higher", "lower")
+_THAN: Final = {
+    **dict.fromkeys(("1/s", "MB/s"), ("is faster than", "is slower than")),
+    **dict.fromkeys(("s", "ms", "us", "ns"), ("is slower than", "is faster than")),
+    "bytes": ("needs more than", "needs less than"),
+}
 _WHOLE_FROM: Final = 100
 
 
@@ -35,6 +49,34 @@ def difference_text(comparison: Comparison, metric: Metric) -> str:
         return NO_DIFFERENCE
     rises = (comparison.difference is Difference.BETTER) is (metric.better is Direction.HIGHER)
     return _WORDS.get(metric.column.unit, _ANY)[0 if rises else 1]
+
+
+def change_with_level(ratio: Interval) -> str:
+    """Write a ratio as a change for a sentence: ``+9.2 % (95 %: +7.1 to +11.4 %)``."""
+    low = _percent(ratio.low).removesuffix(" %")
+    return f"{_percent(ratio.estimate)} ({ratio.level * 100:g} %: {low} to {_percent(ratio.high)})"
+
+
+def comparison_text(
+    comparison: Comparison, metric: Metric, subject: str, baseline: str, *, interval: bool = True
+) -> str:
+    """Say how a subject differs from its baseline: ``a is slower than b: cpu_per_right_ms +9.2 % (95 %: ...)``.
+
+    A rate that is higher and a time that is shorter are faster; a size is more or less; any other figure is better or
+    worse.
+    """
+    if comparison.difference is Difference.UNDECIDED:
+        relation = f"{NO_DIFFERENCE} between {subject} and {baseline}"
+    else:
+        better = comparison.difference is Difference.BETTER
+        rises = better is (metric.better is Direction.HIGHER)
+        words = _THAN.get(metric.column.unit)
+        verb = words[0 if rises else 1] if words else f"is {'better' if better else 'worse'} than"
+        relation = f"{subject} {verb} {baseline}"
+    change = ""
+    if comparison.ratio is not None:
+        change = f" {change_with_level(comparison.ratio) if interval else _percent(comparison.ratio.estimate)}"
+    return f"{relation}: {metric.name}{change}"
 
 
 def listed(words: Sequence[str]) -> str:

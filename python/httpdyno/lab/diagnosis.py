@@ -2,10 +2,14 @@
 
 import os
 import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from httpdyno.errors import EngineFailed, HttpdynoError
 from httpdyno.installation import renew_engine
+from httpdyno.judge.wording import some_of
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.location import find_engine
 from httpdyno.model import Fact, Fitness, format_size
@@ -13,9 +17,24 @@ from httpdyno.subjects.cache import cache_folder
 from httpdyno.subjects.catalogue import read_catalogue
 from httpdyno.subjects.needs import check_needs, find_need, install_line
 
-__all__ = ["diagnose"]
+__all__ = ["Conclusion", "conclude", "diagnose"]
 
-_LEAST_FREE_BYTES = 4 * 1024**3
+_LEAST_FREE_BYTES: Final = 4 * 1024**3
+_ENGINE: Final = "engine"
+_NEEDED_FOR_A_ROOM: Final = frozenset({_ENGINE, "user_namespaces", "network_namespaces", "process_namespaces"})
+"""Facts without which no room can be made, by the names that the engine gives them."""
+_UNAVAILABLE: Final = "unavailable: "
+"""Begins the consequence of a missing toolchain: some subjects cannot be measured, all others can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What all facts together mean for a measurement."""
+
+    can_measure: bool
+    """False when no room can be made."""
+    line: str
+    """``ready: ...``, ``limited: ...`` or ``cannot measure: ...``."""
 
 
 def diagnose() -> list[Fact]:
@@ -23,14 +42,31 @@ def diagnose() -> list[Fact]:
     return [*_engine_facts(), *_toolchains(), _cache(), *_unfinished_builds()]
 
 
+def conclude(facts: Sequence[Fact]) -> Conclusion:
+    """Sum up the facts in one line."""
+    missing = [fact for fact in facts if fact.ok is Fitness.NO and fact.name in _NEEDED_FOR_A_ROOM]
+    if missing:
+        names = ", ".join(fact.name for fact in missing)
+        cures = "; ".join(dict.fromkeys(fact.cure for fact in missing if fact.cure))
+        return Conclusion(False, f"cannot measure: no room can be made here ({names}); to cure it: {cures}")
+    imperfect = [fact for fact in facts if fact.ok is not Fitness.YES]
+    toolchains = [fact for fact in imperfect if (fact.consequence or "").startswith(_UNAVAILABLE)]
+    limits = ", ".join(fact.name for fact in imperfect if fact not in toolchains)
+    line = f"limited: measurements work, with limits: {limits}" if limits else "ready: measurements work here"
+    if toolchains:
+        programs = some_of([fact.name for fact in toolchains])
+        line += f"; subjects that need {programs} are unavailable, see: httpdyno subjects list"
+    return Conclusion(True, line)
+
+
 def _engine_facts() -> list[Fact]:
     try:
         engine = Engine(find_engine())
-        return [Fact("engine", f"{engine.path} ({engine.version()})", Fitness.YES), *engine.doctor()]
+        return [Fact(_ENGINE, f"{engine.path} ({engine.version()})", Fitness.YES), *engine.doctor()]
     except EngineFailed as error:
-        return [Fact("engine", error.line, Fitness.NO, "nothing can be measured", renew_engine())]
+        return [Fact(_ENGINE, error.line, Fitness.NO, "nothing can be measured", renew_engine())]
     except HttpdynoError as error:
-        return [Fact("engine", error.line, Fitness.NO, "nothing is known of this kernel", renew_engine())]
+        return [Fact(_ENGINE, error.line, Fitness.NO, "nothing is known of this kernel", renew_engine())]
 
 
 def _toolchains() -> list[Fact]:
@@ -48,7 +84,7 @@ def _toolchains() -> list[Fact]:
         place = f" at {found.path}" if found and found.path else ""
         value = f"{found.version or 'of an unknown version'}{place}" if found else "not found"
         if program in missing:
-            consequence = f"unavailable: {', '.join(missing[program])}"
+            consequence = f"{_UNAVAILABLE}{', '.join(missing[program])}"
             facts.append(Fact(program, value, Fitness.LIMITED, consequence, install_line(program)))
         else:
             facts.append(Fact(program, value, Fitness.YES))

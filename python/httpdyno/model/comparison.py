@@ -42,6 +42,10 @@ class Comparison:
     paired: bool
     condition: str = ""
     """The point of the experiment's grid at which both were measured; empty when there is one."""
+    subject_mean: float | None = None
+    """Geometric mean of the subject's figure over the values that the ratio rests on; None without a ratio."""
+    baseline_mean: float | None = None
+    """The same of the baseline: the quotient of the two is the ratio."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ _FOR_PEOPLE: Final = ("change", "broken")
 class LoadedRun:
     """A run that was read from disk; get one with ``httpdyno.load_run``.
 
-    Frames are those of polars; ``pandas.DataFrame(frame.to_dict(as_series=False))`` makes one of pandas' of any.
+    Frames are those of polars. ``frame.to_pandas()`` makes a pandas frame of any; it needs the extra ``pandas``.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ def compare_within_run(
 ) -> Compared:
     """Compare the subjects of a run, paired by the blocks that they share.
 
-    Without a ``baseline`` each pair is compared, the better one first. Thresholds need one: less than whom?
+    Without a ``baseline`` each pair is compared, the better one first. Thresholds need one.
     """
     trials = run.records()
     names = {trial.subject: trial.subject for trial in trials}
@@ -49,11 +49,11 @@ def compare_within_run(
             first=metric is metrics[0],
         )
     ]
-    notes = [f"{run.folder.name}, {run.manifest.started_at:%Y-%m-%d %H:%M} UTC: paired by block"]
+    notes = [f"run: {run.folder.name}, {run.manifest.started_at:%Y-%m-%d %H:%M} UTC; its trials are paired by block"]
     ranks = definition_of(run.manifest.experiment).tabulate is None
     bounds = [note for metric in metrics for note in bound_notes(trials, metric, names)] if ranks else []
     notes += [note.text for note in (*bounds, *reservations(run.manifest, trials))]
-    return compared(_NAMES, ("baseline_value", "value"), rows, notes)
+    return compared(_NAMES, ("baseline_value", "value"), rows, notes, thresholds)
 
 
 def _comparisons(trials: Sequence[Trial], metric: Metric, baseline: str | None) -> tuple[Comparison, ...]:
@@ -78,20 +78,22 @@ def _rows(
 ) -> list[ComparedRow]:
     """Return a row for each comparison and for each subject without one; only the first metric's have notes."""
     rows = []
-    told: set[Group] = set()
+    noted: set[Group] = set()
     for comparison in comparisons:
         condition = comparison.condition
         pair = ((condition, comparison.subject), (condition, comparison.baseline))
         subject, other = (Side(group[1], groups.get(group, ())) for group in pair)
         # What has to be said of a subject is said once, under the first row that it is in.
-        new = [group for group in pair if first and group not in told]
+        new = [group for group in pair if first and group not in noted]
         said = [f"{group[1]}: {note}" for group in new for note in trial_notes(groups.get(group, ()))]
-        told.update(pair)
+        noted.update(pair)
         names = (comparison.subject, comparison.baseline, condition)
-        label = f"{subject.name} against {other.name}" + (f" ({condition})" if condition else "")
-        rows.append(row_of(label, names, metric, other, subject, comparison, thresholds, said))
+        at = f" ({condition})" if condition else ""
+        label = f"{subject.name} against {other.name}{at}"
+        sides = subject.name, other.name + at
+        rows.append(row_of(label, names, metric, other, subject, comparison, thresholds, said, sides))
     for group, trials in groups.items():
-        if group not in told and group[1] != baseline:
+        if group not in noted and group[1] != baseline:
             side = Side(group[1], trials)
             verdict = f"not judged, {side.caveat}" if side.caveat else "nothing to compare with"
             notes = trial_notes(trials) if first else ()

@@ -34,7 +34,9 @@ def compare_two_runs(
     trials_a, trials_b = a.records(), b.records()
     differences = run_differences(a.manifest, b.manifest, trials_a, trials_b)
     if differences and not anyway:
-        raise UsageError(f"A and B are not alike: {'; '.join(differences)}; --anyway compares them all the same")
+        raise UsageError(
+            f"runs A and B are not comparable: {'; '.join(differences)}; to compare them despite that: --anyway"
+        )
     sides = grouped(trials_a), grouped(trials_b)
     rows = [
         row
@@ -45,10 +47,13 @@ def compare_two_runs(
     ]
     notes = [
         *_origins((a, trials_a), (b, trials_b)),
-        *(f"A and B are not alike, which may be all that shows: {difference}" for difference in differences),
+        *(
+            f"A and B differ in more than the subjects, which may explain a change: {difference}"
+            for difference in differences
+        ),
         *(f"the instrument changed: {difference}" for difference in instrument_differences(a.manifest, b.manifest)),
     ]
-    return compared(_NAMES, ("value_a", "value_b"), rows, notes)
+    return compared(_NAMES, ("value_a", "value_b"), rows, notes, thresholds)
 
 
 def _comparable(a: Run, b: Run) -> None:
@@ -82,7 +87,7 @@ def _rows(
         notes = _notes(a, b) if first else ()
         label = f"{subject} ({condition})" if condition else subject
         if group in found:
-            rows.append(row_of(label, names, metric, a, b, found[group], thresholds, notes))
+            rows.append(row_of(label, names, metric, a, b, found[group], thresholds, notes, (f"{label} in B", "in A")))
         else:
             verdict = f"only in {'A' if a.trials else 'B'}"
             rows.append(ComparedRow(label, names, metric, (a.value(metric), b.value(metric)), verdict, notes=notes))

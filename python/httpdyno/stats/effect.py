@@ -28,6 +28,8 @@ class Effect:
     """Two-sided, before any correction; None where nothing can be said."""
     sign: int
     """1 when the first is larger, -1 when it is smaller, 0 when neither, or when nothing can be said."""
+    means: tuple[float, float] | None = None
+    """Geometric means of first and second over the values that the ratio rests on: their quotient is the ratio."""
 
 
 _NOTHING = Effect(None, None, 0)
@@ -51,9 +53,10 @@ def paired_effect(first: FloatArray, second: FloatArray, *, level: float = 0.95)
         return _NOTHING
     if (first <= 0).any() or (second <= 0).any():
         return _without_ratio(first, second)
-    logs = np.log(first) - np.log(second)
+    log_first, log_second = np.log(first), np.log(second)
+    logs = log_first - log_second
     ratio = ratio_interval(logs, level=level)
-    return Effect(ratio, float(ratio_p(logs)), _sign(ratio))
+    return Effect(ratio, float(ratio_p(logs)), _sign(ratio), _means(log_first, log_second))
 
 
 def unpaired_effect(first: FloatArray, second: FloatArray, *, level: float = 0.95) -> Effect:
@@ -74,7 +77,11 @@ def unpaired_effect(first: FloatArray, second: FloatArray, *, level: float = 0.9
         return _without_ratio(first, second)
     log_first, log_second = np.log(first), np.log(second)
     ratio = unpaired_ratio_interval(log_first, log_second, level=level)
-    return Effect(ratio, float(unpaired_ratio_p(log_first, log_second)), _sign(ratio))
+    return Effect(ratio, float(unpaired_ratio_p(log_first, log_second)), _sign(ratio), _means(log_first, log_second))
+
+
+def _means(log_first: FloatArray, log_second: FloatArray) -> tuple[float, float]:
+    return float(np.exp(log_first.mean())), float(np.exp(log_second.mean()))
 
 
 def _sign(ratio: Interval) -> int:

@@ -4,8 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -19,10 +18,28 @@ from httpdyno.store.manifest import CURE
 from httpdyno.store.manifest_columns import RUN_COLUMNS, runs_frame
 from httpdyno.store.reader import Run, open_run
 
-__all__ = ["TABLES", "Answer", "Figures", "ask", "open_runs", "table_columns"]
+__all__ = ["TABLES", "Answer", "ComputedFigures", "Figures", "ask", "open_runs", "table_columns"]
 
 Figures = Mapping[str, pl.DataType]
 """Figures that trials can have, by name, with their types."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedFigures:
+    """Columns of ``trials`` and ``ceilings`` that are computed of the records, and only where a query mentions them."""
+
+    types: Mapping[str, pl.DataType]
+    """By name. A column of the records of the same name comes first."""
+    values: Callable[[str, Sequence[Trial], str], Sequence[str | float | None]]
+    """Computes the figure of a name for trials of an experiment: ``values(experiment, trials, name)``."""
+
+    def mentioned(self, text: str) -> dict[str, pl.DataType]:
+        """Return those whose name is a word of a query."""
+        words = set(re.findall(r"\w+", text))
+        return {name: type_ for name, type_ in self.types.items() if name in words}
+
+
+_NO_COMPUTED: Final = ComputedFigures({}, lambda _experiment, trials, _name: [None] * len(trials))
 _Tables = Mapping[str, Callable[[], pl.LazyFrame]]
 
 _RECORDS: Final = {"trials": Trial, "ceilings": Trial, "samples": Sample}
@@ -34,6 +51,8 @@ _NO_COLUMN_IN: Final = re.compile(r"no column named '(?P<name>.*?)' found in tab
 _LIKE: Final = "write it like: select subject, right_per_s from trials"
 _NAMED: Final = 20
 """Of more columns only so many are named: trials have hundreds."""
+_TRIALS_ONLY: Final = "block"
+"""A column that trials have and no other table."""
 _NO_SQL: Final = "sql parser error: "
 _NO_TABLE: Final = re.compile(r"relation '(?P<name>.*?)' was not found")
 
@@ -84,30 +103,60 @@ def table_columns(runs: Mapping[str, Run], figures: Figures) -> dict[str, list[s
     return {"runs": runs_frame(runs).columns if runs else list(RUN_COLUMNS), **with_run}
 
 
-def ask(runs: Mapping[str, Run], text: str, figures: Figures = MappingProxyType({})) -> Answer:
+def ask(
+    runs: Mapping[str, Run],
+    text: str,
+    figures: Figures = MappingProxyType({}),
+    computed: ComputedFigures = _NO_COMPUTED,
+) -> Answer:
     """Ask one question of runs, in the SQL of polars; what does not begin as a query is refused: it can change nothing.
 
     The column ``run`` of each table has the keys of ``runs``; ``figures`` are columns that are there although no run
-    has them. ``UnreadableRun`` comes while the batches are read, if a run turns out to be damaged.
+    has them, ``computed`` those that are computed when the query mentions them. ``UnreadableRun`` comes while the
+    batches are read, if a run turns out to be damaged.
     """
     match = _FIRST_WORD.match(text)
     word = match["word"] if match else ""
     if word.lower() not in _READING:
         what = f"{word[:30]!r} begins no query" if word else "there is no query"
         raise InvalidValue(f"query: {what}; {_LIKE}")
+    wanted = replace(computed, types=computed.mentioned(text))
     tables: _Tables = {
         "runs": lambda: runs_frame(runs).lazy(),
-        "trials": partial(_joined, {name: run.trials.lazy() for name, run in runs.items()}, Trial, figures),
-        "ceilings": partial(_joined, {name: run.ceilings.lazy() for name, run in runs.items()}, Trial, figures),
+        "trials": lambda: _trials({name: run.trials for name, run in runs.items()}, runs, figures, wanted),
+        "ceilings": lambda: _trials({name: run.ceilings for name, run in runs.items()}, runs, figures, wanted),
         "samples": lambda: _joined({name: run.samples() for name, run in runs.items()}, Sample, {}),
     }
     mentioned = {name: make() for name, make in tables.items() if re.search(rf"\b{name}\b", text, re.IGNORECASE)}
-    with _refusals(runs, figures):
+    with _refusals(runs, {**figures, **computed.types}):
         # A frame for each table, so that SHOW TABLES and the message about an unknown one know them all.
         frames = {name: mentioned.get(name, pl.LazyFrame()) for name in TABLES}
         answer = pl.SQLContext(frames=frames, eager=False).execute(text)
         columns = dict(answer.collect_schema())
-    return Answer(columns, _batches(answer, runs, figures))
+    return Answer(columns, _batches(answer, runs, {**figures, **computed.types}))
+
+
+def _trials(
+    frames: Mapping[str, pl.DataFrame], runs: Mapping[str, Run], figures: Figures, computed: ComputedFigures
+) -> pl.LazyFrame:
+    """Join the trials of all runs, with the computed figures as the last columns."""
+    types = {name: type_ for name, type_ in computed.types.items() if name not in _known(Trial, figures)}
+    missing = replace(computed, types=types)
+    with_computed = {name: _with_computed(runs[name], frame, missing).lazy() for name, frame in frames.items()}
+    return _joined(with_computed, Trial, {**figures, **types})
+
+
+def _with_computed(run: Run, trials: pl.DataFrame, computed: ComputedFigures) -> pl.DataFrame:
+    names = [name for name in computed.types if name not in trials.columns]
+    if not names or trials.is_empty():
+        return trials
+    records = run.restored(trials)
+    experiment = run.manifest.experiment
+    series = [
+        pl.Series(name, computed.values(experiment, records, name), computed.types[name], strict=False)
+        for name in names
+    ]
+    return trials.sort("trial").with_columns(series)
 
 
 def _joined(frames: Mapping[str, pl.LazyFrame], record: type[Trial] | type[Sample], figures: Figures) -> pl.LazyFrame:
@@ -159,7 +208,9 @@ def _refusal(message: str, runs: Mapping[str, Run], figures: Figures) -> Invalid
     if match := _NO_TABLE.search(message):
         return _unknown("table", match["name"], TABLES)
     if match := _NO_COLUMN.search(message):
-        return _unknown("column", match["name"], re.findall(r'"(.*?)"', match["known"]))
+        columns = re.findall(r'"(.*?)"', match["known"])
+        # Figures that the query does not mention are no columns yet.
+        return _unknown("column", match["name"], [*columns, *(figures if _TRIALS_ONLY in columns else ())])
     if match := _NO_COLUMN_IN.search(message):
         known = dict.fromkeys(name for columns in table_columns(runs, figures).values() for name in columns)
         return _unknown("column", match["name"], list(known))

@@ -52,13 +52,14 @@ class Run:
 
     def records(self) -> tuple[Trial, ...]:
         """Return the trials as records, in the order of their numbers."""
-        return self._restored(self.trials)
+        return self.restored(self.trials)
 
     def ceiling(self) -> Trial | None:
         """Return the trial that asked what the web can give at all; None where none was made."""
-        return next(iter(self._restored(self.ceilings)), None)
+        return next(iter(self.restored(self.ceilings)), None)
 
-    def _restored(self, trials: pl.DataFrame) -> tuple[Trial, ...]:
+    def restored(self, trials: pl.DataFrame) -> tuple[Trial, ...]:
+        """Return rows of ``trials`` or ``ceilings`` as records, in the order of their numbers."""
         try:
             return tuple(_record(row) for row in trials.sort("trial").iter_rows(named=True))
         except (TypeError, ValueError) as error:

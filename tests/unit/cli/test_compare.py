@@ -57,10 +57,56 @@ def test_people_see_change_interval_and_verdict(httpdyno: Command, name: str) ->
 
 
 @pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(("name", "mark"), [("table", ""), ("plain", ""), ("markdown", "**")])
+def test_the_first_line_is_the_verdict(httpdyno: Command, name: str, mark: str) -> None:
+    gate = ("--fail-if", "right_per_s < -5%", "--format", name)
+    first = httpdyno("compare", "after", "--baseline", "rust", *gate).out.splitlines()[0]
+    said = "go is slower than rust: right_per_s -10.0 % (95 %: -10.8 to -9.1 %), beyond 'right_per_s < -5%'"
+    assert first.replace("\\", "") == f"{mark}{said}{mark}"
+    first = httpdyno("compare", "before", "--baseline", "rust", *gate).out.splitlines()[0]
+    said = (
+        "no difference shown between go and rust: right_per_s +0.0 % (95 %: +0.0 to +0.0 %);"
+        " no threshold is broken ('right_per_s < -5%')"
+    )
+    assert first.replace("\\", "") == f"{mark}{said}{mark}"
+
+
+@pytest.mark.usefixtures("runs")
+def test_the_latest_run_is_compared_when_none_is_named(httpdyno: Command) -> None:
+    ended = httpdyno("compare", "--baseline", "rust")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("go is slower than rust: right_per_s -10.0 % (95 %: -10.8 to -9.1 %)\n")
+    assert "run: after, 2026-11-21 13:00 UTC; its trials are paired by block" in ended.out
+
+
+def test_no_run_to_compare_is_one_line(httpdyno: Command) -> None:
+    ended = httpdyno("compare")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "httpdyno: latest: runs holds no run; make one with: httpdyno bench\n"
+
+
+def test_value_over_baseline_is_the_change(httpdyno: Command, tmp_path: Path) -> None:
+    # Medians of either would say -4 %, the blocks of both +9.5 %.
+    steady, unsteady = [100.0, 100, 100, 102, 50], [96.0, 96, 150, 112, 60]
+    keep(tmp_path, "one", trials_of("a", steady) + trials_of("b", [*unsteady, 7.0]))
+    for arguments in (["one", "--baseline", "a"], ["one"]):
+        (row,) = httpdyno("compare", *arguments, "--format", "json").rows
+        quotient = row["value"] / row["baseline_value"]
+        assert 100 * (quotient - 1) == pytest.approx(row["change_percent"], abs=0.001)
+    keep(tmp_path, "two", trials_of("a", unsteady), hours=1)
+    (row,) = [one for one in httpdyno("compare", "one", "two", "--format", "json").rows if one["subject"] == "a"]
+    assert 100 * (row["value_b"] / row["value_a"] - 1) == pytest.approx(row["change_percent"], abs=0.001)
+
+
+@pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize(
     ("changes", "code", "said"),
     [
-        (["right_per_s < -5%"], 1, "go: right_per_s -10.0 % (-11.5 % to -8.4 %), beyond 'right_per_s < -5%'"),
+        (
+            ["right_per_s < -5%"],
+            1,
+            "go in B is slower than in A: right_per_s -10.0 % (95 %: -11.5 to -8.4 %), beyond 'right_per_s < -5%'",
+        ),
         (["right_per_s<-8%", "right_per_s > 50%"], 1, "beyond 'right_per_s < -8%'"),
         # The estimate is beyond it, the interval is not.
         (["right_per_s < -9.9%"], 0, ""),
@@ -128,11 +174,14 @@ def test_runs_of_two_machines_are_refused_and_compared_anyway(httpdyno: Command,
     ended = httpdyno("compare", "here", "there")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err == (
-        "httpdyno: A and B are not alike: kernel: 6.1 in A, 6.12 in B; --anyway compares them all the same\n"
+        "httpdyno: runs A and B are not comparable: kernel: 6.1 in A, 6.12 in B;"
+        " to compare them despite that: --anyway\n"
     )
     ended = httpdyno("compare", "here", "there", "--anyway")
     assert ended.code == 0
-    assert "A and B are not alike, which may be all that shows: kernel: 6.1 in A, 6.12 in B" in ended.out
+    assert (
+        "A and B differ in more than the subjects, which may explain a change: kernel: 6.1 in A, 6.12 in B" in ended.out
+    )
     assert httpdyno("compare", "here", "there", "--anyway", "--fail-if", "right_per_s < -5%").code == 1
 
 
@@ -144,7 +193,7 @@ def test_the_subjects_of_one_run_are_compared(httpdyno: Command) -> None:
     ended = httpdyno(*gate)
     assert ended.code == 1
     assert [(row["subject"], row["baseline"], row["verdict"]) for row in ended.rows] == [("go", "rust", "slower")]
-    assert ended.err.startswith("httpdyno: go against rust: right_per_s -")
+    assert ended.err.startswith("httpdyno: go is slower than rust: right_per_s -")
     assert httpdyno(*gate[:3], "go", *gate[4:]).code == 0
 
 
@@ -176,10 +225,10 @@ def test_a_run_of_version_1_can_be_compared(httpdyno: Command, tmp_path: Path) -
             "threshold 'slower' is not understood; write it like 'right_per_s",
         ),
         (["before", "after", "--fail-if", "speed < -5%"], "no metric 'speed'; "),
-        (["before", "after", "--fail-if", "p99 < -100%"], "threshold 'p99 < -100%' says nothing"),
+        (["before", "after", "--fail-if", "p99 < -100%"], "threshold 'p99_ms < -100%' says nothing"),
         (
             ["before", "after", "--baseline", "go"],
-            "--baseline: of two runs the first is what the second is compared with; leave it out",
+            "--baseline conflicts with a second run: of two runs the first is the baseline",
         ),
         (
             ["before", "--fail-if", "p99 > 1%"],

@@ -99,7 +99,7 @@ def test_two_runs_that_differ_in_it_are_not_compared(httpdyno: Command, given: l
     first, second = sorted(folder.name for folder in (tmp_path / "runs").iterdir())
     ended = httpdyno("compare", first, second)
     assert ended.code == 2
-    assert "A and B are not alike: HTTP version: 2 in A, unset in B;" in ended.err
+    assert "runs A and B are not comparable: HTTP version: 2 in A, unset in B;" in ended.err
 
 
 @pytest.mark.parametrize("verb", ["bench", "try", "tune"])

@@ -157,3 +157,41 @@ def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, arguments: list[str
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(said)
     assert len(ended.err.splitlines()) == 1
+
+
+def test_the_columns_are_listed(httpdyno: Command, runs: Path) -> None:
+    assert runs.is_dir()
+    rows = httpdyno("query", "--columns", "--format", "json").rows
+    known = {(row["table"], row["column"]): row for row in rows}
+    assert len(known) == len(rows)
+    wanted = ("right_per_s", "cpu_per_right_ms", "right_per_core_s", "p99_ms", "limited_by", "peak_memory_bytes")
+    assert {("trials", name) for name in wanted} | {("runs", "run"), ("samples", "duration_ns")} <= set(known)
+    assert known["trials", "cpu_per_right_ms"]["unit"] == "ms"
+    assert known["trials", "limited_by"]["type"] == "text"
+    # Each can be asked for under the name that is listed.
+    for table in ("runs", "trials", "ceilings", "samples"):
+        names = ", ".join(f'"{column}"' for of, column in known if of == table)
+        ended = httpdyno("query", f"select {names} from {table}", "--format", "json")
+        assert (ended.code, ended.err) == (0, ""), table
+    ended = httpdyno("query", "--columns", "select 1")
+    assert (ended.code, ended.err) == (2, "httpdyno: --columns asks nothing; leave out the query, or --columns\n")
+
+
+def test_the_columns_are_listed_without_any_run(httpdyno: Command) -> None:
+    ended = httpdyno("query", "--columns", "--format", "csv")
+    assert (ended.code, ended.err) == (0, "")
+    assert "trials,right_per_s," in ended.out
+
+
+def test_figures_of_the_table_can_be_asked_for(httpdyno: Command, given: list[str]) -> None:
+    (row,) = httpdyno("bench", *given, "--limit", "4", "--repeat", "1", "--format", "json").rows
+    figures = ("right_per_s", "p50_ms", "p99_ms", "time", "totalUrls", "2xx", "wire_bytes", "limited_by", "p99")
+    asked = ", ".join(f'"{name}"' for name in figures)
+    (found,) = httpdyno("query", f"select {asked} from trials", "--format", "json").rows
+    assert found["2xx"] == 4
+    assert found["limited_by"] == row["limited_by"]
+    for name in (name for name in figures if row[name] is not None and name != "limited_by"):
+        assert found[name] == pytest.approx(row[name], rel=0.02, abs=1), name
+    ended = httpdyno("query", "select right_per_core from trials")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "httpdyno: query: there is no column 'right_per_core'; did you mean 'right_per_core_s'?\n"

@@ -5,7 +5,7 @@ import pytest
 from httpdyno.experiments.cost.metrics import COST_METRICS
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.judge import find_metric
-from httpdyno.judge.wording import change_text, difference_text
+from httpdyno.judge.wording import change_text, comparison_text, difference_text
 from httpdyno.model import Comparison, Difference, Interval
 
 BETTER, WORSE, UNDECIDED = Difference.BETTER, Difference.WORSE, Difference.UNDECIDED
@@ -45,3 +45,28 @@ def test_a_change_is_written_in_percent(estimate: float, low: float, high: float
 def test_a_difference_is_said_in_the_words_of_its_unit(metric: str, difference: Difference, text: str) -> None:
     comparison = Comparison("a", "b", metric, None, None, None, difference, 5, paired=True)
     assert difference_text(comparison, find_metric((*CRAWL_METRICS, *COST_METRICS), metric)) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "difference", "said"),
+    [
+        ("right_per_s", Difference.WORSE, "a is slower than b: right_per_s +9.2 % (95 %: +7.1 to +11.4 %)"),
+        ("right_per_s", Difference.BETTER, "a is faster than b: right_per_s +9.2 % (95 %: +7.1 to +11.4 %)"),
+        ("cpu_per_right_ms", Difference.WORSE, "a is slower than b: cpu_per_right_ms +9.2 % (95 %: +7.1 to +11.4 %)"),
+        (
+            "peak_memory_bytes",
+            Difference.WORSE,
+            "a needs more than b: peak_memory_bytes +9.2 % (95 %: +7.1 to +11.4 %)",
+        ),
+        ("wrong", Difference.WORSE, "a is worse than b: wrong +9.2 % (95 %: +7.1 to +11.4 %)"),
+        (
+            "right_per_s",
+            Difference.UNDECIDED,
+            "no difference shown between a and b: right_per_s +9.2 % (95 %: +7.1 to +11.4 %)",
+        ),
+    ],
+)
+def test_a_comparison_is_a_sentence(name: str, difference: Difference, said: str) -> None:
+    ratio = Interval(1.092, 1.071, 1.114, 0.95)
+    comparison = Comparison("a", "b", name, ratio, 0.01, 0.01, difference, 5, paired=True)
+    assert comparison_text(comparison, find_metric(CRAWL_METRICS, name), "a", "b") == said

@@ -84,7 +84,7 @@ def test_the_ranking_has_its_doubt(run: LoadedRun) -> None:
         ("2", "slow", 90.0, 89.0, 92.0),
     ]
     assert ranking["level"].to_list() == [0.9375] * 2
-    assert run.ranking("p99").is_empty()
+    assert run.ranking("p99_ms").is_empty()
 
 
 def test_conditions_are_ranked_each_for_itself(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_two_runs_are_compared(run: LoadedRun, tmp_path: Path) -> None:
     other = httpdyno.load_run(
         make_run(tmp_path, trials_of("slow", FAST, concurrency=9), started_at=NOON + timedelta(hours=2))
     )
-    with pytest.raises(UsageError, match="not alike: concurrency: 10 in A, 9 in B"):
+    with pytest.raises(UsageError, match="not comparable: concurrency: 10 in A, 9 in B"):
         other.compare(run)
     assert other.compare(run, anyway=True)["verdict"].to_list()[0] == "faster"
 
@@ -171,7 +171,7 @@ def test_mistakes_are_said_with_what_is_known(run: LoadedRun, tmp_path: Path) ->
 
 def test_a_figure_that_only_some_trials_have_is_null_elsewhere(tmp_path: Path) -> None:
     trials = [trial("a", 0, summary=LinesSummary(urls=3, p99_ns=2e6)), trial("a", 1, summary=LinesSummary(urls=3))]
-    assert httpdyno.load_run(make_run(tmp_path, trials)).figures()["p99"].to_list() == [2.0, None]
+    assert httpdyno.load_run(make_run(tmp_path, trials)).figures()["p99_ms"].to_list() == [2.0, None]
 
 
 def test_to_import_the_package_is_nothing() -> None:

@@ -1,6 +1,7 @@
 """SQL over runs: what the tables hold, what is refused and how, what becomes of damaged runs."""
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -14,7 +15,7 @@ from httpdyno.store import Machine, Manifest, Run, RunWriter, polars_schema
 from httpdyno.store.layout import SAMPLES
 from httpdyno.store.manifest import GitState, WebIdentity
 from httpdyno.store.manifest_columns import RUN_COLUMNS, SETTING
-from httpdyno.store.query import TABLES, Answer, ask, open_runs, table_columns
+from httpdyno.store.query import TABLES, Answer, ComputedFigures, ask, open_runs, table_columns
 
 VERSION_1 = Path(__file__).parents[2] / "golden" / "run-of-version-1"
 NOON = datetime(2026, 11, 21, 13, tzinfo=timezone(timedelta(hours=1)))
@@ -301,3 +302,22 @@ def test_every_trial_has_a_row_as_the_record_says(runs: dict[str, Run]) -> None:
     (row, _) = rows_of(ask(runs, "select * from trials where run = '20261121T120000Z-bench' order by trial"))
     found = {key: value for key, value in row.items() if key != "run" and value is not None}
     assert found == {key: value for key, value in flatten(TRIAL).items() if value is not None} | TRIAL.figures
+
+
+def test_figures_are_computed_of_the_trials_where_a_query_mentions_them(runs: dict[str, Run]) -> None:
+    asked: list[tuple[str, int, str]] = []
+
+    def values(experiment: str, trials: Sequence[Trial], name: str) -> list[float]:
+        asked.append((experiment, len(trials), name))
+        return [trial.urls_given / 2 for trial in trials]
+
+    computed = ComputedFigures({"half": pl.Float64(), "other": pl.Float64(), "concurrency": pl.Float64()}, values)
+    text = "select half, concurrency from trials where run like '2026%' order by run, trial"
+    assert rows_of(ask(runs, text, computed=computed)) == [{"half": 1.0, "concurrency": 10}] * 4
+    # What the record has is taken from it; what no word of the query names is not computed.
+    assert {name for _, _, name in asked} == {"half"}
+    asked.clear()
+    assert len(rows_of(ask(runs, "select trial from trials", computed=computed))) == 7
+    assert asked == []
+    with pytest.raises(UnknownName, match="there is no column 'othr'; did you mean 'other'?"):
+        ask(runs, "select othr from trials", computed=computed)
