@@ -8,7 +8,7 @@ import numpy as np
 
 from httpdyno.errors import InvalidValue
 from httpdyno.judge.group import figures_by_block, grouped
-from httpdyno.judge.pair import corrected, pair_by_blocks, rankable
+from httpdyno.judge.pair import adjust_all, corrected, pair_by_blocks, rankable
 from httpdyno.judge.rankable import rankable as believed
 from httpdyno.model import Comparison, Difference, Direction, Metric, Ranking, Standing, Trial
 from httpdyno.stats import median_interval
@@ -21,9 +21,10 @@ _UNDECIDED: Final = Difference.UNDECIDED
 def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, disturbed: bool = False) -> Ranking:
     """Rank the subjects that can be believed, with as much certainty as their trials allow.
 
-    Any two are compared by the blocks that both have a figure in. A subject's first possible rank is one more than
-    the number of those that are surely better, its last one leaves room for those that are surely worse: subjects that
-    cannot be told apart share ranks, and with fewer than three blocks nobody can.
+    Any two are compared by the blocks that both have a figure in, and all pairs are adjusted together by
+    ``stats.compare_all_pairs``. A subject's first possible rank is one more than the number of those that are surely
+    better, its last one leaves room for those that are surely worse: subjects that cannot be told apart share ranks,
+    and with fewer than three blocks nobody can.
 
     ``trials`` are of one condition, one for each subject and block; subjects that ``judge.rankable`` rejects have no
     part. The best median stands first, whatever ranks are left open; each pair is compared once, the better median
@@ -50,7 +51,8 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, distur
         pair_by_blocks(subject, baseline, condition, by_subject, level=level)
         for subject, baseline in combinations(ordered, 2)
     ]
-    comparisons = corrected(pairs, metric, level=level)
+    adjusted = adjust_all(pairs, {subject: by_subject[subject] for subject in ordered})
+    comparisons = corrected(pairs, metric, level=level, adjusted=adjusted)
     sure = [_winner_first(comparison) for comparison in comparisons if comparison.difference is not _UNDECIDED]
     standings = tuple(
         Standing(
