@@ -7,7 +7,7 @@ from itertools import product
 from typing import Final
 
 import numpy as np
-from scipy.special import digamma, polygamma
+from scipy.special import betaincinv, digamma, polygamma
 from scipy.stats import studentized_range
 
 from httpdyno.stats import BoolArray, FloatArray, all_pairs_p, compare_all_pairs, holm
@@ -289,6 +289,33 @@ def false_alarms(
     alarms = [paired_t_holm(logs)[:, equal].any(axis=-1), run_wide_false_alarms(logs, equal)]
     alarms += [procedure(logs)[:, equal].any(axis=-1) for procedure in procedures]
     return [float(of.mean()) for of in alarms]
+
+
+def relabelled_alarms(
+    rng: np.random.Generator, logs: FloatArray, relabellings: int, procedure: Procedure = run_wide
+) -> float:
+    """Share of random relabellings of one run of equals in which any pair is called different.
+
+    The subjects are copies of one program, so that any of them could have brought each value of a block: their names
+    are permuted within each block. One run alone is one draw; all its relabellings are as many as are asked for.
+
+    Parameters
+    ----------
+    logs : shape (k, n)
+        Logarithms of the values, NaN where a trial is missing.
+    relabellings
+        How many, at least 1.
+    """
+    runs = rng.permuted(np.broadcast_to(logs, (relabellings, *logs.shape)), axis=1)
+    return float(procedure(runs).any(axis=-1).mean())
+
+
+def share_interval(share: float, count: int, *, level: float = 0.95) -> tuple[float, float]:
+    """Interval of a share of independent draws (Clopper and Pearson, 1934)."""
+    seen, outside = round(share * count), (1 - level) / 2
+    low = betaincinv(seen, count - seen + 1, outside) if seen else 0.0
+    high = betaincinv(seen + 1, count - seen, 1 - outside) if seen < count else 1.0
+    return float(low), float(high)
 
 
 def pairs_found(

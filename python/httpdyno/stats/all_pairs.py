@@ -12,7 +12,7 @@ from httpdyno.stats.student import two_sided_p
 
 __all__ = ["adjust_all_pairs", "all_pairs_p", "compare_all_pairs"]
 
-_FEWEST_SUBJECTS: Final = 4
+_FEWEST_SUBJECTS: Final = 5
 """With fewer subjects the others say too little about a block: the pair's own test needs a smaller difference."""
 _SWEEPS: Final = 8
 """Alternations between the means of subjects and the medians of blocks; only missing trials need more than one."""
@@ -54,7 +54,7 @@ def all_pairs_p(logs: FloatArray, own_p: FloatArray) -> FloatArray:
     have. The variance of these differences is used instead where it is larger: some subjects may react to a block in
     another way than the rest.
 
-    The pair's own p is kept with fewer than four subjects, and where a subject shows a value twice: it then has
+    The pair's own p is kept with fewer than five subjects, and where a subject shows a value twice: it then has
     few possible values, and its spread may be too small by chance.
 
     Parameters
