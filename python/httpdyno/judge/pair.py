@@ -8,9 +8,9 @@ import numpy as np
 from httpdyno.errors import InvalidValue
 from httpdyno.judge.metrics import find_metric
 from httpdyno.model import Comparison, Difference, Direction, Metric, current_name
-from httpdyno.stats import Effect, FloatArray, holm, paired_effect
+from httpdyno.stats import Effect, FloatArray, compare_all_pairs, holm, paired_effect
 
-__all__ = ["Pair", "corrected", "find_rankable", "pair_by_blocks", "rankable"]
+__all__ = ["Pair", "adjust_all", "corrected", "find_rankable", "pair_by_blocks", "rankable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +42,47 @@ def _values(figures: Mapping[int, float], blocks: Sequence[int]) -> FloatArray:
     return np.array([figures[block] for block in blocks], dtype=np.float64)
 
 
-def corrected(pairs: Sequence[Pair], metric: Metric, *, level: float) -> tuple[Comparison, ...]:
-    """Return what may be said of pairs that are compared together, after Holm's correction.
+def adjust_all(pairs: Sequence[Pair], figures: Mapping[str, Mapping[int, float]]) -> FloatArray:
+    """Return the adjusted p values of all pairs of the subjects of one condition.
 
-    Pairs that say nothing are no part of the family: nothing false can be said of them. ``level`` is the confidence in
-    all that is called better or worse together.
+    Parameters
+    ----------
+    pairs
+        In the order of ``itertools.combinations`` of the subjects of ``figures``.
+    figures
+        By subject, then by block.
+
+    Returns
+    -------
+    FloatArray
+        One for each pair; NaN where it cannot be tested.
+    """
+    blocks = sorted({block for of_subject in figures.values() for block in of_subject})
+    logs = np.full((len(figures), len(blocks)), np.nan)
+    for row, of_subject in zip(logs, figures.values(), strict=True):
+        if min(of_subject.values(), default=0) > 0:
+            row[np.searchsorted(blocks, list(of_subject))] = np.log(list(of_subject.values()))
+    return compare_all_pairs(logs, _own_p(pairs))
+
+
+def corrected(
+    pairs: Sequence[Pair], metric: Metric, *, level: float, adjusted: FloatArray | None = None
+) -> tuple[Comparison, ...]:
+    """Return what may be said of pairs that are compared together.
+
+    ``adjusted`` are their p values as ``adjust_all`` returns them; without it they are adjusted by Holm. Pairs that
+    cannot be tested are no part of the family. ``level`` is the confidence in all that is called better or worse
+    together.
     """
     rankable(metric)
-    tested = [pair.effect.p for pair in pairs if pair.effect.p is not None]
-    adjusted = iter(holm(tested).tolist())
+    if adjusted is None:
+        adjusted = _own_p(pairs)
+        tested = ~np.isnan(adjusted)
+        adjusted[tested] = holm(adjusted[tested])
     comparisons = []
-    for pair in pairs:
+    for pair, adjusted_p in zip(pairs, adjusted.tolist(), strict=True):
         effect = pair.effect
-        p_adjusted = None if effect.p is None else next(adjusted)
+        p_adjusted = None if effect.p is None else adjusted_p
         subject_mean, baseline_mean = effect.means or (None, None)
         comparisons.append(
             Comparison(
@@ -73,6 +101,10 @@ def corrected(pairs: Sequence[Pair], metric: Metric, *, level: float) -> tuple[C
             )
         )
     return tuple(comparisons)
+
+
+def _own_p(pairs: Sequence[Pair]) -> FloatArray:
+    return np.array([np.nan if pair.effect.p is None else pair.effect.p for pair in pairs], dtype=np.float64)
 
 
 def rankable(metric: Metric) -> None:

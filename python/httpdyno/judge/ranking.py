@@ -9,7 +9,7 @@ import numpy as np
 
 from httpdyno.errors import InvalidValue
 from httpdyno.judge.group import figures_by_block, grouped
-from httpdyno.judge.pair import corrected, pair_by_blocks, rankable
+from httpdyno.judge.pair import adjust_all, corrected, pair_by_blocks, rankable
 from httpdyno.judge.rankable import rankable as believed
 from httpdyno.model import Comparison, Difference, Direction, Metric, Ranking, Standing, Trial
 from httpdyno.stats import FEWEST_BLOCKS, median_interval
@@ -23,7 +23,8 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, distur
     """Rank subjects by the medians of a metric, and say which differences are certain.
 
     The order is that of the medians. Each pair is compared once, the better median first, by the blocks that both have
-    a figure in; with fewer than three such blocks nothing is said of it. A subject's first possible rank is one more
+    a figure in; with fewer than three such blocks nothing is said of it. All pairs are
+    adjusted together by ``stats.compare_all_pairs``. A subject's first possible rank is one more
     than the number of those that are certainly better, its last one leaves room for those that are certainly worse.
 
     ``trials`` are of one condition; subjects that ``judge.rankable`` rejects have no part. ``disturbed``: a subject
@@ -50,7 +51,8 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, distur
         pair_by_blocks(subject, baseline, condition, by_subject, level=level)
         for subject, baseline in combinations(ordered, 2)
     ]
-    comparisons = corrected(pairs, metric, level=level)
+    adjusted = adjust_all(pairs, {subject: by_subject[subject] for subject in ordered})
+    comparisons = corrected(pairs, metric, level=level, adjusted=adjusted)
     sure = [_winner_first(comparison) for comparison in comparisons if comparison.difference is not _UNDECIDED]
     undecided = {(pair.subject, pair.baseline) for pair in comparisons if pair.difference is _UNDECIDED}
     provisional |= _lacking_blocks(comparisons)

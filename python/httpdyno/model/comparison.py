@@ -35,7 +35,7 @@ class Comparison:
     p: float | None
     """Chance of a difference as large as this between equals."""
     p_adjusted: float | None
-    """The same after Holm's correction over all comparisons that were made together."""
+    """Adjusted for all comparisons that were made together: by ``stats.holm``, all pairs by ``compare_all_pairs``."""
     difference: Difference
     blocks: int
     """Values that it rests on: pairs of one block, or the trials of the smaller side."""

@@ -1,5 +1,6 @@
 """Statistics as pure functions of numbers."""
 
+from httpdyno.stats.all_pairs import adjust_all_pairs, all_pairs_p, compare_all_pairs
 from httpdyno.stats.arrays import BoolArray, FloatArray, Int64Array
 from httpdyno.stats.boundary import Check
 from httpdyno.stats.effect import Effect, paired_effect, unpaired_effect
@@ -29,6 +30,9 @@ __all__ = [
     "Point",
     "ScalabilityLaw",
     "Standing",
+    "adjust_all_pairs",
+    "all_pairs_p",
+    "compare_all_pairs",
     "fit_scalability",
     "holm",
     "median",
