@@ -12,7 +12,16 @@ from httpdyno.installation import RENEW_ENGINE
 from httpdyno.model import SubjectKind, TrialPlan
 from httpdyno.stats import FloatArray
 
-__all__ = ["OVERHEAD_S", "START_S", "PlannedTime", "guess_s", "planned_time", "read_planned_s", "read_planned_time"]
+__all__ = [
+    "OVERHEAD_S",
+    "START_S",
+    "PlannedTime",
+    "guess_s",
+    "planned_time",
+    "read_planned_s",
+    "read_planned_time",
+    "read_slow",
+]
 
 OVERHEAD_S: Final = 1.0
 """What a trial takes besides its subject's own time: a room is made, answers are judged, the machine cools down."""
@@ -25,6 +34,8 @@ _CHECKED_S: Final = 0.0025
 """With a document of 16 KB that is parsed: 0.4 ms to 3.5 ms."""
 _TOOL_S: Final = 0.0005
 """A load tool parses nothing."""
+_PLANNED_MS: Final = pl.col("planned_ms")
+_SERVFAIL: Final = "servfail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +116,27 @@ def read_planned_time(expectations: Path, *, timeout_s: float) -> PlannedTime:
 
 def read_planned_s(expectations: Path, *, timeout_s: float) -> FloatArray:
     """Read how long each exchange of a list takes, from what ``engine expect`` says of it; at most the timeout."""
-    planned_ms = pl.col("planned_ms").cast(pl.Float64).fill_null(timeout_s * 1000).clip(upper_bound=timeout_s * 1000)
+    return _read(expectations, _PLANNED_MS.fill_null(timeout_s * 1000).clip(upper_bound=timeout_s * 1000) / 1000)
+
+
+def read_slow(expectations: Path, *, timeout_s: float) -> tuple[int, ...]:
+    """Read which URLs of a list are the slowest, by their places from 0.
+
+    First come those that only the timeout ends, then those whose name server fails: it takes 2 s in ``top-sites``, and
+    most clients ask twice.
+    """
+    timed_out = (timeout_s * 1000 <= _PLANNED_MS).fill_null(value=True)
+    kind = _read(expectations, pl.when(timed_out).then(2).when(pl.col("cause") == _SERVFAIL).then(1).otherwise(0))
+    return tuple(np.concatenate((np.flatnonzero(kind == 2), np.flatnonzero(kind == 1))).tolist())
+
+
+def _read(expectations: Path, column: pl.Expr) -> FloatArray:
+    types = {"planned_ms": pl.Float64(), "cause": pl.String()}
     try:
-        rows = (
-            pl.scan_csv(expectations, schema_overrides={"planned_ms": pl.Float64}).select(planned_ms / 1000).collect()
-        )
+        rows = pl.scan_csv(expectations, schema_overrides=types).select(column.alias("column")).collect()
     except pl.exceptions.NoDataError:
         return np.empty(0)
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).partition("\n")[0]
         raise EngineFailed(f"the engine's expectations cannot be read ({reason}): {RENEW_ENGINE}") from error
-    return rows.to_series().to_numpy()
+    return rows.to_series().cast(pl.Float64).to_numpy()

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-import numpy as np
 import polars as pl
 
 from httpdyno.errors import InvalidValue
@@ -12,7 +11,7 @@ from httpdyno.judge import Expectations, expectations_unknown, read_expectations
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.peer import peer_expectations
-from httpdyno.lab.planned_time import PlannedTime, planned_time, read_planned_s
+from httpdyno.lab.planned_time import PlannedTime, planned_time, read_planned_s, read_slow
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, UrlSeries
 
@@ -20,9 +19,6 @@ __all__ = ["Answers", "WebAnswers"]
 
 _SERIES_KEPT: Final = 8
 """Points that differ in their link only share a series; those of other sizes and delays have another one."""
-
-_ROUNDING_S: Final = 1e-6
-"""The engine writes whole microseconds."""
 
 _ELSEWHERE: Final = "elsewhere"
 _Question = tuple[str, int, float, str, str, str, str]
@@ -38,8 +34,9 @@ class Answers:
 
     expectations: Expectations
     planned: PlannedTime
-    timeouts: tuple[int, ...] = ()
-    """The places in the list, from 0, of the URLs that only the client's timeout ends."""
+    slow: tuple[int, ...] = ()
+    """The places in the list, from 0, of its slowest URLs: first those that only the client's timeout ends, then those
+    whose name server fails."""
 
     def first(self, count: int) -> "Answers":
         """Return those to the first URLs of a series."""
@@ -48,7 +45,7 @@ class Answers:
             return self
         # The URLs of a series differ in their number only, which no plan looks at.
         planned = replace(self.planned, total_s=self.planned.total_s * count / whole, urls=count, late=())
-        return Answers(self.expectations.first(count), planned, tuple(one for one in self.timeouts if one < count))
+        return Answers(self.expectations.first(count), planned, tuple(one for one in self.slow if one < count))
 
 
 @dataclass(slots=True)
@@ -103,8 +100,8 @@ class WebAnswers:
                 against=condition.against,
             )
             planned_s = read_planned_s(file.path, timeout_s=timeout_s)
-            timeouts = tuple(np.flatnonzero(planned_s >= timeout_s - _ROUNDING_S).tolist())
-            known = Answers(read_expectations(file.path), planned_time(planned_s), timeouts)
+            slow = read_slow(file.path, timeout_s=timeout_s)
+            known = Answers(read_expectations(file.path), planned_time(planned_s), slow)
         if condition.against is not None:
             _check_reach(known.expectations, condition.against)
         return known

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from httpdyno.errors import EngineFailed
-from httpdyno.lab.planned_time import PlannedTime, planned_time, read_planned_time
+from httpdyno.lab.planned_time import PlannedTime, planned_time, read_planned_time, read_slow
 
 HEAD = "url,outcome,status,length,cause,arrives,request_url,requests,planned_ms\n"
 
@@ -26,6 +26,21 @@ def test_exchanges_add_up_and_one_that_never_ends_takes_the_timeout(tmp_path: Pa
     found = planned(tmp_path, HEAD + rows)
     assert (found.total_s, found.longest_s, found.urls) == (pytest.approx(10.381226), 5.0, 4)
     assert found.late == ((pytest.approx(5.381226), 5.0),)
+
+
+def test_the_slowest_urls_are_those_that_time_out_then_those_whose_name_server_fails(tmp_path: Path) -> None:
+    rows = (
+        "https://a.example/,error,,,servfail,0,https://a.example/,0,2000\n"
+        "https://b.example/,status,200,13,,1,https://b.example/,1,1999\n"
+        "https://c.example/,error,,,stall_tls,0,https://c.example/,0,\n"
+        "https://d.example/,error,,,nxdomain,0,https://d.example/,0,32.5\n"
+        "https://e.example/,error,,,timeout,1,https://e.example/,1,5000\n"
+    )
+    (tmp_path / "expect.csv").write_text(HEAD + rows)
+    assert read_slow(tmp_path / "expect.csv", timeout_s=5) == (2, 4, 0)
+    assert read_slow(tmp_path / "expect.csv", timeout_s=1.9) == (0, 1, 2, 4)
+    (tmp_path / "expect.csv").write_text(HEAD)
+    assert read_slow(tmp_path / "expect.csv", timeout_s=5) == ()
 
 
 def test_an_exchange_before_a_longer_one_is_never_the_last() -> None:

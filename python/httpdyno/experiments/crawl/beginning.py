@@ -26,7 +26,7 @@ from httpdyno.lab.web_answers import Answers, WebAnswers
 from httpdyno.model import LIVE, Subject, SubjectKind, TrialPlan
 from httpdyno.published import find_preset, parse_scale
 from httpdyno.subjects.catalogue import Catalogue
-from httpdyno.urls.early_timeouts import with_early_timeouts
+from httpdyno.urls.slow_first import with_slow_first
 from httpdyno.urls.source import QUICK_LIMIT, STANDARD_INPUT, UrlFile
 
 __all__ = ["begin_bench", "begin_crawl", "choose_subjects", "lasting_web", "settle_against"]
@@ -97,11 +97,11 @@ def _ask_web(crawl: Crawl, urls: UrlFile, beginning: Beginning) -> Answers:
 
 
 def _reordered(crawl: Crawl, urls: UrlFile, beginning: Beginning) -> UrlFile:
-    """Put the URLs that only the timeout ends early; a published list, or one for the live internet, stays as it is."""
+    """Put the slowest URLs early; a published list, or one for the live internet, stays as it is."""
     if crawl.on_live_web or crawl.preset is not None or urls.count > _LONGEST_REORDERED:
         return urls
-    timeouts = _ask_web(crawl, urls, beginning).timeouts
-    return with_early_timeouts(urls, timeouts, timeout_s=crawl.timeout_s)
+    slow = _ask_web(crawl, urls, beginning).slow
+    return with_slow_first(urls, slow, timeout_s=crawl.timeout_s)
 
 
 def _in_time(
