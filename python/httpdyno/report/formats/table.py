@@ -64,7 +64,8 @@ def render(table: Table, surface: Surface) -> str:
         markup=False,
     )
     if table.title:
-        output.write(_broken(without_controls(table.title), surface) + "\n")
+        for line in table.title.splitlines():
+            output.write(_broken(without_controls(line), surface) + "\n")
     groups = _groups(widths, names, places, surface.width)
     for number, group in enumerate(groups):
         if number:
