@@ -238,7 +238,7 @@ PEER: Final = Option(
 )
 REPEAT: Final = Option(
     "--repeat",
-    "How often each subject runs, interleaved. Default: 5, or 7 for more than five subjects.",
+    "How many blocks: each subject runs once in each. Default: 5, or 7 for more than five subjects.",
     metavar="N",
     least=1,
     group=Group.RUN,

@@ -143,6 +143,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     title: str = ""
+    """Above the table where people read; the first of several lines is the answer of a run."""
     notes: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
@@ -159,6 +160,10 @@ class Table:
         for note in self.notes:
             if note.row is not None and not 0 <= note.row < len(self.rows):
                 raise InvalidValue(f"table {self.title!r}: a note explains row {note.row} of {len(self.rows)}")
+
+    def answering(self, sentence: str) -> "Table":
+        """Return the same table with an answer as the first line of its title."""
+        return replace(self, title="\n".join(filter(None, (sentence, self.title))))
 
     def sparing(self, names: Collection[str]) -> "Table":
         """Return the same table, of which these columns are left out where a terminal is too narrow for all."""

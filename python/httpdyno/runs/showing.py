@@ -24,6 +24,7 @@ from httpdyno.store import Manifest, Run
 __all__ = ["check_columns", "read_by_programs", "reserved", "reserved_table", "shown_tables", "tables_of"]
 
 _CSV: Final = "csv"
+_PLAIN: Final = "plain"
 _ALL: Final = "all"
 _PUBLISHED: Final = "published"
 _MOST_NOTES: Final = 5
@@ -58,7 +59,14 @@ def tables_of(
         return (_chosen(definition, definition.table(trials), columns),)
     if definition.views is None or read_by_programs(format_name):
         return (definition.table(trials),)
-    return definition.views(trials, settings)
+    tables = definition.views(trials, settings)
+    return tuple(map(_title_as_note, tables)) if format_name == _PLAIN else tables
+
+
+def _title_as_note(table: Table) -> Table:
+    """Put an answer, which plain text prints no title for, below the rows."""
+    answer, *_ = table.title.splitlines() or [""]
+    return replace(table, notes=(Note(answer), *table.notes)) if answer else table
 
 
 def shown_tables(

@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import yaml
 
 from doubles.command_line import START_TO_MEASURE
 from doubles.runs import NOON, make_run
-from doubles.trials import trials_of
+from doubles.trials import trial, trials_of
 from guide_pages import blocks, text_of
+from httpdyno.model import LinesSummary
 from httpdyno.store import open_run
 
 PATIENCE_S = 300
@@ -66,14 +68,33 @@ def runner(tmp_path: Path, stand_in_engine: Path) -> Path:
         'kind = "client"\nlanguage = "Python"\nmethod = "library"\n[run]\nargv = ["python3", "-S", "main.py"]\n',
         encoding="utf-8",
     )
-    program = tmp_path / "httpdyno" / ".venv" / "bin" / "httpdyno"
-    program.parent.mkdir(parents=True)
-    (tmp_path / "httpdyno" / "Makefile").write_text("setup:\n\ttouch done\n", encoding="utf-8")
+    (tmp_path / "httpdyno").mkdir()
+    program = tmp_path / "instrument" / "bin" / "httpdyno"
+    make = "wheel:\n\tmkdir -p dist\n\tcp ../built.whl dist/httpdyno-0-py3-none-any.whl\n"
+    (tmp_path / "httpdyno" / "Makefile").write_text(make, encoding="utf-8")
     (tmp_path / "bin").mkdir()
-    for path, text in ((program, f'exec {shlex.join(START_TO_MEASURE)} "$@"'), (tmp_path / "bin" / "sudo", "exit 0")):
-        path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    program.parent.mkdir(parents=True)
+    start = f'#!/bin/sh\nexec {shlex.join(START_TO_MEASURE)} "$@"\n'
+    for path, text in ((program, start), (tmp_path / "bin" / "sudo", "#!/bin/sh\nexit 0\n")):
+        path.write_text(text, encoding="utf-8")
         path.chmod(0o755)
+    write_wheel(tmp_path / "built.whl", start)
     return tmp_path
+
+
+def write_wheel(path: Path, program: str) -> None:
+    """Write a wheel that has nothing but the command ``httpdyno``."""
+    files = {
+        "httpdyno-0.data/scripts/httpdyno": program,
+        "httpdyno-0.dist-info/METADATA": "Metadata-Version: 2.1\nName: httpdyno\nVersion: 0\n",
+        "httpdyno-0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    files["httpdyno-0.dist-info/RECORD"] = "".join(f"{name},,\n" for name in files) + "httpdyno-0.dist-info/RECORD,,\n"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for name, text in files.items():
+            member = zipfile.ZipInfo(name)
+            member.external_attr = 0o100755 << 16  # a regular file that can be run
+            wheel.writestr(member, text)
 
 
 def run_step(step: dict[str, Any], runner: Path, folder: str = "") -> subprocess.CompletedProcess[str]:
@@ -98,7 +119,7 @@ def run_step(step: dict[str, Any], runner: Path, folder: str = "") -> subprocess
 
 
 def test_the_adapter_can_be_tried_before_as_it_is_written(runner: Path) -> None:
-    (runner / "bin" / "httpdyno").symlink_to(runner / "httpdyno" / ".venv" / "bin" / "httpdyno")
+    (runner / "bin" / "httpdyno").symlink_to(runner / "instrument" / "bin" / "httpdyno")
     with (runner / "head" / "benchmark" / "subject.toml").open("a", encoding="utf-8") as definition:
         definition.write("[capabilities]\nkeepalive = [true]\n")
     typed = re.findall(r"^    \$ (.*)$", text_of("ci.md"), re.MULTILINE)
@@ -129,27 +150,29 @@ def test_the_steps_measure_the_library_before_and_after_the_change(workflow: dic
 @pytest.mark.parametrize(("factor", "code", "said"), [(0.8, 1, "slower"), (1.3, 0, "faster"), (1.0, 0, "no diff")])
 def test_the_last_step_decides(workflow: dict[Any, Any], runner: Path, factor: float, code: int, said: str) -> None:
     speeds = [100.0, 103, 98, 101, 99]
-    trials = trials_of("base", speeds) + trials_of(
-        "head", [speed * factor + (-1) ** block for block, speed in enumerate(speeds)]
-    )
+    sides = {"base": speeds, "head": [speed * factor + (-1) ** block for block, speed in enumerate(speeds)]}
+    trials = [
+        trial(side, block, summary=LinesSummary(urls=10, right_per_s=speed, cpu_per_right_ns=1e8 / speed))
+        for side, of_side in sides.items()
+        for block, speed in enumerate(of_side)
+    ]
     make_run(runner / "runs", trials)
     decide = [step for step in steps_of(workflow) if "run" in step][-1]
     done = run_step(decide, runner)
     assert done.returncode == code, done.stderr
     assert said in done.stdout
     assert (runner / "summary.md").read_text(encoding="utf-8") == done.stdout
-    assert done.stdout.startswith("| subject | baseline | metric |")
-    # The doubles have neither percentiles nor CPU time: what passes unjudged is named.
-    told = [line for line in done.stderr.splitlines() if "not judged, 0 trials of 3 or more" not in line]
+    assert done.stdout.startswith("**")
+    told = done.stderr.splitlines()
     assert len(told) == code, done.stderr
-    assert all(line.startswith("httpdyno: head against base: right_per_s -") for line in told)
+    assert all(line.startswith(f"httpdyno: head is {said} than base: cpu_per_right_ms +") for line in told)
 
 
 def test_the_gate_for_an_earlier_run_works_as_it_is_written(runner: Path) -> None:
     (line,) = blocks("ci.md", "sh")
     fast, slow = [100.0, 101, 99, 100], [80.0, 81, 79, 80]
     make_run(runner / "runs", trials_of("client", fast), name="release-1.4")
-    (runner / "bin" / "httpdyno").symlink_to(runner / "httpdyno" / ".venv" / "bin" / "httpdyno")
+    (runner / "bin" / "httpdyno").symlink_to(runner / "instrument" / "bin" / "httpdyno")
     make_run(runner / "runs", trials_of("client", fast), name="a", started_at=NOON.replace(hour=13))
     # The doubles have no p99, so that the second threshold cannot be held: the gate must not open.
     assert run_step({"run": line}, runner).returncode == 3

@@ -92,7 +92,7 @@ def test_several_clients_are_searched_in_turns_each_up_to_its_best(
     assert {trial.subject for trial in trials if trial.block == 0} == {"narrow", "scales"}
     chosen = [line.split()[:3] for line in ended.out.splitlines() if "  chosen " in line]
     assert chosen == [["scales", "6", "chosen"], ["narrow", "3", "chosen"]]
-    assert "\nscales: best with 6 in flight: 500.0 right answers a second" in ended.out
+    assert ended.out.startswith("scales: best with 6 in flight: 500.0 right answers a second")
     assert "use it with: httpdyno bench narrow scales --concurrency auto" in ended.err
     kept = [json.loads(file.read_text()) for file in (tmp_path / "cache" / "httpdyno" / "tuned").iterdir()]
     assert {of["for"]["subject"]: of["found"]["concurrency"] for of in kept} == {"scales": 6, "narrow": 3}
@@ -117,7 +117,7 @@ def test_it_is_told_what_is_tried_what_was_found_and_where_contention_begins(
         r"^in flight  verdict +right/s +errors  late  .*  limited_by +validity *$", ended.out, re.MULTILINE
     )
     assert ended.out.count("  chosen ") == 1
-    assert "\nbest with 6 in flight: 500.0 right answers a second (95 %: 500.0 to 500.0)\n" in ended.out
+    assert ended.out.startswith("scales: best with 6 in flight: 500.0 right answers a second (95 %: 500.0 to 500.0)\n")
     assert "\ncontention begins at about 6: " in ended.out
 
 
@@ -399,3 +399,25 @@ def test_the_guide_names_columns_and_verdicts_as_the_table_does() -> None:
     assert named <= {column.name for column in table.columns}
     for standing in set(Standing) - {Standing.FAILED}:
         assert f"\n| {standing.value} | " in text_of("tune.md")
+
+
+def test_a_quick_look_says_so_and_is_not_kept(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
+    ended = httpdyno("tune", *given, "--quick")
+    assert ended.code == 0
+    assert ended.out.startswith("A quick look, with few and short trials: scales: best with ")
+    assert "httpdyno: a quick look is not kept for --concurrency auto; for that: httpdyno tune scales\n" in ended.err
+    assert not (tmp_path / "cache" / "httpdyno" / "tuned").exists()
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = open_run(folder)
+    assert len(run.trials) <= 6
+    assert (run.manifest.settings["quick"], run.manifest.settings["deadline_s"]) == (True, 7.0)
+    assert httpdyno("report", "latest").out.startswith("A quick look, ")
+
+
+def test_the_answer_stands_first(httpdyno: Command, given: list[str]) -> None:
+    ended = httpdyno("tune", *given)
+    first, *others = ended.out.splitlines()
+    assert first.startswith("scales: best with ")
+    assert not any("best with " in line for line in others)
+    plain = httpdyno("report", "latest", "--format", "plain").out
+    assert plain.count("best with ") == 1

@@ -26,7 +26,8 @@ def capacity_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> 
     """Put the trials of a capacity run into tables that fit a terminal.
 
     A table for each subject and for each value of what neither runs across nor down; one of how far each subject
-    reaches, where that can be told. Below the last one stands what its words mean, and the answer in one sentence.
+    reaches, where that can be told. The answer in one sentence stands above the first one, the meaning of the words
+    below the last one.
 
     Trials without a point are left out.
     """
@@ -38,8 +39,10 @@ def capacity_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> 
     if frontiers:
         tables += reach_tables(frontiers, target_words(points))
         notes += reach_legend(frontiers)
-    notes += [*capacity_sentences(trials), capacity_headline(points, frontiers, names)]
-    last = tables.pop() if tables else Table((Column(_SUBJECT),), ())
+    notes += capacity_sentences(trials)
+    tables = tables or [Table((Column(_SUBJECT),), ())]
+    tables[0] = tables[0].answering(capacity_headline(points, frontiers, names))
+    last = tables.pop()
     return (*tables, replace(last, notes=(*last.notes, *map(Note, notes))))
 
 

@@ -1,5 +1,6 @@
 """How the results of the cost question are judged and shown."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -15,10 +16,11 @@ from httpdyno.experiments.cost.options import NAME
 from httpdyno.experiments.cost.rules import COST_RULES
 from httpdyno.experiments.cost.table import IDENTITY, RANKED_BY, cost_table, cost_views
 from httpdyno.experiments.definition import Definition, has_lines
+from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.preset_run import PresetRun
 from httpdyno.experiments.published import run_beside
 from httpdyno.experiments.restoring import restored
-from httpdyno.experiments.usual_report import usual_report
+from httpdyno.experiments.usual_report import usual_headline, usual_report
 from httpdyno.lab.client_trial import run_client_trial
 from httpdyno.lab.tool_trial import run_tool_trial
 from httpdyno.model import LinesSummary, Note, SubjectKind, Table, Trial, format_time
@@ -47,6 +49,11 @@ def _throughput(of: PresetRun) -> Table:
     return replace(table, notes=tuple(map(Note, published.remarks)))
 
 
+def _views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Table, ...]:
+    first, *others = cost_views(trials, settings)
+    return first.answering(usual_headline(DEFINITION, trials, cost_table(trials))), *others
+
+
 DEFINITION: Final = Definition(
     name=NAME,
     question="How much CPU time, memory and time does a client spend on JSON documents that it verifies one by one?",
@@ -55,7 +62,7 @@ DEFINITION: Final = Definition(
     identity=IDENTITY,
     tabulate=cost_table,
     compared_by=(RANKED_BY, "real", "peak_memory_bytes"),
-    views=cost_views,
+    views=_views,
     runs={
         SubjectKind.CLIENT: partial(run_client_trial, judge=judge_cost),
         SubjectKind.TOOL: partial(run_tool_trial, fill=fill_sequence, judge=judge_cost_tool),

@@ -1,5 +1,7 @@
 """How the results of the latency question are judged and shown."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -15,6 +17,7 @@ from httpdyno.experiments.latency.report import latency_report
 from httpdyno.experiments.latency.rules import LATENCY_RULES
 from httpdyno.experiments.latency.table import IDENTITY, RANKED_BY, latency_table, latency_views
 from httpdyno.experiments.restoring import restored
+from httpdyno.experiments.usual_report import usual_headline
 from httpdyno.lab.client_trial import run_client_trial
 from httpdyno.model import LinesSummary, SubjectKind, Trial, format_time
 
@@ -26,6 +29,12 @@ def _told(trial: Trial) -> str | None:
     return None if mean_ns is None else f"{format_time(mean_ns)} a loop"
 
 
+def _answer(trials: Sequence[Trial]) -> str:
+    """Say what the trials of one point show; its name stands in the title of its table."""
+    trials = [replace(trial, condition="") for trial in trials]
+    return usual_headline(DEFINITION, trials, latency_table(trials))
+
+
 DEFINITION: Final = Definition(
     name=NAME,
     question="What does one call of a client cost in a warm process, alone and with others at once?",
@@ -34,7 +43,7 @@ DEFINITION: Final = Definition(
     identity=IDENTITY,
     tabulate=latency_table,
     compared_by=(RANKED_BY, "p99", "cpu_per_call_ms"),
-    views=latency_views,
+    views=partial(latency_views, answer=_answer),
     runs={SubjectKind.CLIENT: partial(run_client_trial, judge=judge_latency)},
     told=_told,
     begin=begin_latency,

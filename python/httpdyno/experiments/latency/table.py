@@ -1,6 +1,6 @@
 """The table of what a call costs: a row for each subject at each point, both ways of timing it beside each other."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -114,16 +114,29 @@ def latency_table(trials: Sequence[Trial]) -> Table:
     )
 
 
-def latency_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Table, ...]:
-    """Put trials into a table for each point that fits a terminal, as the seed has its blocks."""
+def latency_views(
+    trials: Sequence[Trial], settings: Mapping[str, Setting], answer: Callable[[Sequence[Trial]], str] | None = None
+) -> tuple[Table, ...]:
+    """Put trials into a table for each point that fits a terminal, as the seed has its blocks.
+
+    ``answer`` says in a sentence what the trials of one point show, which stands above their table.
+    """
     del settings
     table = latency_table(trials)
     blocks = dict.fromkeys(table.select(_BLOCK).rows)
     views = [_block(table, block) for block in blocks]
+    if answer is not None:
+        views = [view.answering(answer(_ranked_at(trials, block))) for view, block in zip(views, blocks, strict=True)]
     if not views:
         return (table,)
     whole = (*(note for note in table.notes if note.row is None), *_legend(table))
     return (*views[:-1], replace(views[-1], notes=(*views[-1].notes, *whole)))
+
+
+def _ranked_at(trials: Sequence[Trial], block: tuple[Cell, ...]) -> list[Trial]:
+    """Return the trials of one point that rank: from outside, else those timed in process."""
+    own = [row.ranked for row in _groups(trials).values() if _point(row)[: len(_BLOCK)] == block]
+    return [trial for ranked in own for trial in ranked]
 
 
 def _block(table: Table, block: tuple[Cell, ...]) -> Table:

@@ -1,20 +1,22 @@
 """How the results of the service question are judged and shown."""
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from httpdyno.experiments.definition import Definition, has_lines
+from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.service.beginning import begin_service
 from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.experiments.service.metrics import RANKED_BY, SERVICE_METRICS
 from httpdyno.experiments.service.options import NAME
 from httpdyno.experiments.service.published_form import published_form
-from httpdyno.experiments.service.report import service_report
+from httpdyno.experiments.service.report import service_answer, service_report
 from httpdyno.experiments.service.rules import SERVICE_RULES
 from httpdyno.experiments.service.server_trial import run_server_trial
 from httpdyno.experiments.service.service import restore_service
 from httpdyno.experiments.service.table import IDENTITY, service_table
 from httpdyno.experiments.service.views import service_views
-from httpdyno.model import SubjectKind, Trial, format_time
+from httpdyno.model import SubjectKind, Table, Trial, format_time
 
 __all__ = ["DEFINITION"]
 
@@ -27,6 +29,11 @@ def _told(trial: Trial) -> str | None:
     return f"held{p99}" if summary.held else f"not held: {summary.why_not}"
 
 
+def _views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Table, ...]:
+    first, *others = service_views(trials, settings)
+    return first.answering(service_answer(trials, settings, DEFINITION.ranking_metric, service_table(trials))), *others
+
+
 DEFINITION: Final = Definition(
     name=NAME,
     question="How does a server hold up when every request waits for parallel work?",
@@ -34,7 +41,7 @@ DEFINITION: Final = Definition(
     ranked_by=RANKED_BY,
     identity=IDENTITY,
     tabulate=service_table,
-    views=service_views,
+    views=_views,
     told=_told,
     runs={SubjectKind.SERVER: run_server_trial},
     begin=begin_service,

@@ -6,19 +6,20 @@ from typing import Final
 
 from httpdyno.experiments.base_report import base_report
 from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.service.axes import Variant
 from httpdyno.experiments.service.charts import service_charts
 from httpdyno.experiments.service.reach import Reach, reaches
 from httpdyno.experiments.service.search_plan import Bounds
 from httpdyno.judge import rank, worst_validity
 from httpdyno.judge.wording import listed
-from httpdyno.model import Loop, Outcome, Report, Trial, Validity, counted
+from httpdyno.model import Loop, Metric, Outcome, Report, Table, Trial, Validity, counted
 from httpdyno.report.sections.headline import after_colon
 from httpdyno.report.sections.ranked_headline import ranked_headline
 from httpdyno.report.sections.subjects import subject_names
 from httpdyno.store import Manifest, Run
 
-__all__ = ["service_report"]
+__all__ = ["service_answer", "service_report"]
 
 _OF_CLIENTS: Final = frozenset({"URLs", "Timeout", "Web"})
 _UNFINISHED: Final = "; the search was not finished"
@@ -58,6 +59,26 @@ def service_report(run: Run, definition: Definition) -> Report:
         figures="A row for each server at each point: medians of its trials.",
         findings=(*first[1:], *rest, *_failures(trials, names)),
     )
+
+
+def service_answer(trials: Sequence[Trial], settings: Mapping[str, Setting], metric: Metric, table: Table) -> str:
+    """Return the answer of a run in one or two sentences: where servers break, else what they add at the first point.
+
+    ``table`` is that of the trials.
+    """
+    points = {trial.condition: [one for one in trials if one.condition == trial.condition] for trial in trials}
+    rankings = {point: rank(group, metric) for point, group in points.items()}
+    ranked = [standing.subject for ranking in rankings.values() for standing in ranking.standings]
+    names = subject_names(trials, tuple(dict.fromkeys((*ranked, *map(str, table.values("subject"))))))
+    bounds = Bounds.restored(settings)
+    if bounds is not None:
+        found = _reached(reaches(trials, bounds), names)
+        return _doubt(trials) + "; ".join(found) if found else _NOTHING
+    if not rankings:
+        return _NOTHING
+    point, ranking = next(iter(rankings.items()))
+    more = f". The table has {counted(len(points) - 1, 'more point')}" if len(points) > 1 else ""
+    return f"{point}: {after_colon(ranked_headline(points[point], ranking, metric, names))}{more}"
 
 
 def _doubt(trials: Sequence[Trial]) -> str:

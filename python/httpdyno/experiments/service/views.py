@@ -83,9 +83,7 @@ _OF_RANKED: Final = frozenset({"rank", RANKED_BY, "overhead_p50_ms", "p99", "hel
 _WIDE: Final = frozenset(
     {"overhead_p99_ms_low", "overhead_p99_ms_high", "slowest5", "peak_memory_bytes", "overhead_p999_ms"}
 )
-_SPARED: Final = frozenset(
-    {"threads", "overhead_p50_ms", "requestsPerSec", "p99", "memory_per_open_bytes", "breaks_at"}
-)
+_SPARED: Final = frozenset({"threads", "overhead_p50_ms", "requestsPerSec", "p99", "memory_per_open_bytes"})
 """Left out on a narrow terminal, the last of them first."""
 _WHERE_KNOWN: Final = frozenset({"rank", "held"})
 """Left out there only where they are empty."""

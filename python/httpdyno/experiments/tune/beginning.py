@@ -15,7 +15,7 @@ from httpdyno.experiments.options import stored_options
 from httpdyno.experiments.tune.list_size import SAMPLED, urls_needed
 from httpdyno.experiments.tune.options import TuneOptions
 from httpdyno.experiments.tune.tune import Tune
-from httpdyno.experiments.tune.tuning import HIGHEST
+from httpdyno.experiments.tune.tuning import HIGHEST, MOST_TRIALS, QUICK_TRIALS
 from httpdyno.judge.validity.stretch import LEAST_TURNS
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
@@ -25,6 +25,7 @@ from httpdyno.urls.source import UrlFile
 __all__ = ["begin_search"]
 
 _TIMEOUTS: Final = 2
+_QUICK_TIMEOUTS: Final = 1
 _BEYOND_TIMEOUTS_S: Final = 2
 """A trial lasts two timeouts and two seconds: URLs that never answer have then given their places back for a while."""
 
@@ -40,7 +41,8 @@ def begin_search(beginning: Beginning, names: Sequence[str], options: TuneOption
     engine = beginning.place.engine
     options = settle_against(options, engine, beginning.tell)
     if options.deadline_s is None:
-        options = replace(options, deadline_s=_TIMEOUTS * options.timeout_s + _BEYOND_TIMEOUTS_S)
+        timeouts = _QUICK_TIMEOUTS if options.quick else _TIMEOUTS
+        options = replace(options, deadline_s=timeouts * options.timeout_s + _BEYOND_TIMEOUTS_S)
     web = engine.web(options.web or WEB, seed=options.seed)
     with ExitStack() as refused:
         urls = refused.enter_context(_open_urls(options, engine, beginning.interruption))
@@ -52,6 +54,7 @@ def begin_search(beginning: Beginning, names: Sequence[str], options: TuneOption
             web=lasting_web(options.web or WEB),
             web_digest=web.digest,
             highest=highest,
+            most_trials=QUICK_TRIALS if options.quick else MOST_TRIALS,
         )
         refused.pop_all()
     return Begun(search, subjects, urls)

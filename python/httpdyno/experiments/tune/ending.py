@@ -16,6 +16,7 @@ def end_search(ended: Ended) -> bool:
     search, place = ended.experiment, ended.place
     assert isinstance(search, Tune), "only a search finds a concurrency"
     kept = []
+    found_quickly = False
     for subject in ended.subjects:
         trials = [trial for trial in ended.trials if trial.subject == subject.id]
 
@@ -27,6 +28,10 @@ def end_search(ended: Ended) -> bool:
         conclusion = concluded(trials)
         best = conclusion.best
         if not ended.whole or best is None:
+            continue
+        if search.quick:
+            ended.tell(chosen_words(subject.id, subject.concurrency, conclusion))
+            found_quickly = True
             continue
         if uncertain := uncertain_words(conclusion):
             tell(uncertain)
@@ -40,4 +45,7 @@ def end_search(ended: Ended) -> bool:
     if kept:
         use = f"httpdyno bench {' '.join(kept)}{options_found_for(search)} --concurrency auto"
         ended.tell(f"kept for this machine; use it with: {use}")
-    return bool(kept)
+    if found_quickly:
+        names = " ".join(subject.id for subject in ended.subjects)
+        ended.tell(f"a quick look is not kept for --concurrency auto; for that: httpdyno tune {names}")
+    return bool(kept) or found_quickly

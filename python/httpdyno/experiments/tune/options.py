@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from httpdyno.experiments.crawl.options import AskedUrls
-from httpdyno.experiments.options import Option, seconds
+from httpdyno.experiments.options import Option, quick_option, seconds
 from httpdyno.experiments.verb import Example, Verb
 
 __all__ = ["NAME", "VERB", "TuneOptions"]
@@ -20,10 +20,14 @@ _LIMIT = Option(
 )
 _DURATION = Option(
     "--duration",
-    "When a trial is ended: seconds, or with a unit (20s). Default: two timeouts and 2 s.",
+    "When a trial is ended: seconds, or with a unit (20s). Default: two timeouts and 2 s, or one with --quick.",
     metavar="TIME",
     environment="DURATION",
     read=seconds,
+)
+_QUICK = quick_option(
+    "at most 6 trials a client, of half the time and so of half the URLs. What it finds is not kept for --concurrency"
+    " auto."
 )
 
 
@@ -33,6 +37,7 @@ class TuneOptions(AskedUrls):
 
     limit: Annotated[int | None, _LIMIT] = None
     deadline_s: Annotated[float | None, _DURATION] = None
+    quick: Annotated[bool, _QUICK] = False
 
 
 VERB: Final = Verb(
@@ -49,6 +54,7 @@ VERB: Final = Verb(
     examples=(
         Example("httpdyno tune node-fetch", "find how many requests at once are best"),
         Example("httpdyno tune go-net-http rust-reqwest", "two clients, each up to its best, in one chart"),
+        Example("httpdyno tune node-fetch --quick", "a first look, in half a minute"),
         Example("httpdyno bench node-fetch --concurrency auto", "use what was found"),
     ),
 )

@@ -14,7 +14,7 @@ from httpdyno.judge.limit import limited_by
 from httpdyno.model import Cell, Column, ColumnKind, Metric, Note, Outcome, Table, Trial
 from httpdyno.stats import Point, Standing, median
 
-__all__ = ["chosen_text", "tune_table", "tune_views"]
+__all__ = ["chosen_text", "tune_answer", "tune_table", "tune_views"]
 
 _INTEGER: Final = ColumnKind.INTEGER
 _RATE: Final = find_metric(CRAWL_METRICS, "right_per_s").column
@@ -41,6 +41,7 @@ _COLUMNS: Final = (
     Column("validity", description="whether its figures say something about the subject: that of its worst trial"),
     Column("chosen", ColumnKind.BOOLEAN, description="whether it is the one that was found", shown=False),
 )
+_ANSWER: Final = "best with "
 _VIEW: Final = (
     Column("subject"),
     Column("in flight", _INTEGER),
@@ -73,9 +74,20 @@ def tune_table(trials: Sequence[Trial]) -> Table:
     return Table(columns, tuple(rows), notes=tuple(notes))
 
 
-def tune_views(trials: Sequence[Trial], _: Mapping[str, object]) -> tuple[Table, ...]:
+def tune_answer(trials: Sequence[Trial], *, quick: bool = False) -> str:
+    """Say which concurrency is best for each client; ``quick``: that it was a quick look."""
+    if not trials:
+        return "Nothing was measured: the run has no finished trial"
+    found = "; ".join(f"{name}: {chosen_text(concluded(own).best)}" for name, own in searches_of(trials).items())
+    return f"A quick look, with few and short trials: {found}" if quick else found
+
+
+def tune_views(trials: Sequence[Trial], settings: Mapping[str, object]) -> tuple[Table, ...]:
     """Make the table that fits a terminal: what each concurrency brings, what it costs, and what held it up."""
-    table = tune_table(trials)
+    table = tune_table(trials).answering(tune_answer(trials, quick=settings.get("quick") is True))
+    # The answer is said above.
+    answers = {note for note in table.notes if note.row is None and _ANSWER in note.text}
+    table = replace(table, notes=tuple(note for note in table.notes if note not in answers))
     names = [column.name for column in table.columns]
     rows = [dict(zip(names, row, strict=True)) for row in table.rows]
     columns = (replace(_VIEW[0], shown=table.columns[0].shown), *_VIEW[1:])
@@ -105,7 +117,7 @@ def chosen_text(best: Point | None) -> str:
         return "no concurrency was found at which it works"
     interval = best.interval
     spread = f" ({100 * interval.level:g} %: {interval.low:.1f} to {interval.high:.1f})" if interval else ""
-    return f"best with {best.load} in flight: {best.value:.1f} right answers a second{spread}"
+    return f"{_ANSWER}{best.load} in flight: {best.value:.1f} right answers a second{spread}"
 
 
 def _row(point: Point, trials: Sequence[Trial]) -> tuple[Cell, ...]:

@@ -11,6 +11,7 @@ from httpdyno.stats import fit_scalability as fit
 __all__ = [
     "HIGHEST",
     "MOST_TRIALS",
+    "QUICK_TRIALS",
     "chosen_words",
     "concluded",
     "contention_begins",
@@ -25,6 +26,8 @@ __all__ = [
 ]
 
 MOST_TRIALS: Final = 12
+QUICK_TRIALS: Final = 6
+"""With ``--quick``: enough for the order of magnitude."""
 HIGHEST: Final = 1024
 """Requests in flight: as many as a client opens connections for without asking the system for more descriptors."""
 _DISTURBED: Final = 0.25

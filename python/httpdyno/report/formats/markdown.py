@@ -28,7 +28,8 @@ def render(table: Table, _surface: Surface) -> str:
         *(_line([_cell(row[index], column) for index, column in columns]) for row in table.rows),
     ]
     if table.title:
-        lines = [f"**{_escaped(without_controls(table.title))}**", "", *lines]
+        titles = (f"**{_escaped(without_controls(line))}**" for line in table.title.splitlines())
+        lines = [*(line for title in titles for line in (title, "")), *lines]
     if table.notes:
         lines += ["", *(f"- {_escaped(line)}" for line in note_lines(table))]
     return "\n".join(lines) + "\n"
