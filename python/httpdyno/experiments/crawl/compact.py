@@ -9,6 +9,7 @@ from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.judge import find_metric, marked_ranks, rank
 from httpdyno.judge.disturbance import busy_programs, disturbed
 from httpdyno.judge.limit import Limit
+from httpdyno.judge.lower_bound import lower_bounds
 from httpdyno.judge.wording import listed, some_of
 from httpdyno.model import (
     INSTALL_WITH,
@@ -24,7 +25,7 @@ from httpdyno.model import (
     Trial,
     Validity,
 )
-from httpdyno.report.sections.headline import lead_text
+from httpdyno.report.sections.headline import figure_text, lead_text
 from httpdyno.report.sections.ranked_headline import placing_medians
 from httpdyno.stats import FEWEST_BLOCKS
 
@@ -65,11 +66,11 @@ _COLUMNS: Final = (
 def answer(trials: Sequence[Trial], names: Mapping[str, str], ranked_by: str, *, width: int | None = None) -> list[str]:
     """Return the two lines of answer: which client needs the least CPU time, which is the fastest at these settings.
 
-    The metric that ranks comes first. Each line names the best median first and says whether its lead is certain.
-    Empty where no client is ranked. ``width``: characters of a line, kept by leaving out what the table has too, and
-    then by cutting names.
+    The metric that ranks comes first; where it is neither of these, the second line has the CPU time. Each line names
+    the best median first and says whether its lead is certain. Empty where no client is ranked. ``width``: characters
+    of a line, kept by leaving out what the table has too, and then by cutting names.
     """
-    metrics = dict.fromkeys((ranked_by if ranked_by in _PHRASES else COST, COST, RATE))
+    metrics = [*dict.fromkeys((ranked_by, COST, RATE))][:2]
     rankings = {name: rank(trials, find_metric(CRAWL_METRICS, name), disturbed=True) for name in metrics}
     lines = []
     for name, ranking in rankings.items():
@@ -83,16 +84,28 @@ def _answer_forms(trials: Sequence[Trial], ranking: Ranking, name: str, names: M
     """Yield a line of the answer in words, then shorter and shorter."""
     metric = find_metric(CRAWL_METRICS, name)
     medians = placing_medians(metric, trials, [standing.subject for standing in ranking.standings])
-    (word, phrase), short = _PHRASES[name], _SHORT_PHRASES[name]
+    unit = metric.column.unit
+    word, phrase = _PHRASES.get(name, (f"First by {metric.column.heading}", metric.phrase or unit))
+    short = _SHORT_PHRASES.get(name, unit)
+    alone = _SHORT_PHRASES.get(name)
     plain = _without_brackets(names)
-    forms = [(names, phrase, True), (names, short, True), (plain, short, True), (plain, short, False)]
+    forms = [(names, phrase, True), (names, short, True), (plain, short, True), (plain, alone, False)]
     forms += [
-        ({subject: _cut(text, longest) for subject, text in plain.items()}, short, False)
+        ({subject: _cut(text, longest) for subject, text in plain.items()}, alone, False)
         for longest in range(_LONGEST_NAME, _SHORTEST_NAME - 1, -1)
     ]
+    bounds = {subject: bound for (_, subject), bound in lower_bounds(trials, metric).items() if subject in names}
+    best = medians[ranking.standings[0].subject]
+    ahead = sorted((subject for subject, bound in bounds.items() if bound > best), key=lambda one: -bounds[one])
     for of, words, figure in forms:
-        lead = lead_text(ranking, metric, medians, of, phrase=words, after_name=", ", figure=figure)
-        yield f"{word}: {lead}"
+        if ahead:
+            held = f"{of[ahead[0]]} at {figure_text(bounds[ahead[0]])} {short}"
+            others = f" and {len(ahead) - 1} more" if len(ahead) > 1 else ""
+            first = f"; of those ranked {of[ranking.standings[0].subject]} is first" if figure else ""
+            yield f"{word}: no clear winner: the origin held up {held}{others}{first}"
+        else:
+            lead = lead_text(ranking, metric, medians, of, phrase=words, after_name=", ", figure=figure)
+            yield f"{word}: {lead}"
 
 
 def _without_brackets(names: Mapping[str, str]) -> Mapping[str, str]:
