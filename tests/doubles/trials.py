@@ -27,8 +27,17 @@ KINDS: dict[str, type[FigureRecord]] = {
 """The records of figures, as tests name them."""
 
 
+def summary_of(right_per_s: float | None, **changes: Any) -> LinesSummary:
+    """Make the figures of a client that keeps one core busy."""
+    cpu_ns = 1e9 / right_per_s if right_per_s else None
+    return LinesSummary(**{"urls": 10, "right_per_s": right_per_s, "cpu_per_right_ns": cpu_ns} | changes)
+
+
 def trial(subject: str, block: int, right_per_s: float | None = None, **changes: Any) -> Trial:
-    """Make a trial of a crawl that went well, unless ``changes`` says otherwise; records of figures by ``KINDS``."""
+    """Make a trial of a crawl that went well, unless ``changes`` says otherwise; records of figures by ``KINDS``.
+
+    Its client keeps one core busy: it gives as many right answers a second as that core has CPU time for.
+    """
     fields: dict[str, Any] = {
         "trial": block,
         "block": block,
@@ -50,7 +59,7 @@ def trial(subject: str, block: int, right_per_s: float | None = None, **changes:
         "urls_given": 10,
         "outcome": Outcome.OK,
         "validity": Validity.VALID,
-        "summary": LinesSummary(urls=10, right_per_s=right_per_s),
+        "summary": summary_of(right_per_s),
         "tally": Tally(right=10),
     }
     fields |= changes

@@ -23,9 +23,10 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, distur
     """Rank subjects by the medians of a metric, and say which differences are certain.
 
     The order is that of the medians. Each pair is compared once, the better median first, by the blocks that both have
-    a figure in; with fewer than three such blocks nothing is said of it. All pairs are
-    adjusted together by ``stats.compare_all_pairs``. A subject's first possible rank is one more
-    than the number of those that are certainly better, its last one leaves room for those that are certainly worse.
+    a figure in; with fewer than three such blocks nothing is said of it. All pairs are adjusted together by
+    ``stats.compare_all_pairs``. A subject's first possible rank is one more than the number of those that are certainly
+    better, its last one leaves room for those that are certainly worse; its own rank is among those that are possible.
+    A rank is open unless the subject above is certainly better.
 
     ``trials`` are of one condition; subjects that ``judge.rankable`` rejects have no part. ``disturbed``: a subject
     with too few trials that other programs left alone is ranked by the others too. Its place is provisional, and so is
@@ -54,16 +55,15 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, distur
     adjusted = adjust_all(pairs, {subject: by_subject[subject] for subject in ordered})
     comparisons = corrected(pairs, metric, level=level, adjusted=adjusted)
     sure = [_winner_first(comparison) for comparison in comparisons if comparison.difference is not _UNDECIDED]
-    undecided = {(pair.subject, pair.baseline) for pair in comparisons if pair.difference is _UNDECIDED}
     provisional |= _lacking_blocks(comparisons)
     standings = tuple(
         Standing(
             subject,
-            best=1 + sum(loser == subject for _, loser in sure),
-            worst=len(ordered) - sum(winner == subject for winner, _ in sure),
+            best=min(place, sum(loser == subject for _, loser in sure)) + 1,
+            worst=max(place + 1, len(ordered) - sum(winner == subject for winner, _ in sure)),
             value=median_interval(np.array(list(by_subject[subject].values())), level=level),
             rank=place + 1,
-            open=place > 0 and (ordered[place - 1], subject) in undecided,
+            open=place > 0 and (ordered[place - 1], subject) not in sure,
             provisional=subject in provisional,
         )
         for place, subject in enumerate(ordered)

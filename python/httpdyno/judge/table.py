@@ -83,15 +83,12 @@ class _Row:
     """None: it is not ranked."""
     alone: bool
     """Whether no other one is ranked, so that a rank says nothing."""
-
-    @property
-    def provisional(self) -> bool:
-        """Whether its figures may come from trials that other programs disturbed."""
-        return self.standing is not None and self.standing.provisional
+    disturbed: bool
+    """Whether its figures may come from trials that other programs disturbed, where too few others count."""
 
     def counting(self, aspect: Aspect) -> Sequence[Trial]:
         """Return the trials that its figures of an aspect come from."""
-        return counting_trials(self.trials, aspect, disturbed=self.provisional)
+        return counting_trials(self.trials, aspect, disturbed=self.disturbed)
 
 
 def trial_table(
@@ -125,7 +122,11 @@ def trial_table(
     rankings = {
         condition: rank(own, ranking_metric, level=_LEVEL, disturbed=disturbed) for condition, own in conditions.items()
     }
-    rows = [row for condition, own in conditions.items() for row in _rows(own, rankings[condition], ranking_metric)]
+    rows = [
+        row
+        for condition, own in conditions.items()
+        for row in _rows(own, rankings[condition], ranking_metric, disturbed=disturbed)
+    ]
     standings = [row.standing.value for row in rows if row.standing and row.standing.value]
     notes = [Note(text, index) for index, row in enumerate(rows) for text in trial_notes(row.trials)]
     doubts = (
@@ -151,12 +152,12 @@ def trial_table(
     )
 
 
-def _rows(trials: Sequence[Trial], ranking: Ranking, metric: Metric) -> list[_Row]:
+def _rows(trials: Sequence[Trial], ranking: Ranking, metric: Metric, *, disturbed: bool) -> list[_Row]:
     """Return the rows of the trials of one condition, in their order."""
     places = {standing.subject: place for place, standing in enumerate(ranking.standings)}
     alone = len(places) == 1
     rows = [
-        _Row(group, ranking.standings[places[subject]] if subject in places else None, alone)
+        _Row(group, ranking.standings[places[subject]] if subject in places else None, alone, disturbed)
         for (_, subject), group in grouped(trials).items()
     ]
 
@@ -221,7 +222,7 @@ def _cells(
     verified = [trial.tally.wrong for trial in well if trial.tally and not trial.tally.unverified]
     ceiling, limit = ceiling_over(row.trials)
     wrong = max(verified) if verified else None
-    verdict = verdict_of(row.trials, disturbed=row.provisional)
+    verdict = verdict_of(row.trials, disturbed=row.disturbed)
     return (*cells, wrong, verdict, None if ceiling is None else round(ceiling, 1), limit.value if limit else None)
 
 

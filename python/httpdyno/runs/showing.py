@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from textwrap import shorten
 from typing import Final
 
 from httpdyno.errors import UnknownName, suggestion
@@ -28,7 +29,8 @@ _PLAIN: Final = "plain"
 _ALL: Final = "all"
 _PUBLISHED: Final = "published"
 _MOST_NOTES: Final = 5
-"""Notes below a table that is to fit one screen."""
+"""Lines below a table that is to fit one screen, that of the hidden columns among them."""
+_NOTE_WIDTH: Final = 100
 _FOR_PROGRAMS: Final = frozenset({_CSV, "json"})
 
 
@@ -122,11 +124,14 @@ def reserved(tables: tuple[Table, ...], notes: Sequence[Note], format_name: str)
 
 def _briefly(table: Table, notes: Sequence[Note]) -> Table:
     """Keep the gravest notes of a table, and those on the whole run before them."""
-    every = (*notes, *table.notes)
-    if len(every) <= _MOST_NOTES:
-        return replace(table, notes=every)
-    more = len(every) - _MOST_NOTES + 1
-    return replace(table, notes=(*every[: _MOST_NOTES - 1], Note(f"{more} more notes: --verbose")))
+    from httpdyno.report.formats.table import hidden_columns  # programs, who get JSON, need no layout
+
+    every = [replace(note, text=shorten(note.text, _NOTE_WIDTH, placeholder=" ...")) for note in (*notes, *table.notes)]
+    most = _MOST_NOTES - bool(hidden_columns(table))
+    if len(every) > most:
+        more = Note(f"{len(every) - most + 1} more notes: --verbose")
+        every = [*every[: most - 1], more]
+    return replace(table, notes=tuple(every))
 
 
 def _preset_tables(

@@ -9,6 +9,7 @@ from httpdyno.experiments.crawl.metrics import CRAWL_METRICS, RANKED_BY
 from httpdyno.judge import find_metric, marked_ranks, rank
 from httpdyno.judge.disturbance import disturbed
 from httpdyno.judge.limit import Limit
+from httpdyno.judge.lower_bound import lower_bounds
 from httpdyno.judge.validity.machine import busy_programs
 from httpdyno.judge.wording import listed, some_of
 from httpdyno.model import (
@@ -25,7 +26,7 @@ from httpdyno.model import (
     Trial,
     Validity,
 )
-from httpdyno.report.sections.headline import lead_text
+from httpdyno.report.sections.headline import figure_text, lead_text
 from httpdyno.report.sections.ranked_headline import placing_medians
 from httpdyno.stats import FEWEST_BLOCKS
 
@@ -41,6 +42,12 @@ _SHORT_PHRASES: Final = {COST: "per core/s", RATE: "right/s"}
 _OR_MORE: Final = "\u2265"
 _AT_LEAST: Final = f"{_OR_MORE} the origin set the pace: the client may be faster"
 _WHOLE_FROM: Final = 100
+_LONGEST_NAME: Final = 27
+"""Characters of a client's name, so that a row fits a line."""
+_SHORTEST_NAME: Final = 8
+_CUT: Final = "\u2026"
+_MARKED: Final = frozenset({Validity.DISTURBED.value, Validity.UNSTEADY.value, Validity.ORIGIN_LIMITED.value})
+"""Verdicts that the mark behind a provisional rank stands for."""
 _COLUMNS: Final = (
     # Ranks, rates and shares are written out here, but stand at the right, as numbers do.
     Column("rank", _INTEGER),
@@ -60,31 +67,60 @@ _COLUMNS: Final = (
 def answer(trials: Sequence[Trial], names: Mapping[str, str], ranked_by: str, *, width: int | None = None) -> list[str]:
     """Return the two lines of answer: which client needs the least CPU time, which is the fastest at these settings.
 
-    The metric that ranks comes first. Each line names the best median first and says whether its lead is certain.
-    Empty where no client is ranked. ``width``: characters of a line, kept by leaving out the least.
+    The metric that ranks comes first; where it is neither of these, the second line has the CPU time. Each line names
+    the best median first and says whether its lead is certain. Empty where no client is ranked. ``width``: characters
+    of a line, kept by leaving out what the table has too, and then by cutting names.
     """
-    metrics = dict.fromkeys((ranked_by if ranked_by in _PHRASES else COST, COST, RATE))
+    metrics = [*dict.fromkeys((ranked_by, COST, RATE))][:2]
     rankings = {name: rank(trials, find_metric(CRAWL_METRICS, name), disturbed=True) for name in metrics}
-    shortened = {subject: name.partition(" (")[0] for subject, name in names.items()}
-    unique = len(set(shortened.values())) == len(shortened)
     lines = []
     for name, ranking in rankings.items():
-        if not ranking.standings:
-            continue
-        forms = [
-            _answer_line(trials, ranking, name, of, short=short)
-            for of, short in ((names, False), (names, True), (shortened if unique else names, True))
-        ]
-        lines.append(next((line for line in forms if width is None or len(line) <= width), forms[-1]))
+        if ranking.standings:
+            forms = tuple(_answer_forms(trials, ranking, name, names))
+            lines.append(next((form for form in forms if width is None or len(form) <= width), forms[-1]))
     return lines
 
 
-def _answer_line(trials: Sequence[Trial], ranking: Ranking, name: str, names: Mapping[str, str], *, short: bool) -> str:
+def _answer_forms(trials: Sequence[Trial], ranking: Ranking, name: str, names: Mapping[str, str]) -> Iterator[str]:
+    """Yield a line of the answer in words, then shorter and shorter."""
     metric = find_metric(CRAWL_METRICS, name)
     medians = placing_medians(metric, trials, [standing.subject for standing in ranking.standings])
-    word, phrase = _PHRASES[name]
-    lead = lead_text(ranking, metric, medians, names, phrase=_SHORT_PHRASES[name] if short else phrase, after_name=", ")
-    return f"{word}: {lead}"
+    unit = metric.column.unit
+    word, phrase = _PHRASES.get(name, (f"First by {metric.column.heading}", metric.phrase or unit))
+    short = _SHORT_PHRASES.get(name, unit)
+    alone = _SHORT_PHRASES.get(name)
+    plain = _without_brackets(names)
+    forms = [(names, phrase, True), (names, short, True), (plain, short, True), (plain, alone, False)]
+    forms += [
+        ({subject: _cut(text, longest) for subject, text in plain.items()}, alone, False)
+        for longest in range(_LONGEST_NAME, _SHORTEST_NAME - 1, -1)
+    ]
+    bounds = {subject: bound for (_, subject), bound in lower_bounds(trials, metric).items() if subject in names}
+    best = medians[ranking.standings[0].subject]
+    ahead = sorted((subject for subject, bound in bounds.items() if bound > best), key=lambda one: -bounds[one])
+    for of, words, figure in forms:
+        if ahead:
+            held = f"{of[ahead[0]]} at {figure_text(bounds[ahead[0]])} {short}"
+            others = f" and {len(ahead) - 1} more" if len(ahead) > 1 else ""
+            first = f"; of those ranked {of[ranking.standings[0].subject]} is first" if figure else ""
+            yield f"{word}: no clear winner: the origin held up {held}{others}{first}"
+        else:
+            lead = lead_text(ranking, metric, medians, of, phrase=words, after_name=", ", figure=figure)
+            yield f"{word}: {lead}"
+
+
+def _without_brackets(names: Mapping[str, str]) -> Mapping[str, str]:
+    """Leave out what stands in brackets behind names, where that keeps them apart."""
+    shortened = {subject: name.partition(" (")[0] for subject, name in names.items()}
+    return shortened if len(set(shortened.values())) == len(shortened) else names
+
+
+def _cut(name: str, longest: int) -> str:
+    """Cut the middle out of a name: two that differ do so in the beginning, or by the id at the end."""
+    if len(name) <= longest:
+        return name
+    tail = longest // 3
+    return f"{name[: longest - tail - 1]}{_CUT}{name[-tail:]}"
 
 
 def compact_table(table: Table, trials: Sequence[Trial], names: Mapping[str, str]) -> Table:
@@ -102,11 +138,12 @@ def compact_table(table: Table, trials: Sequence[Trial], names: Mapping[str, str
 
 
 def _cells(row: Mapping[str, Cell], names: Mapping[str, str]) -> tuple[Cell, ...]:
-    client = names.get(str(row["subject"])) or f"{row['language']} {row['method']}".strip()
+    client = _cut(names.get(str(row["subject"])) or f"{row['language']} {row['method']}".strip(), _LONGEST_NAME)
     memory, http2, verdict = row["peak_memory_bytes"], row["http2_share"], row["verdict"]
     rate = rate_text(
         *(row[f"{RATE}{end}"] for end in ("", "_low", "_high")), at_least=row["limited_by"] == Limit.ORIGIN.value
     )
+    words = {Validity.VALID.value: None, Outcome.UNAVAILABLE.value: "not installed"}
     return (
         row["rank"],
         client,
@@ -118,7 +155,9 @@ def _cells(row: Mapping[str, Cell], names: Mapping[str, str]) -> tuple[Cell, ...
         round(memory / 2**20) if isinstance(memory, int | float) else None,
         f"{100 * http2:.0f} %" if isinstance(http2, int | float) else None,
         row["wrong"],
-        {Validity.VALID.value: None, Outcome.UNAVAILABLE.value: "not installed"}.get(str(verdict), verdict),
+        None
+        if verdict in _MARKED and str(row["rank"]).endswith(PROVISIONAL_MARK)
+        else words.get(str(verdict), verdict),
     )
 
 

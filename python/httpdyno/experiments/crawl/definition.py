@@ -29,9 +29,10 @@ __all__ = ["DEFINITION"]
 
 def _views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Table, ...]:
     ranked_by = _ranked_by(settings)
-    table = replace(DEFINITION, ranked_by=ranked_by).table(trials)
+    definition = replace(DEFINITION, ranked_by=ranked_by)
+    table = definition.table(trials)
     names = subject_names(trials, map(str, table.values("subject")))
-    lines = answer(trials, names, ranked_by, width=LINE) or [usual_headline(DEFINITION, trials, table)]
+    lines = answer(trials, names, ranked_by, width=LINE) or [usual_headline(definition, trials, table)]
     return (compact_table(replace(table, title="\n".join(lines)), trials, names),)
 
 

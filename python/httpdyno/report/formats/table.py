@@ -17,7 +17,7 @@ from httpdyno.model import Cell, Column, ColumnKind, Table
 from httpdyno.report.cell import TONED, cell_text, note_lines, right_aligned, tone_of, without_controls
 from httpdyno.report.surface import Surface
 
-__all__ = ["render"]
+__all__ = ["hidden_columns", "render"]
 
 _GAP: Final = 2
 """Spaces between two columns."""
@@ -33,23 +33,8 @@ _STYLES: Final = {"good": "green", "doubtful": "yellow", "bad": "red", "absent":
 def render(table: Table, surface: Surface) -> str:
     """Write a table with a line under its headings, and the notes below."""
     table, alone = _spanned(table)
-    shown = [index for index, column in enumerate(table.columns) if column.shown]
-    texts = [[cell_text(row[index], table.columns[index]) for index in shown] for row in table.rows]
-    columns = [table.columns[index] for index in shown]
-    widths = [
-        max(cell_len(text) for text in (column.heading, *(row[place] for row in texts)))
-        for place, column in enumerate(columns)
-    ]
-    places = list(range(len(columns)))
-    spared: list[int] = []
-    while _total(widths, places) > (surface.width or _USUAL_WIDTH):
-        dispensable = [place for place in places if columns[place].dispensable]
-        if not dispensable:
-            break
-        # What says nothing in any row makes room first for what does.
-        of = next((place for place in reversed(dispensable) if not any(row[place] for row in texts)), dispensable[-1])
-        places.remove(of)
-        spared.append(of)
+    columns, texts, widths = _measured(table)
+    places = _fitting(columns, texts, widths, surface.width)
     names = _names(columns, places)
     if surface.width is not None and _total(widths, places) > surface.width:
         widths = _folded(columns, texts, widths, (names, places), surface.width)
@@ -79,9 +64,44 @@ def render(table: Table, surface: Surface) -> str:
             console.print(Text.assemble(f"{lead}{' ' * _GAP}", (text, _STYLES["absent"])), soft_wrap=True)
     text = _PADDING.sub(r"\1", output.getvalue())
     lines = note_lines(table)
-    if spared:
-        lines.append(f"hidden (terminal too narrow): {', '.join(columns[place].heading for place in sorted(spared))}")
+    hidden = [column.heading for place, column in enumerate(columns) if place not in places]
+    if hidden:
+        lines.append(f"hidden (terminal too narrow): {', '.join(hidden)}")
     return text + ("\n" if lines else "") + "".join(_broken(line, surface) + "\n" for line in lines)
+
+
+def hidden_columns(table: Table, width: int | None = None) -> tuple[str, ...]:
+    """Return the headings of the columns for which a terminal of this width, else a pipe, has no room."""
+    columns, texts, widths = _measured(_spanned(table)[0])
+    places = _fitting(columns, texts, widths, width)
+    return tuple(column.heading for place, column in enumerate(columns) if place not in places)
+
+
+def _measured(table: Table) -> tuple[list[Column], list[list[str]], list[int]]:
+    """Return the columns that are shown, the texts of their cells, row by row, and the width that each column takes."""
+    shown = [index for index, column in enumerate(table.columns) if column.shown]
+    texts = [[cell_text(row[index], table.columns[index]) for index in shown] for row in table.rows]
+    columns = [table.columns[index] for index in shown]
+    widths = [
+        max(cell_len(text) for text in (column.heading, *(row[place] for row in texts)))
+        for place, column in enumerate(columns)
+    ]
+    return columns, texts, widths
+
+
+def _fitting(
+    columns: Sequence[Column], texts: Sequence[Sequence[str]], widths: Sequence[int], width: int | None
+) -> list[int]:
+    """Return the columns that are shown at this width: without those that can be spared, the last first."""
+    places = list(range(len(columns)))
+    while _total(widths, places) > (width or _USUAL_WIDTH):
+        dispensable = [place for place in places if columns[place].dispensable]
+        if not dispensable:
+            break
+        # What says nothing in any row makes room first for what does.
+        of = next((place for place in reversed(dispensable) if not any(row[place] for row in texts)), dispensable[-1])
+        places.remove(of)
+    return places
 
 
 def _spanned(table: Table) -> tuple[Table, list[str]]:
