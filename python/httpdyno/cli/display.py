@@ -229,7 +229,7 @@ class Display:
             if self._overall is not None:
                 self._progress.update(self._overall, total=self._listed)
         self._why = plan.why
-        self._where = f"{_where(plan)}{', again' if plan.added else ''}"
+        self._where = _where(plan)
         self._whose = f"{self._place(plan.number)} {plan.subject.id}{self._where}"
         self._trial = self._progress.add_task(self._whose, total=None)
 
@@ -329,6 +329,8 @@ class Spectator(Display):
 
 def _where(plan: TrialPlan) -> str:
     """Describe which of several conditions it is, and why it was chosen."""
+    if plan.added:
+        return f", {plan.why}"
     why = f" ({plan.why})" if plan.why else ""
     if plan.condition.name:
         return f", {plan.condition.name}{why}"

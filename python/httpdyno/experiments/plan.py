@@ -13,7 +13,8 @@ __all__ = ["ListedPlan", "NextTrial", "Plan", "RepeatingPlan", "SearchPlan"]
 
 _REPEATS: Final = 2
 """How often a disturbed trial is repeated at once: a disturbance that outlasts three trials may outlast a fourth."""
-_WHY_REPEATED: Final = "repeated: other programs disturbed one"
+_WHY_REPEATED: Final = "again, since other programs disturbed it"
+_WHY_CLOSING: Final = "again, in a closing block"
 
 
 class Plan(Protocol):
@@ -136,7 +137,7 @@ class RepeatingPlan:
         tried = sum((trial.block, trial.subject) == (last.block, last.subject) for trial in seen)
         if not own or tried > _REPEATS or not self.disturbed(last):
             return None
-        return self._added(seen, last.block, own[0].subject)
+        return self._added(seen, last.block, own[0].subject, _WHY_REPEATED)
 
     def _closing(self, seen: Sequence[Trial]) -> TrialPlan | None:
         if not self.listed.trials:
@@ -146,7 +147,7 @@ class RepeatingPlan:
         # Chosen before the block began: its own trials change nothing.
         subjects = shuffled(self._closing_subjects(before), block, self.seed)
         coming = subjects[len(seen) - len(before) :]
-        return self._added(seen, block, coming[0]) if coming else None
+        return self._added(seen, block, coming[0], _WHY_CLOSING) if coming else None
 
     def _closing_subjects(self, seen: Sequence[Trial]) -> list[Subject]:
         last = {(trial.block, trial.subject): trial for trial in seen}
@@ -180,10 +181,10 @@ class RepeatingPlan:
         from_list = {(trial.block, trial.subject) for trial in seen}
         return len(seen) - len(from_list) < self.most // 2
 
-    def _added(self, seen: Sequence[Trial], block: int, subject: Subject) -> TrialPlan:
+    def _added(self, seen: Sequence[Trial], block: int, subject: Subject, why: str) -> TrialPlan:
         position = sum(trial.block == block for trial in seen)
         condition = self.listed.trials[0].condition
-        return TrialPlan(len(seen), block, position, subject, condition, _WHY_REPEATED, added=True)
+        return TrialPlan(len(seen), block, position, subject, condition, why, added=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,11 +227,11 @@ def test_a_repeated_trial_says_so_and_comes_on_top_of_those_planned(lines: Lines
     with plain() as display:
         display.planned(20, finished=0, left_s=None)
         for number, added in ((18, False), (19, True), (20, False)):
-            display.trial_begins(replace(PLAN, number=number, added=added))
+            display.trial_begins(replace(PLAN, number=number, added=added, why="again, since x" * added))
             display.trial_ends(replace(TRIAL, trial=number), left_s=None)
     assert lines() == [
         "httpdyno: 20 trials",
         "httpdyno: trial 19 of 20: good: 2,000 URLs in 14.7 s",
-        "httpdyno: trial 20 of 21: good, again: 2,000 URLs in 14.7 s",
+        "httpdyno: trial 20 of 21: good, again, since x: 2,000 URLs in 14.7 s",
         "httpdyno: trial 21 of 21: good: 2,000 URLs in 14.7 s",
     ]
