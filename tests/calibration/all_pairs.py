@@ -279,6 +279,9 @@ REJECTED: Final[dict[str, Procedure]] = {
 }
 
 
+SIX_BLOCKS_ONLY: Final = "step down over sign changes"
+
+
 def false_alarms(
     rng: np.random.Generator, scenario: Scenario, runs: int, procedures: Sequence[Procedure] = ()
 ) -> list[float]:
@@ -343,6 +346,7 @@ SPREADS: Final = ("equal", "sigma 0.5", "sigma 1", "one x10", "two x10")
 ERRORS: Final = ("normal", "t3", "15 % missing", "half missing", "two kinds")
 FIRST_LOOK: Final = 400
 SECOND_LOOK: Final = 4000
+LAST_LOOK: Final = 20_000
 DOUBTFUL: Final = 0.04
 """A scenario with a larger share of false alarms at a first look is simulated anew, with more runs."""
 
@@ -357,7 +361,54 @@ def scenarios() -> list[Scenario]:
     return [of for of in reversed(different.values()) if len(set(of.levels)) < of.subjects]
 
 
-def look_twice(rng: np.random.Generator, scenario: Scenario) -> list[float]:
-    """Share of false alarms by paired t and Holm and by the run-wide test; from more runs where it is doubtful."""
-    alarms = false_alarms(rng, scenario, FIRST_LOOK)
-    return false_alarms(rng, scenario, SECOND_LOOK) if alarms[1] > DOUBTFUL else alarms
+def look_twice(rng: np.random.Generator, scenario: Scenario) -> float:
+    """Share of false alarms of the run-wide test; from more runs where it is doubtful."""
+    alarms = false_alarms(rng, scenario, FIRST_LOOK)[1]
+    return false_alarms(rng, scenario, SECOND_LOOK)[1] if alarms > DOUBTFUL else alarms
+
+
+def false_alarm_rows(rng: np.random.Generator) -> list[str]:
+    """Return a row for each kind of errors: scenarios, mean, and the largest of the worst three looked at once more."""
+    rows = []
+    for errors in ERRORS:
+        shares = {of: look_twice(rng, of) for of in scenarios() if of.errors == errors}
+        worst = sorted(shares, key=lambda of: -shares[of])[:3]
+        again = max(false_alarms(rng, of, LAST_LOOK)[1] for of in worst)
+        mean = float(np.mean(list(shares.values())))
+        rows.append(f"| {errors} | {len(shares)} | {mean:.1%} | {again:.1%} |")
+    return rows
+
+
+def procedure_rows(rng: np.random.Generator) -> list[str]:
+    """Return a row for each procedure: its largest share of false alarms with normal errors, and the pairs it finds."""
+    procedures = {"run-wide": run_wide, "paired t, Holm": paired_t_holm, **REJECTED}
+    alarms = dict.fromkeys(procedures, 0.0)
+    for of in product((5, 11), (3, 6), SPREADS, ("normal",), ("all equal", "one pair", "one triple", "pairs")):
+        able = [name for name in REJECTED if name != SIX_BLOCKS_ONLY or of[1] >= 6]
+        by_holm, together, *others = false_alarms(rng, Scenario(*of), 2000, [REJECTED[name] for name in able])
+        found = {"run-wide": together, "paired t, Holm": by_holm, **dict(zip(able, others, strict=True))}
+        alarms |= {name: max(alarms[name], share) for name, share in found.items()}
+    neighbours = np.arange(11) * np.log(1.05)
+    first, second = pairs_of(11)
+    tasks = (
+        (np.log(RATES), differ_by(np.log(RATES), 1.05), 1.5 * SPREAD),
+        (neighbours, second - first == 1, SPREAD),
+        (np.log(CPU_MS), differ_by(np.log(CPU_MS), 1.15), 0.08 / 2**0.5),
+    )
+    rows = []
+    for name, procedure in procedures.items():
+        shares = [
+            pairs_found(rng, levels, counted, blocks=blocks, spread=spread * longer, runs=400, procedures=[procedure])[
+                0
+            ]
+            for levels, counted, spread in tasks
+            for blocks, longer in ((3, 1.0), (6, 2**0.5))
+            if name != SIX_BLOCKS_ONLY or blocks >= 6
+        ]
+        rows.append(f"| {name} | {alarms[name]:.1%} | {' | '.join(f'{share:.0%}' for share in shares)} |")
+    return rows
+
+
+if __name__ == "__main__":
+    generator = np.random.default_rng(20261126)
+    print(*procedure_rows(generator), *false_alarm_rows(generator), sep="\n")

@@ -19,7 +19,7 @@ _PAIRS: Final = (
     Column("low", _DECIMAL, description="lower end of the interval of the ratio"),
     Column("high", _DECIMAL, description="upper end"),
     Column("level", _DECIMAL, "%", "confidence of the interval"),
-    Column("p", description="chance of such a difference between equals, after Holm's correction"),
+    Column("p", description="chance of such a difference between equals, adjusted for the number of pairs"),
     Column("blocks", ColumnKind.INTEGER, description="pairs of trials that it rests on"),
     Column("says"),
 )
