@@ -21,7 +21,7 @@ from httpdyno.experiments.load.quick import read_quickly
 from httpdyno.experiments.load.words import LOAD_OPTIONS
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge.machine_plan import Load, Machine
-from httpdyno.model import LinesSummary, Link, Outcome, Sample, Trial
+from httpdyno.model import FORMER_NAMES, LinesSummary, Link, Outcome, Sample, Trial
 from httpdyno.report import Surface, render
 from httpdyno.runs.plan_report import example_source, plan_table
 from httpdyno.store import open_run, polars_schema
@@ -142,7 +142,7 @@ def test_the_columns_of_a_comparison_are_all_on_the_page(httpdyno: Command) -> N
         for row in json.loads(httpdyno("compare", *arguments, "--format", "json").out)
         for key in row
     }
-    assert {name for row in first_cells("compare.md") for name in row} == keys - {"notes"}
+    assert {name for row in first_cells("compare.md") for name in row} == keys - {"notes", *FORMER_NAMES.values()}
 
 
 def load_examples() -> list[str]:

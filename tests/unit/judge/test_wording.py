@@ -58,7 +58,7 @@ def test_a_difference_is_said_in_the_words_of_its_unit(metric: str, difference: 
             Difference.WORSE,
             "a needs more than b: peak_memory_bytes +9.2 % (95 %: +7.1 to +11.4 %)",
         ),
-        ("wrong", Difference.WORSE, "a is worse than b: wrong +9.2 % (95 %: +7.1 to +11.4 %)"),
+        ("okReqsPct", Difference.WORSE, "a is worse than b: okReqsPct +9.2 % (95 %: +7.1 to +11.4 %)"),
         (
             "right_per_s",
             Difference.UNDECIDED,

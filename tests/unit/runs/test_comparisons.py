@@ -67,11 +67,15 @@ def test_each_subject_of_two_runs_is_a_row_with_its_versions(tmp_path: Path) -> 
     assert compared.table.values("level") == (0.95, 0.95)
     assert notes_of(compared)[0].startswith("A: 20261121T120000Z-bench, 2026-11-21 12:00 UTC")
     assert notes_of(compared)[1].startswith("B: 20261121T130000Z-bench, 2026-11-21 13:00 UTC")
-    assert "95 % confidence" in notes_of(compared)[2]
+    assert "95 % interval" in notes_of(compared)[2]
     shown = {column.name for column in compared.table.columns if column.shown}
     assert {"subject", "value_a", "unit", "change"} <= shown
     assert not {"condition", "p", "broken"} & shown
-    assert compared.views == (compared.table,)
+    # People read the same rows with fewer digits, under the verdict.
+    (view,) = compared.views
+    assert view.title == compared.verdict
+    assert view.values("value_b") == (100.4, 90.39)
+    assert (view.columns, view.notes) == (compared.table.columns, compared.table.notes)
 
 
 def test_a_threshold_that_is_broken_is_a_failure_that_says_by_what(tmp_path: Path) -> None:
