@@ -13,6 +13,8 @@ _WHOLE_FROM: Final = 100
 _TIMES_FROM: Final = 2.0
 """From here on a difference reads better as a multiple than in percent."""
 _THAN: Final = " than "
+_COMMON: Final = {0: "no common block", 1: "1 common block"}
+_EACH: Final = {0: "no common block", 1: "one trial each"}
 _OWN_BEGINNINGS: Final = ("No subject ", "No clear winner", "Nothing was ")
 
 
@@ -140,30 +142,29 @@ def _percent(quotient: float, metric: Metric) -> str:
 
 def _certainty(pair: Comparison, ranking: Ranking) -> str:
     """Say whether the corrected test finds a difference; where it could not, what is missing."""
-    most = max(comparison.blocks for comparison in ranking.comparisons)
-    if most < FEWEST_BLOCKS:
-        trials = {0: "no block in common", 1: "one trial each"}.get(most, f"{most} trials each")
-        return f"may be chance ({trials})"
-    if pair.blocks < FEWEST_BLOCKS:
-        blocks = {0: "no common block", 1: "1 common block"}.get(pair.blocks, f"{pair.blocks} common blocks")
-        return f"provisional ({blocks})"
     provisional = any(one.provisional for one in ranking.standings[:2])
+    most = max(comparison.blocks for comparison in ranking.comparisons)
+    if pair.blocks < FEWEST_BLOCKS <= most:
+        return f"provisional ({_COMMON.get(pair.blocks, f'{pair.blocks} common blocks')})"
     if pair.difference is Difference.WORSE:
         return f"provisional (the reverse in {pair.blocks} common blocks)"
     if pair.difference is Difference.BETTER:
         return "provisional (certain)" if provisional else "certain"
-    reason = _why_open(pair, ranking)
+    if most < FEWEST_BLOCKS:
+        reason = f", {_EACH.get(most, f'{most} trials each')}"
+    else:
+        reason = _why_open(pair, ranking)
     return f"provisional (may be chance{reason})" if provisional else f"may be chance{reason}"
 
 
 def _why_open(pair: Comparison, ranking: Ranking) -> str:
-    """Say why no difference was found where the interval does not: it holds 0, or there is none."""
+    """Say why no difference was found, unless the interval does: it holds 0."""
     if pair.p is None:
         return ", 0 in some trials"
-    if pair.ratio is None or pair.ratio.low <= 1 <= pair.ratio.high:
-        return "" if pair.ratio else f", {pair.blocks} trials each"
+    if pair.ratio is not None and pair.ratio.low <= 1 <= pair.ratio.high:
+        return ""
     tested = sum(comparison.p is not None for comparison in ranking.comparisons)
-    return f", one of {tested} pairs" if tested > 1 else f", {pair.blocks} trials each"
+    return f", one of {tested} pairs" if pair.ratio and tested > 1 else f", {pair.blocks} trials each"
 
 
 def _of_first(pair: Comparison, first: str) -> Interval | None:

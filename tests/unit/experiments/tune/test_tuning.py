@@ -174,7 +174,7 @@ def test_a_table_has_a_row_for_each_concurrency_and_marks_the_chosen_one() -> No
     assert table.values("right_per_s") == (40.0, 159.7, 320.0)
     assert table.values("errors") == (0, 0, 60)
     assert table.values("late") == (0, 0, 40)
-    assert table.values("p50") == (None, 5.0, None)
+    assert table.values("p50_ms") == (None, 5.0, None)
     assert table.values("verdict") == ("worse", "chosen", "raises faults")
     assert table.values("chosen") == (False, True, False)
     low, high = table.values("right_per_s_low")[1], table.values("right_per_s_high")[1]
