@@ -17,7 +17,7 @@ from httpdyno.judge.rankable import (
 )
 from httpdyno.judge.ranking import rank
 from httpdyno.judge.reference import Reference, clock_bound_ns, read_arrivals
-from httpdyno.judge.table import Word, marked_ranks, trial_table
+from httpdyno.judge.table import Word, marked_ranks, rank_note, trial_table
 from httpdyno.judge.trial import Judge, JudgedTrial, TrialArtifacts, judge_crawl, trial_not_run
 from httpdyno.judge.validity import with_validity
 
@@ -42,6 +42,7 @@ __all__ = [
     "marked_ranks",
     "placing_trials",
     "rank",
+    "rank_note",
     "rankable",
     "rankable_trials",
     "read_arrivals",

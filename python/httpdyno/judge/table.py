@@ -34,7 +34,7 @@ from httpdyno.model import (
 )
 from httpdyno.stats import median, median_interval
 
-__all__ = ["RANK", "RANK_NOTE", "Word", "marked_ranks", "trial_table"]
+__all__ = ["RANK", "RANK_NOTE", "Word", "marked_ranks", "rank_note", "trial_table"]
 
 Word = Callable[[Trial], str | None]
 """Says something of a trial in a word."""
@@ -230,8 +230,12 @@ def _ranks(row: _Row) -> tuple[Cell, ...]:
     standing = row.standing
     if standing is None or row.alone:
         return (None,) * len(_RANKS)
-    note = PROVISIONAL if standing.provisional else MAY_BE_CHANCE if standing.open else None
-    return standing.rank, note, standing.best, standing.worst
+    return standing.rank, rank_note(standing), standing.best, standing.worst
+
+
+def rank_note(standing: Standing) -> str | None:
+    """Say what a rank is worth where it is not certain: it may be chance, or it is provisional."""
+    return PROVISIONAL if standing.provisional else MAY_BE_CHANCE if standing.open else None
 
 
 def _most_often(words: Iterable[str | None]) -> str | None:

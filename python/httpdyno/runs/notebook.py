@@ -10,7 +10,7 @@ import polars as pl
 
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.registry import definition_of
-from httpdyno.judge import rank
+from httpdyno.judge import rank, rank_note
 from httpdyno.judge.pair import find_rankable
 from httpdyno.model import ColumnKind, Metric, Ranking, Table, Trial
 from httpdyno.runs.pair_comparison import compare_within_run
@@ -27,7 +27,8 @@ _TYPES: Final[dict[ColumnKind, pl.DataType]] = {
 }
 _NUMBER: Final = pl.Float64()
 _STANDING: Final[dict[str, pl.DataType]] = {
-    "rank": pl.String(),
+    "rank": pl.Int64(),
+    "rank_note": pl.String(),
     "subject": pl.String(),
     "median": pl.Float64(),
     "low": pl.Float64(),
@@ -117,8 +118,9 @@ class LoadedRun:
     def ranking(self, metric: str | None = None) -> pl.DataFrame:
         """Rank the subjects that can be believed: a row each, the best first, those of each condition together.
 
-        ``rank`` is ``1-2`` for those that cannot be told apart; ``median`` is given with the interval from ``low`` to
-        ``high`` that holds it with the confidence ``level``. With fewer than two trials these are null.
+        ``rank`` is the place by the median; ``rank_note`` says where it may be chance or is provisional, ``best`` and
+        ``worst`` are the first and the last rank that are possible. ``median`` is given with the interval from ``low``
+        to ``high`` that holds it with the confidence ``level``. With fewer than two trials these are null.
 
         Parameters
         ----------
@@ -225,7 +227,8 @@ def _standings(condition: str, ranking: Ranking) -> Iterable[tuple[object, ...]]
     for standing in ranking.standings:
         value = standing.value
         interval = (value.estimate, value.low, value.high, value.level) if value else (None,) * 4
-        yield standing.text, standing.subject, *interval, standing.best, standing.worst, condition
+        of = (standing.rank, rank_note(standing), standing.subject)
+        yield *of, *interval, standing.best, standing.worst, condition
 
 
 def _frame(table: Table) -> pl.DataFrame:

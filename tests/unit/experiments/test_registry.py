@@ -40,8 +40,8 @@ def test_what_ranks_has_a_direction_and_what_identifies_is_a_field() -> None:
 def test_an_unknown_metric_is_refused_with_the_known_names() -> None:
     metrics = definition_of("bench").metrics
     assert find_metric(metrics, "p99").column.unit == "ms"
-    with pytest.raises(UnknownName, match=r"no metric 'rightPerSecond'; did you mean 'right_per_s'\?$"):
-        find_metric(metrics, "rightPerSecond")
+    with pytest.raises(UnknownName, match=r"no metric 'right_per_second'; did you mean 'right_per_s'\?$"):
+        find_metric(metrics, "right_per_second")
     with pytest.raises(UnknownName, match=r"no metric ''; known are"):
         find_metric(metrics, "")
 

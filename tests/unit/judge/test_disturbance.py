@@ -62,14 +62,15 @@ def of_subject(subject: str, rate: float, *, busy: int, blocks: int = 7) -> list
 def test_who_was_disturbed_now_and_then_is_ranked_by_what_counts() -> None:
     trials = of_subject("a", 80, busy=2)
     assert placing_trials(trials) == rankable_trials(trials)
-    assert not rank(trials, RATE, disturbed=True).standings[0].disturbed
+    assert not rank(trials, RATE, disturbed=True).standings[0].provisional
 
 
 def test_who_was_disturbed_most_of_the_time_is_ranked_and_marked_but_only_where_that_is_asked_for() -> None:
     trials = [*of_subject("a", 80, busy=5), *of_subject("b", 40, busy=0)]
     assert [one.subject for one in rank(trials, RATE).standings] == ["b"]
     first, second = rank(trials, RATE, disturbed=True).standings
-    assert (first.subject, first.text, second.text) == ("a", "~1", "2")
+    assert (first.subject, first.text, second.text) == ("a", "1~", "2")
+    assert (first.provisional, second.provisional) == (True, False)
     assert len(placing_trials(trials[:7])) == 7
 
 
@@ -110,7 +111,7 @@ def test_on_one_cpu_there_is_an_order_and_it_is_said_what_that_costs() -> None:
         for subject, rate, waiting in (("a", 80, 2), ("b", 40, 3))
         for block in range(7)
     ]
-    assert [one.text for one in rank(trials, RATE, disturbed=True).standings] == ["~1", "~2"]
+    assert [one.text for one in rank(trials, RATE, disturbed=True).standings] == ["1~", "2~"]
     assert disturbed_notes(trials) == ()
     (note,) = crowded_notes(trials)
     assert note.startswith("one CPU for client and origin: in 14 of 14 trials one waited for the other (20 to 30 % of")

@@ -1,12 +1,25 @@
 """Which trials count, and which subjects may be ranked by them."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from doubles.trials import trial, trials_of
-from httpdyno.judge import rankable, rankable_trials
-from httpdyno.model import Outcome, Trial, Validity
+from httpdyno.judge import counting_trials, placing_trials, rankable, rankable_trials, verdict_of
+from httpdyno.judge.validity import RULES, findings, spoiled_aspects, with_validity
+from httpdyno.model import (
+    Aspect,
+    Counters,
+    CpuTime,
+    LinesSummary,
+    LinkCounters,
+    Outcome,
+    PathCounters,
+    Tally,
+    Trial,
+    Validity,
+)
 
 SPOILED = [Validity.GENERATOR_LIMITED, Validity.ORIGIN_LIMITED, Validity.LINK_LIMITED, Validity.UNSTEADY]
 FAILED = [outcome for outcome in Outcome if outcome not in {Outcome.OK, Outcome.INTERRUPTED, Outcome.REFUSED}]
@@ -52,3 +65,110 @@ def test_an_interruption_is_not_the_subjects_fault() -> None:
 
 def test_no_trials_are_nothing_to_believe() -> None:
     assert not rankable([])
+
+
+S = 10**9
+ENGINE = CpuTime(0, "engine", 2 * S, 0, 10 * S, 0)
+SUBJECT = CpuTime(1, "subject", 4 * S, 0, 10 * S, 0)
+QUIET = Counters(
+    wall_ns=10 * S,
+    cpu_user_ns=3 * S,
+    cpu_system_ns=S,
+    engine_cpu_user_ns=S,
+    engine_cpu_system_ns=S,
+    origin_waiting_ns=0,
+    lateness_mean_ns=0,
+    lateness_count=1000,
+    cpus=(ENGINE, SUBJECT),
+)
+
+
+def crawl(block: int = 0, *, wrong: int = 0, **counters: Any) -> Trial:
+    """Make a crawl of ten seconds with these counters, judged by the rules."""
+    summary = LinesSummary(
+        urls=1000, time_ns=10 * S, exhausted_ns=10 * S, p50_ns=float(S), right_per_s=100.0, cpu_per_right_ns=4e6
+    )
+    tally = Tally(right=1000 - wrong, late=wrong)
+    made = trial("a", block, concurrency=50, urls_given=1000, summary=summary, tally=tally)
+    return with_validity(replace(made, counters=replace(QUIET, **counters)))
+
+
+LATE = {"lateness_mean_ns": 0.6 * S}
+BUSY_ENGINE = {"cpus": (replace(ENGINE, busy_ns=10 * S), SUBJECT)}
+ENGINE_AT_WORK = {"engine_cpu_user_ns": 9 * S}
+FOREIGN = {"cpus": (ENGINE, replace(SUBJECT, busy_ns=9 * S))}
+STOLEN = {"cpus": (ENGINE, replace(SUBJECT, steal_ns=3 * S))}
+SHORT_OF_MEMORY = {"memory_pressure_us": 4_000_000}
+WAITS_FOR_A_DISK = {"io_pressure_us": 4_000_000}
+PACE, CPU, MEMORY = Aspect.PACE, Aspect.CPU, Aspect.MEMORY
+
+
+@pytest.mark.parametrize(
+    ("counters", "rule", "spoiled"),
+    [
+        ({}, None, set()),
+        (LATE, "origin_lateness", {PACE}),
+        (BUSY_ENGINE, "origin_cpu_busy", {PACE}),
+        (ENGINE_AT_WORK, "origin_cpu", {PACE}),
+        ({"origin_waiting_ns": 4 * S}, "origin_waiting", {PACE}),
+        (WAITS_FOR_A_DISK, "io_pressure", {PACE}),
+        (FOREIGN, "foreign_cpu", {PACE, CPU}),
+        (STOLEN, "steal", {PACE, CPU}),
+        (SHORT_OF_MEMORY, "memory_pressure", {PACE, CPU, MEMORY}),
+        (LATE | FOREIGN, "origin_lateness", {PACE, CPU}),
+    ],
+)
+def test_a_broken_rule_spoils_the_figures_that_it_can_touch(
+    counters: dict[str, Any], rule: str | None, spoiled: set[Aspect]
+) -> None:
+    of = crawl(**counters)
+    broken = [finding.rule.name for finding in findings(of) if finding.passed is False]
+    assert (rule in broken) if rule else not broken
+    assert spoiled_aspects(of) == spoiled
+
+
+def test_a_full_link_leaves_cpu_time_standing() -> None:
+    full, idle = PathCounters(bytes=12_400_000), PathCounters(bytes=100_000)
+    judged = with_validity(replace(crawl(link=LinkCounters(down=full, up=idle)), link="down.rate=10mbit"))
+    assert judged.validity is Validity.LINK_LIMITED, judged.validity_reason
+    assert spoiled_aspects(judged) == {PACE}
+
+
+def test_wrong_answers_and_failures_spoil_everything() -> None:
+    assert spoiled_aspects(crawl(wrong=100)) == set(Aspect)
+    assert spoiled_aspects(replace(crawl(), outcome=Outcome.CRASHED)) == set(Aspect)
+    # A verdict that no rule of all experiments explains may be of anything; without one nothing is said.
+    assert spoiled_aspects(replace(crawl(), validity=Validity.UNSTEADY)) == set(Aspect)
+    assert spoiled_aspects(replace(crawl(**FOREIGN), validity=None)) == set()
+
+
+def test_every_rule_spoils_the_pace() -> None:
+    assert all(PACE in rule.spoils for rule in RULES)
+
+
+def test_a_late_origin_leaves_a_subject_its_rank_by_cpu_time_only() -> None:
+    trials = [crawl(0), *(crawl(block, **LATE) for block in (1, 2))]
+    assert (rankable(trials, PACE), rankable(trials, CPU)) == (False, True)
+    assert [one.block for one in rankable_trials(trials, PACE)] == [0]
+    assert [one.block for one in rankable_trials(trials, CPU)] == [0, 1, 2]
+    assert (verdict_of(trials, CPU), verdict_of(trials, PACE)) == ("VALID", "ORIGIN_LIMITED")
+
+
+def test_of_several_trials_of_a_block_the_last_that_counts_is_taken() -> None:
+    first, again, third = crawl(0), crawl(0), crawl(0, **FOREIGN)
+    numbered = [replace(one, trial=number) for number, one in enumerate((first, again, third))]
+    assert [one.trial for one in rankable_trials(numbered)] == [1]
+    # A disturbed one has a place only in a block without any that counts.
+    assert [one.trial for one in placing_trials(numbered)] == [1]
+    disturbed = [replace(crawl(block, **FOREIGN), trial=block + 3) for block in (1, 2)]
+    assert [one.trial for one in placing_trials([*numbered, *disturbed])] == [1, 4, 5]
+    assert [one.trial for one in counting_trials([*numbered, *disturbed], disturbed=True)] == [1, 4, 5]
+
+
+def test_half_of_the_blocks_are_not_most_of_them_however_many_trials_they_have() -> None:
+    # Two of five trials were disturbed and repeated in blocks of their own: three of five blocks have one that counts.
+    repeated = [crawl(0), crawl(1, **FOREIGN), crawl(2, **FOREIGN), crawl(3), crawl(4)]
+    assert rankable(repeated)
+    assert not rankable([*repeated[:4], crawl(4, **FOREIGN)])
+    # Many trials of one block are one block.
+    assert not rankable([crawl(0), crawl(0), crawl(0), crawl(1, **FOREIGN)])

@@ -277,10 +277,14 @@ def test_a_threshold_inside_one_run_needs_a_baseline(tmp_path: Path) -> None:
 
 def test_nobody_is_first_behind_a_subject_that_only_the_origin_held_up(tmp_path: Path) -> None:
     limited = trials_of("fast", [1806.0] * 5, validity=Validity.ORIGIN_LIMITED, validity_reason="busy")
-    run = open_run(make_run(tmp_path, [*trials_of("go", BEFORE), *trials_of("rust", AFTER), *limited]))
+    trials = [*trials_of("go", BEFORE), *trials_of("rust", AFTER), *limited]
+    run = open_run(make_run(tmp_path, trials, settings={"rank_by": "right_per_s"}))
     said = "at least 1,806 right answers a second, for the origin set the pace; nobody behind it is first"
     assert f"fast: {said}" in notes_of(compare_within_run(run, [RIGHT], [], baseline=None))
-    (table,) = shown_tables(run, "table")
+    (table,) = shown_tables(run, "table", verbose=True)
     assert f"C fast: {said}" in [note.text for note in table.notes]
+    fastest, _ = table.title.splitlines()
+    assert fastest.startswith("Fastest here: no clear winner: the origin held up C fast at 1,806 right/s")
+    assert any(str(row[4]).startswith("\u22651806") for row in table.rows)
     # Of a time nobody knows a bound.
     assert not any("at least" in note for note in notes_of(compare_within_run(run, [P99], [], baseline=None)))

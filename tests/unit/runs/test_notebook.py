@@ -63,7 +63,7 @@ def test_trials_and_samples_are_frames(run: LoadedRun) -> None:
 def test_the_table_is_the_one_that_is_printed(run: LoadedRun) -> None:
     table = run.table()
     assert table["subject"].to_list() == ["fast", "slow", "bad"]
-    assert table["rank"].to_list() == ["1", "2", None]
+    assert table["rank"].to_list() == [1, 2, None]
     assert table["right_per_s"].to_list() == [100.0, 90.0, None]
     assert table["verdict"].to_list() == ["VALID", "VALID", "crashed"]
     assert any("it dumped core" in note for note in run.notes)
@@ -80,8 +80,8 @@ def test_figures_are_a_row_a_trial(run: LoadedRun) -> None:
 def test_the_ranking_has_its_doubt(run: LoadedRun) -> None:
     ranking = run.ranking()
     assert ranking.select("rank", "subject", "median", "low", "high").rows() == [
-        ("1", "fast", 100.0, 99.0, 102.0),
-        ("2", "slow", 90.0, 89.0, 92.0),
+        (1, "fast", 100.0, 99.0, 102.0),
+        (2, "slow", 90.0, 89.0, 92.0),
     ]
     assert ranking["level"].to_list() == [0.9375] * 2
     assert run.ranking("p99_ms").is_empty()
@@ -96,10 +96,10 @@ def test_conditions_are_ranked_each_for_itself(tmp_path: Path) -> None:
     ]
     loaded = httpdyno.load_run(make_run(tmp_path, trials))
     assert loaded.ranking().select("condition", "rank", "subject").rows() == [
-        ("near", "1", "a"),
-        ("near", "2", "b"),
-        ("far", "1", "b"),
-        ("far", "2", "a"),
+        ("near", 1, "a"),
+        ("near", 2, "b"),
+        ("far", 1, "b"),
+        ("far", 2, "a"),
     ]
     assert len(loaded.comparisons()) == 2
 

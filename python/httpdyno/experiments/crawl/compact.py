@@ -44,7 +44,7 @@ _AT_LEAST: Final = f"{_OR_MORE} the origin set the pace: the client may be faste
 _WHOLE_FROM: Final = 100
 _LONGEST_NAME: Final = 27
 """Characters of a client's name, so that a row fits a line."""
-_SHORTEST_NAME: Final = 8
+_NAME_LENGTHS: Final = range(_LONGEST_NAME, 5, -1)
 _CUT: Final = "\u2026"
 _MARKED: Final = frozenset({Validity.DISTURBED.value, Validity.UNSTEADY.value, Validity.ORIGIN_LIMITED.value})
 """Verdicts that the mark behind a provisional rank stands for."""
@@ -90,22 +90,28 @@ def _answer_forms(trials: Sequence[Trial], ranking: Ranking, name: str, names: M
     short = _SHORT_PHRASES.get(name, unit)
     alone = _SHORT_PHRASES.get(name)
     plain = _without_brackets(names)
-    forms = [(names, phrase, True), (names, short, True), (plain, short, True), (plain, alone, False)]
-    forms += [
-        ({subject: _cut(text, longest) for subject, text in plain.items()}, alone, False)
-        for longest in range(_LONGEST_NAME, _SHORTEST_NAME - 1, -1)
+    cut = ({subject: _cut(text, longest) for subject, text in plain.items()} for longest in _NAME_LENGTHS)
+    forms = [
+        (names, {"phrase": phrase}),
+        (names, {"phrase": short}),
+        (plain, {"phrase": short}),
+        (plain, {"phrase": short, "bounds": False}),
+        *((of, {"phrase": alone, "figure": False}) for of in (names, plain)),
+        *((of, {"phrase": alone, "figure": False, "bounds": False}) for of in (plain, *cut)),
     ]
     bounds = {subject: bound for (_, subject), bound in lower_bounds(trials, metric).items() if subject in names}
     best = medians[ranking.standings[0].subject]
     ahead = sorted((subject for subject, bound in bounds.items() if bound > best), key=lambda one: -bounds[one])
-    for of, words, figure in forms:
+    for of, options in forms:
         if ahead:
             held = f"{of[ahead[0]]} at {figure_text(bounds[ahead[0]])} {short}"
             others = f" and {len(ahead) - 1} more" if len(ahead) > 1 else ""
-            first = f"; of those ranked {of[ranking.standings[0].subject]} is first" if figure else ""
+            first = (
+                f"; of those ranked {of[ranking.standings[0].subject]} is first" if options.get("figure", True) else ""
+            )
             yield f"{word}: no clear winner: the origin held up {held}{others}{first}"
         else:
-            lead = lead_text(ranking, metric, medians, of, phrase=words, after_name=", ", figure=figure)
+            lead = lead_text(ranking, metric, medians, of, after_name=", ", **options)
             yield f"{word}: {lead}"
 
 

@@ -13,6 +13,9 @@ _WHOLE_FROM: Final = 100
 _TIMES_FROM: Final = 2.0
 """From here on a difference reads better as a multiple than in percent."""
 _THAN: Final = " than "
+_MAY_BE_CHANCE: Final = "may be chance"
+_COMMON: Final = {0: "no common block", 1: "1 common block"}
+_EACH: Final = {0: "no common block", 1: "one trial each"}
 _OWN_BEGINNINGS: Final = ("No subject ", "No clear winner", "Nothing was ")
 
 
@@ -57,6 +60,7 @@ def lead_text(
     phrase: str | None = None,
     after_name: str = ": ",
     figure: bool = True,
+    bounds: bool = True,
 ) -> str:
     """Name the subject with the best median, its figure, and how far and how certainly it is ahead of the second.
 
@@ -64,7 +68,8 @@ def lead_text(
     subjects are ranked there is no comparison. Where the difference may be chance the text has the reason: too few
     trials, an interval that holds 0, or the number of pairs that were compared. ``phrase`` replaces what stands behind
     the figure, ``after_name`` what stands behind the name. Without ``figure`` only the difference is written:
-    ``Rust reqwest, 11 % more right/s than Deno fetch (8 to 14 %): certain``.
+    ``Rust reqwest, 11 % more right/s than Deno fetch (8 to 14 %): certain``. Without ``bounds`` the interval is written
+    only where it is the reason.
     """
     standings = ranking.standings
     first = standings[0]
@@ -75,7 +80,9 @@ def lead_text(
     pair = next(
         pair for pair in ranking.comparisons if {pair.subject, pair.baseline} == {first.subject, second.subject}
     )
-    ahead, certainty = _ahead(pair, first, second, metric, medians, names), _certainty(pair, ranking)
+    certainty = _certainty(pair, ranking)
+    interval = bounds or certainty.rstrip(")").endswith(_MAY_BE_CHANCE)
+    ahead = _ahead(pair, first, second, metric, medians, names, interval=interval)
     if figure:
         return f"{lead}, {ahead}: {certainty}"
     return f"{names[first.subject]}, {ahead.replace(_THAN, f' {phrase}{_THAN}', 1) if phrase else ahead}: {certainty}"
@@ -103,14 +110,18 @@ def _ahead(
     metric: Metric,
     medians: Mapping[str, float],
     names: Mapping[str, str],
+    *,
+    interval: bool,
 ) -> str:
-    """Describe by how much the first figure differs from the second: the estimate of the pair with its interval.
+    """Describe by how much the first figure differs from the second: the estimate of the pair, and its interval.
 
-    Without an interval it is the quotient of the medians.
+    Where the pair has no estimate it is the quotient of the medians.
     """
     ratio = _of_first(pair, first.subject)
     if ratio is not None:
-        return f"{_difference(ratio.estimate, metric)}{names[second.subject]}{_bounds(ratio, metric)}"
+        return (
+            f"{_difference(ratio.estimate, metric)}{names[second.subject]}{_bounds(ratio, metric) if interval else ''}"
+        )
     best, next_best = medians[first.subject], medians[second.subject]
     if not next_best or not best:
         return f"{names[second.subject]} has {figure_text(next_best)}"
@@ -140,30 +151,28 @@ def _percent(quotient: float, metric: Metric) -> str:
 
 def _certainty(pair: Comparison, ranking: Ranking) -> str:
     """Say whether the corrected test finds a difference; where it could not, what is missing."""
-    most = max(comparison.blocks for comparison in ranking.comparisons)
-    if most < FEWEST_BLOCKS:
-        trials = {0: "no block in common", 1: "one trial each"}.get(most, f"{most} trials each")
-        return f"may be chance ({trials})"
-    if pair.blocks < FEWEST_BLOCKS:
-        blocks = {0: "no common block", 1: "1 common block"}.get(pair.blocks, f"{pair.blocks} common blocks")
-        return f"provisional ({blocks})"
     provisional = any(one.provisional for one in ranking.standings[:2])
+    most = max(comparison.blocks for comparison in ranking.comparisons)
+    if pair.blocks < FEWEST_BLOCKS <= most:
+        return f"provisional ({_COMMON.get(pair.blocks, f'{pair.blocks} common blocks')})"
     if pair.difference is Difference.WORSE:
         return f"provisional (the reverse in {pair.blocks} common blocks)"
     if pair.difference is Difference.BETTER:
         return "provisional (certain)" if provisional else "certain"
-    reason = _why_open(pair, ranking)
-    return f"provisional (may be chance{reason})" if provisional else f"may be chance{reason}"
+    reason = _why_open(pair, ranking, most)
+    return f"provisional ({_MAY_BE_CHANCE}{reason})" if provisional else f"{_MAY_BE_CHANCE}{reason}"
 
 
-def _why_open(pair: Comparison, ranking: Ranking) -> str:
-    """Say why no difference was found where the interval does not: it holds 0, or there is none."""
+def _why_open(pair: Comparison, ranking: Ranking, most: int) -> str:
+    """Say why no difference was found, unless the interval does: it holds 0. ``most``: the most blocks of a pair."""
+    if most < FEWEST_BLOCKS:
+        return f", {_EACH.get(most, f'{most} trials each')}"
     if pair.p is None:
         return ", 0 in some trials"
-    if pair.ratio is None or pair.ratio.low <= 1 <= pair.ratio.high:
-        return "" if pair.ratio else f", {pair.blocks} trials each"
+    if pair.ratio is not None and pair.ratio.low <= 1 <= pair.ratio.high:
+        return ""
     tested = sum(comparison.p is not None for comparison in ranking.comparisons)
-    return f", one of {tested} pairs" if tested > 1 else f", {pair.blocks} trials each"
+    return f", one of {tested} pairs" if pair.ratio and tested > 1 else f", {pair.blocks} trials each"
 
 
 def _of_first(pair: Comparison, first: str) -> Interval | None:

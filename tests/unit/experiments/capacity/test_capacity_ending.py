@@ -66,7 +66,7 @@ def test_people_see_the_run_beside_the_publication(tmp_path: Path, capsys: pytes
 def test_of_a_large_grid_people_see_what_it_comes_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = run_of(tmp_path, trials_of(count=60))
     print_run(open_run(folder), "table")
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())  # a line ends where a terminal does
     assert f"all 60 points beside it: httpdyno published capacity-batch-4 --beside {folder}" in shown
     assert "190 of 250 published points were not measured" in shown
     assert "published Concurrency" not in shown

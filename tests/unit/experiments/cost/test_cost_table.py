@@ -43,8 +43,8 @@ def notes(table: Table) -> str:
 def test_the_cheapest_verified_document_is_first_and_a_tool_is_shown_without_a_rank() -> None:
     found = rows(cost_table(trials()))
     assert [(row["subject"], row["rank"]) for row in found] == [
-        ("ruby-curb", "1"),
-        ("ruby-net-http", "2"),
+        ("ruby-curb", 1),
+        ("ruby-net-http", 2),
         ("ab", None),
     ]
     curb, _, ab = found

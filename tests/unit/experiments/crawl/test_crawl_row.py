@@ -45,8 +45,9 @@ def test_the_columns_begin_with_the_seeds() -> None:
     shown = [column.name for column in definition_of("bench").table([]).columns if column.shown]
     assert ",".join(shown) == (
         "language,method,concurrency,totalUrls,time,avg,max,okReqsSec,okReqsPct,avgBodyLen,2xx,3xx,4xx,5xx,Exception,"
-        "rank,right_per_s,right_per_s_low,right_per_s_high,p50,p99,cpu_user_ms,cpu_system_ms,cpu_per_right_ms,right_per_core_s,in_flight_per_core,start_cpu_ms,"
-        "warm_up_cpu_ms,peak_memory_bytes,wire_bytes,connections,limited_by,wrong,verdict"
+        "right_per_s,right_per_s_low,right_per_s_high,p50_ms,p99_ms,cpu_user_ms,cpu_system_ms,cpu_per_right_ms,"
+        "cpu_per_right_ms_low,cpu_per_right_ms_high,rank,right_per_core_s,right_per_core_s_low,right_per_core_s_high,"
+        "in_flight_per_core,start_cpu_ms,warm_up_cpu_ms,peak_memory_bytes,wire_bytes,connections,limited_by,wrong,verdict"
     )
 
 
@@ -70,22 +71,29 @@ def test_one_trial() -> None:
         "5xx": 0,
         "Exception": 1,
         "rank": None,
+        "rank_note": None,
+        "rank_best": None,
+        "rank_worst": None,
         "right_per_s": 6.7,
         "right_per_s_low": None,
         "right_per_s_high": None,
-        "p50": 10.3,
-        "p99": 98.0,
+        "p50_ms": 10.3,
+        "p99_ms": 98.0,
         "cpu_user_ms": 30,
         "cpu_system_ms": 20,
         "cpu_per_right_ms": None,
+        "cpu_per_right_ms_low": None,
+        "cpu_per_right_ms_high": None,
         "right_per_core_s": None,
+        "right_per_core_s_low": None,
+        "right_per_core_s_high": None,
         "in_flight_per_core": None,
         "start_cpu_ms": None,
         "warm_up_cpu_ms": None,
         "peak_memory_bytes": 2048,
         "wire_bytes": 1000,
         "connections": 4,
-        "http2": None,
+        "http2_share": None,
         "limited_by": None,
         "wrong": 0,
         "verdict": "VALID",

@@ -4,7 +4,8 @@ from typing import Any
 
 from doubles.trials import trial, trials_of
 from httpdyno.experiments.registry import definition_of
-from httpdyno.model import Outcome, Table, Tally, Trial, Validity
+from httpdyno.judge import marked_ranks
+from httpdyno.model import LinesSummary, Outcome, Table, Tally, Trial, Validity
 
 
 def named(subject: str, right_per_s: float, **changes: Any) -> Trial:
@@ -21,6 +22,24 @@ def bench(trials: list[Trial]) -> Table:
 
 def table_notes(table: Table) -> list[str]:
     return [note.text for note in table.notes if note.row is None]
+
+
+def test_rows_are_ranked_by_what_one_core_gives_unless_the_run_says_otherwise() -> None:
+    def timed(subject: str, rate: float, per_core: float) -> list[Trial]:
+        summary = LinesSummary(urls=10, right_per_s=rate, cpu_per_right_ns=1e9 / per_core)
+        return [trial(subject, block, summary=summary) for block in range(3)]
+
+    trials = timed("thrifty", 10, 500) + timed("fast", 100, 50)
+    for settings, first, figure in (
+        ({}, "thrifty", "right_per_core_s"),
+        ({"saturate": True}, "fast", "right_per_s"),
+        ({"preset": "crawl"}, "fast", "right_per_s"),
+        ({"saturate": True, "rank_by": "right_per_core_s"}, "thrifty", "right_per_core_s"),
+        ({"rank_by": "perCore"}, "thrifty", "right_per_core_s"),
+        ({"rank_by": "rightPerSec"}, "fast", "right_per_s"),
+    ):
+        definition = definition_of("bench").for_run(settings)
+        assert (definition.ranked_by, definition.table(trials).values("subject")[0]) == (figure, first)
 
 
 def test_rows_are_ranked_by_right_answers() -> None:
@@ -64,18 +83,25 @@ def test_ranks_and_intervals_stand_around_what_ranks() -> None:
     table = bench(trials)
     names = [column.name for column in table.columns]
     first = names.index("rank")
-    assert names[first : first + 5] == ["rank", "right_per_s", "right_per_s_low", "right_per_s_high", "p50"]
-    assert [row[first : first + 4] for row in table.rows] == [
-        ("1-2", 201.0, 199.0, 222.0),
-        ("1-2", 201.0, 199.0, 222.0),
-        ("3", 101.0, 100.0, 110.0),
+    assert names[first : first + 7] == [
+        *("rank", "rank_note", "rank_best", "rank_worst"),
+        *("right_per_core_s", "right_per_core_s_low", "right_per_core_s_high"),
     ]
-    assert {column.unit for column in table.columns[first + 1 : first + 4]} == {"1/s"}
+    assert [row[first : first + 7] for row in table.rows] == [
+        (1, None, 1, 2, 201.0, 199.0, 222.0),
+        (2, "may be chance", 1, 2, 201.0, 199.0, 222.0),
+        (3, None, 3, 3, 101.0, 100.0, 110.0),
+    ]
+    assert {column.unit for column in table.columns[first + 4 : first + 7]} == {"1/s"}
+    assert marked_ranks(table).values("rank") == ("1", "2?", "3")
+    # The figures that answer have intervals, too, whatever ranks.
+    assert table.values("right_per_s_low") == table.values("right_per_core_s_low")
+    assert table.values("cpu_per_right_ms_high") == (5.025, 5.025, 10.0)
 
 
 def test_an_interval_of_less_confidence_is_explained() -> None:
     (note,) = table_notes(bench(trials_of("fast", FAST) + trials_of("slow", SLOW[:4])))
-    assert note.startswith("right_per_s_low, right_per_s_high: ")
+    assert note.startswith("right_per_core_s_low, right_per_core_s_high: ")
     assert "93.75 % or 87.5 % confidence, not 95 %" in note
     assert table_notes(bench(trials_of("fast", [*FAST, 205.0]) + trials_of("slow", [*SLOW, 103.0]))) == []
 
@@ -83,10 +109,11 @@ def test_an_interval_of_less_confidence_is_explained() -> None:
 def test_one_trial_each_leaves_the_ranks_open_and_says_so() -> None:
     table = bench([named("a", 1), named("b", 2), named("c", 3)])
     assert table.values("subject") == ("c", "b", "a")
-    assert table.values("rank") == ("1-3", "1-3", "1-3")
+    assert table.values("rank") == (1, 2, 3)
+    assert table.values("rank_note") == (None, "may be chance", "may be chance")
+    assert {*table.values("rank_best"), *table.values("rank_worst")} == {1, 3}
     assert table.values("right_per_s_low") == (None, None, None)
-    (note,) = table_notes(table)
-    assert "fewer than 3 trials" in note
+    assert any("fewer than 3 blocks" in note for note in table_notes(table))
 
 
 def test_who_is_not_ranked_has_no_rank_and_no_interval() -> None:
@@ -94,7 +121,7 @@ def test_who_is_not_ranked_has_no_rank_and_no_interval() -> None:
     absent = [failed("missing", Outcome.UNAVAILABLE, "needs go")]
     table = bench(liar + trials_of("slow", SLOW) + trials_of("slower", [value / 3 for value in SLOW]) + absent)
     assert table.values("subject") == ("slow", "slower", "liar", "missing")
-    assert table.values("rank") == ("1", "2", None, None)
+    assert table.values("rank") == (1, 2, None, None)
     assert table.values("right_per_s") == (101.0, 33.7, 201.0, None)
     assert table.values("right_per_s_low") == (100.0, 33.3, None, None)
 
@@ -109,7 +136,7 @@ def test_trials_that_the_machine_spoiled_are_told_and_not_counted() -> None:
         "fast", 4, 1.0, validity=Validity.ORIGIN_LIMITED, validity_reason=reason, tally=Tally(right=7, late=3)
     )
     table = bench([*trials_of("fast", FAST[:4]), spoiled, *trials_of("slow", SLOW)])
-    assert table.values("rank") == ("1", "2")
+    assert table.values("rank") == (1, 2)
     assert table.values("right_per_s") == (200.5, 101.0)
     assert table.values("verdict") == ("VALID", "VALID")
     assert table.values("wrong") == (3, 0)
@@ -121,4 +148,4 @@ def test_each_condition_is_ranked_for_itself() -> None:
     far = trials_of("a", SLOW, condition="far") + trials_of("b", FAST, condition="far")
     table = bench(near + far)
     assert table.values("subject") == ("a", "b", "b", "a")
-    assert table.values("rank") == ("1", "2", "1", "2")
+    assert table.values("rank") == (1, 2, 1, 2)

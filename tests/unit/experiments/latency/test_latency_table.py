@@ -54,7 +54,7 @@ def test_the_quickest_comes_first_at_each_point() -> None:
         for subject, mean in (("slow", 2.0 + block / 50), ("quick", 1.0 + block / 50))
     ]
     assert column(trials, "subject") == ("quick", "slow", "quick", "slow")
-    assert column(trials, "rank") == ("1", "2", "1", "2")
+    assert column(trials, "rank") == (1, 2, 1, 2)
     assert column(trials, "parallel") == (1, 1, 20, 20)
 
 

@@ -1,19 +1,26 @@
-"""The sentence at the top says who is first, by how much, and how sure that is, and never more than is known."""
+"""The sentence at the top names the best median first, by how much it leads, and how certain that is."""
 
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from doubles.trials import trials_of
+from doubles.trials import summary_of, trial, trials_of
+from httpdyno.experiments.crawl.compact import answer
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import find_metric, rank
 from httpdyno.judge.lower_bound import lower_bounds
-from httpdyno.model import Outcome, Trial, Validity
-from httpdyno.report.sections.headline import figure_text, headline, listed
-from httpdyno.stats import median
+from httpdyno.judge.wording import listed
+from httpdyno.model import Comparison, Counters, CpuTime, Difference, Direction, Outcome, Ranking, Trial, Validity
+from httpdyno.report.sections.headline import figure_text, headline
+from httpdyno.report.sections.ranked_headline import placing_medians, ranked_headline
+from httpdyno.stats import FEWEST_BLOCKS, median
 
 METRICS = definition_of("bench").metrics
-METRIC = definition_of("bench").ranking_metric
+METRIC = find_metric(METRICS, "right_per_s")
 NOISE = [1.0, 1.02, 0.98, 1.01, 0.99]
 
 
@@ -32,105 +39,86 @@ def said(*groups: list[Trial], unranked: dict[str, str] | None = None) -> str:
     return headline(ranking, METRIC, medians, names, unranked or {})
 
 
-def test_a_clear_first_is_told_with_its_ratio_and_the_interval_of_it() -> None:
+def test_a_certain_lead_has_its_size_and_the_interval_of_it() -> None:
     wobble = [1.0, 1.021, 0.981, 1.009, 0.988]
     assert said(trials_of("a", values(178)), trials_of("b", values(159, wobble))) == (
-        "A is first: 178 right answers a second, 1.12 times B (95 %: 1.12 to 1.12)"
+        "A is first: 178 right answers a second, 12 % more than B (12 to 12 %): certain"
+    )
+    assert said(trials_of("a", values(300)), trials_of("b", values(100, wobble))) == (
+        "A is first: 300 right answers a second, 3.00 times B (3.00 to 3.01): certain"
     )
 
 
-def test_those_below_that_cannot_be_told_apart_are_named() -> None:
-    text = said(
-        trials_of("a", values(200, [1.0, 1.01, 0.99, 1.0, 1.02])),
-        trials_of("b", values(100, [1.0, 1.1, 0.9, 1.05, 0.95])),
-        trials_of("c", values(99, [1.0, 0.92, 1.1, 0.97, 1.04])),
-        trials_of("d", values(50)),
-    )
-    assert text.startswith("A is first: 200 right answers a second, 2.0")
-    assert text.endswith("; B and C cannot be told apart")
+def test_of_a_figure_that_is_better_when_it_is_lower_it_is_less() -> None:
+    metric = find_metric(METRICS, "cpu_per_right_ms")
+    trials = [
+        replace(trial(name, block), figures={}).having(summary_of(None, cpu_per_right_ns=ms * 1e6 * noise))
+        for name, ms in (("a", 1.5), ("b", 2.0))
+        for block, noise in enumerate(NOISE if name == "a" else [1.0, 1.021, 0.981, 1.009, 0.988])
+    ]
+    text = ranked_headline(trials, rank(trials, metric), metric, {"a": "A", "b": "B"})
+    assert text == "A is first: 1.5 ms of CPU time a right answer, 25 % less than B (25 to 25 %): certain"
 
 
-def test_many_ties_are_the_tables_matter() -> None:
-    noisy = [[1.0, 1.1, 0.9, 1.05, 0.95], [1.0, 0.92, 1.1, 0.97, 1.04], [1.05, 0.96, 0.98, 1.1, 0.9]]
-    below = [trials_of(name, values(100 - place, noisy[place % 3])) for place, name in enumerate("bcdef")]
-    text = said(trials_of("a", values(200, [1.0, 1.01, 0.99, 1.0, 1.02])), *below)
-    assert text.startswith("A is first: 200 right answers a second, ")
-    assert text.endswith("; of the 5 below, not all can be told apart")
-
-
-def test_many_that_share_the_lead_are_counted_and_their_figures_spanned() -> None:
-    noise = [1.2, 0.8, 1.0, 1.3, 0.7]
-    turned = [noise[place:] + noise[:place] for place in range(5)]
-    text = said(*(trials_of(name, values(100 - place, turned[place])) for place, name in enumerate("abcde")))
-    assert text == "A, B, C and 2 more share the lead and cannot be told apart: 96 to 100 right answers a second"
-
-
-def test_a_shared_lead_is_no_lead() -> None:
+def test_the_best_median_is_first_where_the_difference_may_be_chance() -> None:
     text = said(
         trials_of("a", values(100, [1.0, 1.1, 0.9, 1.05, 0.95])),
         trials_of("b", values(99, [1.0, 0.92, 1.1, 0.97, 1.04])),
     )
-    assert text.startswith(
-        "A and B share the lead and cannot be told apart: 100 and 99 right answers a second, a ratio"
-    )
-    assert "(95 %: 0." in text
-    assert "first" not in text
+    low, high = (float(end) for end in re.findall(r"\((-?[0-9.]+) to (-?[0-9.]+) %\)", text)[0])
+    assert text.startswith("A is first: 100 right answers a second, ")
+    assert text.endswith(": may be chance")
+    assert low < 0 < high
 
 
-def test_an_interval_without_1_is_no_contradiction_to_a_tie_among_many_pairs() -> None:
-    # Alone, the pair of the first two would be told apart (p = 0.04); beside another one that is open it is not.
+def test_a_lead_that_only_the_number_of_pairs_leaves_open_says_so() -> None:
+    # Alone, the pair of the first two would be certain (p = 0.04); among six pairs it is not.
     text = said(
         trials_of("a", values(100, [1.02, 1.0, 1.01])),
         trials_of("b", values(96.5, [1.0, 1.009, 1.005])),
         trials_of("c", values(10, [1.02, 0.98, 1.0])),
         trials_of("d", values(10, [0.98, 1.02, 1.0])),
     )
-    assert text.startswith("A and B share the lead and cannot be told apart after correction for 6 pairs: 101 and 97 ")
-    assert "a ratio of 1.04 (95 %: 1.01 to 1.08)" in text
+    assert text.endswith("4 % more than B (0.5 to 8 %): may be chance, one of 6 pairs")
 
 
-def test_who_is_surely_first_is_named_though_blocks_are_missing() -> None:
-    # The last two blocks were slow for all who were measured in them, which only one of the two was.
+def test_a_lead_that_the_common_blocks_contradict_is_provisional_and_says_so() -> None:
+    # The last blocks were slow for all who were measured in them, which only one of the two was.
     text = said(trials_of("a", [100, 101, 99]), trials_of("b", [110, 111, 109.2, 11, 11.1, 10.9, 11]))
-    assert text.startswith("B is first: 11.1 right answers a second, 1.10 times A (95 %: 1.10 to 1.11)")
+    assert text.startswith("A is first: 100 right answers a second, -9 % more than B")
+    assert text.endswith(": provisional (the reverse in 3 common blocks)")
 
 
-def test_three_that_share_the_lead_have_no_single_ratio() -> None:
-    text = said(
-        trials_of("a", values(100, [1.0, 1.1, 0.9, 1.05, 0.95])),
-        trials_of("b", values(99, [1.0, 0.92, 1.1, 0.97, 1.04])),
-        trials_of("c", values(98, [1.05, 0.96, 0.98, 1.1, 0.9])),
-    )
-    assert text == "A, B and C share the lead and cannot be told apart: 100, 99 and 96 right answers a second"
+@pytest.mark.parametrize(("common", "words"), [(0, "no common block"), (1, "1 common block"), (2, "2 common blocks")])
+def test_a_lead_over_a_subject_with_few_common_blocks_is_provisional(common: int, words: str) -> None:
+    few = trials_of("b", [None] * (4 - common) + [150.0, 151, 152][: max(common, 1) + 1])
+    text = said(trials_of("a", [200, 201, 199, 200]), few, trials_of("c", [10, 10.1, 9.9, 10]))
+    assert text.startswith("A is first: 200 right answers a second, 3")
+    assert text.endswith(f"than B: provisional ({words})")
 
 
-def test_a_large_difference_that_is_not_told_has_its_reason() -> None:
-    # Three blocks say something about a and c; a and b have two in common.
-    text = said(trials_of("a", [200, 201, 199, 200]), trials_of("b", [150, 151]), trials_of("c", [10, 10.1, 9.9, 10]))
-    assert text.startswith(
-        "A and B share the lead and cannot be told apart, for too few of their trials count: 200 and 150 right"
-    )
+def test_zeros_in_some_trials_are_no_lack_of_blocks() -> None:
+    text = said(trials_of("a", values(100)), trials_of("b", [0.0, *values(90)[1:]]))
+    assert text.endswith(": may be chance, 0 in some trials")
 
 
 @pytest.mark.parametrize(("count", "trials"), [(1, "one trial each"), (2, "2 trials each")])
 def test_a_first_look_promises_nothing(count: int, trials: str) -> None:
     assert said(trials_of("a", values(200)[:count]), trials_of("b", values(100)[:count])).endswith(
-        f"2.00 times B; with {trials} nobody can be told apart for sure"
+        f"2.00 times B: may be chance, {trials}"
     )
 
 
-def test_one_subject_has_nobody_to_be_ahead_of() -> None:
+def test_one_subject_has_no_other_to_be_ahead_of() -> None:
     assert said(trials_of("a", values(178))) == "A: 178 right answers a second (93.75 %: 174 to 182)"
-    assert said(trials_of("a", [178])) == (
-        "A: 178 right answers a second in one trial, which says nothing about how sure that is"
-    )
+    assert said(trials_of("a", [178])) == "A: 178 right answers a second in one trial"
 
 
 LIMITED = [5.0, 5.2, 4.9]
 
 
 def bounded(bound: float, *groups: list[Trial]) -> str:
-    """Say it where Z is held up by the origin at that figure."""
+    """Return the headline where Z is held up by the origin at that figure."""
     trials = [trial for group in groups for trial in group]
     held_up = trials_of("z", [bound] * 3, validity=Validity.ORIGIN_LIMITED)
     ranking = rank(trials, METRIC)
@@ -140,18 +128,30 @@ def bounded(bound: float, *groups: list[Trial]) -> str:
     return headline(ranking, METRIC, medians, names, {"z": "ORIGIN_LIMITED"}, at_least)
 
 
-def test_nobody_is_first_behind_a_rate_that_is_the_least_of_somebodys() -> None:
+def test_no_subject_is_first_behind_one_that_the_origin_held_up() -> None:
     a, b = trials_of("a", values(178)), trials_of("b", values(159, [1.0, 1.021, 0.981, 1.009, 0.988]))
     tail = "not ranked: Z (ORIGIN_LIMITED, at least 1,806 right answers a second)"
     assert bounded(1806, a, b) == (
-        "Nobody is called first, for Z may be faster; of those ranked A has most: 178 right answers a second, "
-        f"1.12 times B (95 %: 1.12 to 1.12); {tail}"
+        "No clear winner: the origin held up Z; of those ranked, A is first: 178 right answers a second, "
+        f"12 % more than B (12 to 12 %): certain; {tail}"
     )
-    assert "of those ranked on a first look A has most: " in bounded(1806, a[:1], b[:1])
-    assert bounded(1806) == "Nobody is ranked: Z (ORIGIN_LIMITED, at least 1,806 right answers a second)"
-    # Who is ahead of it is.
+    assert bounded(1806) == "No subject is ranked: Z (ORIGIN_LIMITED, at least 1,806 right answers a second)"
+    # One that is ahead of it is first.
     assert bounded(170, a, b).startswith("A is first: 178 right answers a second, ")
     assert bounded(170, a, b).endswith("; not ranked: Z (ORIGIN_LIMITED, at least 170 right answers a second)")
+
+
+def test_the_answer_of_bench_calls_none_the_fastest_behind_one_that_the_origin_held_up() -> None:
+    # A late origin says nothing against CPU time: there the subject is ranked like any other.
+    held_up = trials_of("z", [1806.0] * 3, validity=Validity.ORIGIN_LIMITED)
+    trials = [*trials_of("a", values(178)), *trials_of("b", values(159)), *held_up]
+    names = {subject: subject.upper() for subject in "abz"}
+    (fastest,) = (line for line in answer(trials, names, "right_per_s") if line.startswith("Fastest here: "))
+    assert fastest == (
+        "Fastest here: no clear winner: the origin held up Z at 1,806 right/s; of those ranked A is first"
+    )
+    slow = [one for one in trials if one.subject != "z"] + trials_of("z", [1.0] * 3, validity=Validity.ORIGIN_LIMITED)
+    assert answer(slow, names, "right_per_s")[0].startswith("Fastest here: A, 178 right answers/s, ")
 
 
 @pytest.mark.parametrize(
@@ -164,16 +164,17 @@ def test_nobody_is_first_behind_a_rate_that_is_the_least_of_somebodys() -> None:
         ({}, {}),
     ],
 )
-def test_a_bound_is_of_those_whom_nothing_but_the_origin_held_up(
+def test_a_bound_is_a_rate_of_a_subject_that_only_the_origin_held_up(
     changes: dict[str, Any], bound: dict[tuple[str, str], float]
 ) -> None:
     assert lower_bounds(trials_of("z", LIMITED, **changes), METRIC) == bound
-    assert lower_bounds(trials_of("z", LIMITED, **changes), find_metric(METRICS, "p99")) == {}
+    for other in ("p99_ms", "right_per_core_s"):
+        assert lower_bounds(trials_of("z", LIMITED, **changes), find_metric(METRICS, other)) == {}
 
 
-def test_nobody_is_ranked() -> None:
+def test_no_subject_is_ranked() -> None:
     assert said(unranked={"a": "INCORRECT", "b": "crashed", "c": "INCORRECT"}) == (
-        "Nobody is ranked: A and C (INCORRECT), B (crashed)"
+        "No subject is ranked: A and C (INCORRECT), B (crashed)"
     )
     assert said() == "Nothing was measured"
 
@@ -187,7 +188,7 @@ def test_those_without_a_rank_are_named_but_not_all_of_many() -> None:
 
 def test_a_subject_that_did_nothing_right_has_no_ratio() -> None:
     text = said(trials_of("a", values(10)), trials_of("b", [0.0] * 5))
-    assert text == "A is first: 10 right answers a second, B has none"
+    assert text == "A is first: 10 right answers a second, B has 0: certain"
 
 
 @pytest.mark.parametrize(("value", "text"), [(12967.2, "12,967"), (178.4, "178"), (71.66, "71.7"), (0.1234, "0.123")])
@@ -198,3 +199,100 @@ def test_a_figure_has_three_digits_that_matter(value: float, text: str) -> None:
 @pytest.mark.parametrize(("words", "text"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")])
 def test_words_are_joined_as_in_a_sentence(words: list[str], text: str) -> None:
     assert listed(words) == text
+
+
+DISTURBED: dict[str, Any] = {
+    "validity": Validity.UNSTEADY,
+    "counters": Counters(
+        wall_ns=10**10,
+        cpu_user_ns=4 * 10**9,
+        cpu_system_ns=0,
+        cpus=(CpuTime(1, "subject", 9 * 10**9, 0, 10**10, 0),),
+    ),
+}
+"""Of a trial of whose CPU other programs used half."""
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> list[Trial]:
+    """Draw a run: subjects equal, near or far apart, blocks missing, trials disturbed, some repeated in their block."""
+    blocks = draw(st.integers(1, 9))
+    noise = draw(st.sampled_from([0.0, 0.001, 0.02, 0.3]))
+    factor = draw(st.sampled_from([1.0, 1.003, 1.05, 3.0]))
+    block_effects = draw(st.lists(st.floats(0.7, 1.4), min_size=blocks, max_size=blocks))
+    drawn = draw(st.randoms(use_true_random=False))
+    few = draw(st.floats(0, 0.6))
+    trials = []
+    for number in range(draw(st.integers(2, 12))):
+        for block in range(blocks):
+            if drawn.random() < few:
+                continue
+            for _ in range(1 + (drawn.random() < 0.1)):
+                value = 50.0 * factor**number * block_effects[block] * (1 + noise * (2 * drawn.random() - 1))
+                value = 0.0 if drawn.random() < 0.005 else value
+                spoiled = DISTURBED if drawn.random() < few / 2 else {}
+                trials.append(replace(trial(f"s{number}", block, value, **spoiled), trial=len(trials)))
+    return trials
+
+
+def pair_of_the_first_two(ranking: Ranking) -> Comparison:
+    first, second = (standing.subject for standing in ranking.standings[:2])
+    return next(pair for pair in ranking.comparisons if {pair.subject, pair.baseline} == {first, second})
+
+
+def explained(text: str, pair: Comparison) -> bool:
+    """Return whether a sentence itself says why a difference may be chance: too few trials, or an interval with 0."""
+    if re.search(r"trials? each|common block|one of [0-9]+ pairs|0 in some trials", text):
+        return True
+    ends = re.search(r"\((-?[0-9.]+) to (-?[0-9.]+)( %)?\)", text)
+    if ends is None or pair.ratio is None:
+        return False
+    nothing = 0.0 if ends[3] else 1.0
+    return float(ends[1]) <= nothing <= float(ends[2]) or float(ends[2]) <= nothing <= float(ends[1])
+
+
+@given(runs(), st.sampled_from(["right_per_s", "right_per_core_s", "cpu_per_right_ms"]))
+def test_a_headline_never_says_more_than_the_run_shows_and_says_why_it_says_no_more(
+    trials: list[Trial], figure: str
+) -> None:
+    names = {one.subject: f"<{one.subject}>" for one in trials}
+    metric = find_metric(METRICS, figure)
+    ranking = rank(trials, metric, disturbed=True)
+    medians = placing_medians(metric, trials, [standing.subject for standing in ranking.standings])
+    texts = [ranked_headline(trials, ranking, metric, names)]
+    if ranking.standings:
+        texts.append(answer(trials, names, figure)[0])
+    for text in texts:
+        assert "share the lead" not in text
+        assert "cannot be told apart" not in text
+        if not ranking.standings:
+            assert text.startswith("No subject is ranked") or text == "Nothing was measured"
+            continue
+        best = (max if metric.better is Direction.HIGHER else min)(medians.values())
+        assert medians[re.findall(r"<(s[0-9]+)>", text)[0]] == pytest.approx(best, rel=1e-12)
+        if len(ranking.standings) == 1:
+            assert not re.search("certain|chance|provisional", text)
+            continue
+        pair = pair_of_the_first_two(ranking)
+        decided = pair.difference is Difference.BETTER and pair.subject == ranking.standings[0].subject
+        assert ("certain" in text) == decided, text
+        assert decided or re.search("may be chance|provisional", text), text
+        # Not only where the medians differ by more than the run could find: wherever nothing was found.
+        assert "may be chance" not in text or explained(text, pair), text
+        if any(standing.provisional for standing in ranking.standings[:2]):
+            assert "provisional" in text, text
+
+
+@given(runs())
+def test_ranks_are_the_order_of_medians_and_possible(trials: list[Trial]) -> None:
+    ranking = rank(trials, METRIC, disturbed=True)
+    medians = placing_medians(METRIC, trials, [standing.subject for standing in ranking.standings])
+    in_order = [medians[standing.subject] for standing in ranking.standings]
+    assert in_order == sorted(in_order, reverse=True)
+    assert [standing.rank for standing in ranking.standings] == list(range(1, len(in_order) + 1))
+    assert all(standing.best <= standing.rank <= standing.worst for standing in ranking.standings)
+    for above, below in zip(ranking.standings, ranking.standings[1:], strict=False):
+        pair = next(p for p in ranking.comparisons if (p.subject, p.baseline) == (above.subject, below.subject))
+        assert below.open == (pair.difference is not Difference.BETTER)
+        if below.open is False:
+            assert pair.blocks >= FEWEST_BLOCKS
