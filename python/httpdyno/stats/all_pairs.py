@@ -21,6 +21,8 @@ Welch's estimate is slightly too large with two degrees for each variance and on
 this, 5.3 % of runs of three blocks have a false alarm, with five subjects of which three are equal and two of these
 scatter so.
 """
+_NO_SPREAD: Final = 1e-24
+"""A variance of logarithms that arithmetic alone leaves between equal values."""
 _SWEEPS: Final = 8
 """Alternations between the means of subjects and the medians of blocks; only missing trials need more than one."""
 
@@ -91,7 +93,7 @@ def all_pairs_p(logs: FloatArray, own_p: FloatArray) -> FloatArray:
     variance = np.maximum(one + other, own_variances)
 
     testable = (enough.sum(axis=-1) >= _FEWEST_SUBJECTS)[..., None] & (blocks >= FEWEST_BLOCKS)
-    testable &= (one > 0) & (other > 0) & (own_variances > 0)
+    testable &= (np.minimum(one, other) > _NO_SPREAD) & (own_variances > _NO_SPREAD)
 
     parts = one**2 / np.maximum(freedoms[..., first], 1) + other**2 / np.maximum(freedoms[..., second], 1)
     freedom = np.where(testable, (one + other) ** 2, 1.0) / np.where(testable, parts, 1.0)
