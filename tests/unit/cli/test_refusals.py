@@ -67,6 +67,8 @@ from httpdyno.store import open_run
             ["bench", "good", "--saturate", "--web", "live", "--urls", "https://a.example/list"],
             "--saturate: that sends far too much to the real internet; take a web of ours",
         ),
+        (["bench", "good", "--rank-by", "speed"], "httpdyno: --rank-by: there is no metric 'speed'; known are: time, "),
+        (["bench", "good", "--rank-by", "connections"], "--rank-by: connections is neither better nor worse"),
         (["bench", "good", "--quick=yes"], "httpdyno: --quick: takes no value; see: httpdyno bench -h"),
         (["bench", "--limit"], "httpdyno: --limit: its value is missing; see: httpdyno bench -h"),
         (["bench", "good", "--seed", str(2**64)], "is no whole number from 0 to 18446744073709551615"),

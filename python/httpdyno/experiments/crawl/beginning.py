@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeVar
 
-from httpdyno.errors import UsageError
+from httpdyno.errors import InvalidValue, UnknownName, UsageError
 from httpdyno.experiments.against import agreed, refuse_beside
 from httpdyno.experiments.beginning import Beginning, Begun, Tell
 from httpdyno.experiments.crawl.asked_urls import open_urls, remark_on
@@ -14,12 +14,14 @@ from httpdyno.experiments.crawl.budget import TRIAL_URLS, block_count
 from httpdyno.experiments.crawl.crawl import HEADLINE, Crawl
 from httpdyno.experiments.crawl.deadline import USUAL_DEADLINE_S, quick_deadline_s
 from httpdyno.experiments.crawl.live import check_live, live_user_agent
+from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.experiments.crawl.options import AUTO, NAME, WEB, AskedUrls, BenchOptions
 from httpdyno.experiments.crawl.saturating import FIRST_URLS, check_saturate, saturated
 from httpdyno.experiments.crawl.short_list import ShortList, find_short
 from httpdyno.experiments.crawl.tuned import with_tuned
 from httpdyno.experiments.options import WEBS, stored_options
 from httpdyno.experiments.schedule import usual_repeat
+from httpdyno.judge.pair import find_rankable
 from httpdyno.lab.engine import Engine, ServedWeb
 from httpdyno.lab.planned_time import guess_s
 from httpdyno.lab.web_answers import Answers, WebAnswers
@@ -38,10 +40,21 @@ _Asked = TypeVar("_Asked", bound=AskedUrls)
 
 
 def begin_bench(beginning: Beginning, names: Sequence[str], options: BenchOptions) -> Begun:
-    """Begin the crawls that are asked for."""
+    """Begin the crawls that are asked for; refuse an unknown figure to rank by before anything is built."""
+    if options.rank_by is not None:
+        _check_rank_by(options.rank_by)
     clients, limit = choose_subjects(beginning.catalogue, names, options)
     beginning.install(clients)
     return begin_crawl(beginning, clients, options, limit=limit)
+
+
+def _check_rank_by(name: str) -> None:
+    try:
+        find_rankable(CRAWL_METRICS, name)
+    except UnknownName as error:
+        raise UnknownName(f"--rank-by: {error}") from None
+    except InvalidValue as error:
+        raise InvalidValue(f"--rank-by: {error}") from None
 
 
 def begin_crawl(
