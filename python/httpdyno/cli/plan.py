@@ -86,7 +86,7 @@ def plan(
         bandwidth_bits_per_s=parse_rate_bits_per_s(bandwidth, name="--bandwidth"),
         addresses=addresses,
     )
-    figures = default_source(runs) if source is None else source_of_run(open_named_run(source, runs))
+    figures = default_source(runs, "bench") if source is None else source_of_run(open_named_run(source, runs))
     print_table(
         plan_table(figures, rate, load, machine, for_programs=read_by_programs(format), peak=peak),
         format,

@@ -30,7 +30,6 @@ from httpdyno.store import Run, open_run, read_manifest, run_folders
 
 __all__ = ["PlanSource", "default_source", "example_source", "example_text", "plan_table", "source_of_run"]
 
-_BENCH: Final = "bench"
 _EXAMPLE: Final = Path(httpdyno.__file__).parent / "data" / "example-run.json"
 _MIB: Final = 2**20
 _GIGABIT: Final = 1e9
@@ -112,11 +111,11 @@ def source_of_run(run: Run) -> PlanSource:
     return PlanSource(str(run.folder), _origin(run), clients)
 
 
-def default_source(runs: Path) -> PlanSource:
-    """Return the figures of the latest bench run that has some, else those of the shipped example run."""
+def default_source(runs: Path, experiment: str) -> PlanSource:
+    """Return the figures of the latest run of an experiment that has some, else those of the shipped example run."""
     for folder in run_folders(runs):
         try:
-            if read_manifest(folder).experiment == _BENCH:
+            if read_manifest(folder).experiment == experiment:
                 return source_of_run(open_run(folder))
         except (UsageError, NothingMeasured):
             continue
@@ -316,7 +315,7 @@ def _share_text(check: Check) -> str:
 def _command(subject: str, check: Check) -> str:
     """Write a check as the command that makes it."""
     rps = float(f"{check.rate_per_s:.3g}")
-    words = ["httpdyno", "capacity", subject, "--rps", format_exact(max(rps, 0.01)).removesuffix(".0")]
+    words = ["httpdyno capacity", subject, "--rps", format_exact(max(rps, 0.01)).removesuffix(".0")]
     words += ["--size", _size_text(check.size_bytes)]
     words += ["--delay", f"{check.delay_ms}ms"] if check.delay_ms else []
     words += ["--rtt", f"{check.round_trip_ms:g}ms"] if check.round_trip_ms else []

@@ -1,8 +1,7 @@
 """What the emulation of a link makes of a trial: too little of it, too late, or not read at all."""
 
-from dataclasses import replace
-
 import re
+from dataclasses import replace
 
 import pytest
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from textwrap import shorten
-from typing import Final
+from typing import Any, Final
 
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS, RANKED_BY
 from httpdyno.judge import find_metric, marked_ranks, rank
@@ -91,7 +91,7 @@ def _answer_forms(trials: Sequence[Trial], ranking: Ranking, name: str, names: M
     alone = _SHORT_PHRASES.get(name)
     plain = _without_brackets(names)
     cut = ({subject: _cut(text, longest) for subject, text in plain.items()} for longest in _NAME_LENGTHS)
-    forms = [
+    forms: list[tuple[Mapping[str, str], dict[str, Any]]] = [
         (names, {"phrase": phrase}),
         (names, {"phrase": short}),
         (plain, {"phrase": short}),

@@ -56,7 +56,9 @@ def test_a_search_shows_how_far_subjects_reach_and_a_grid_both() -> None:
     assert [table.columns[0].name for table in grids] == ["size", "size", "subject"]
     (alone,) = capacity_views(trials, settings | {"frontier": True})
     assert alone.rows == grids[-1].rows
-    assert alone.title.splitlines()[-1] == "largest size at which 2,000 requests a second are held, KiB; across: rtt, ms"
+    assert (
+        alone.title.splitlines()[-1] == "largest size at which 2,000 requests a second are held, KiB; across: rtt, ms"
+    )
     # 2 Gbit/s carry 122 KiB of each of 2,000 answers.
     assert [row[1:] for row in alone.rows] == [("100", "100", "none"), ("100", "100", "none")]
 

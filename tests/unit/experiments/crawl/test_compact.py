@@ -153,7 +153,7 @@ def test_a_disturbed_row_is_provisional_and_one_note_says_by_what() -> None:
     (note,) = (note.text for note in table.notes if note.text.startswith("~"))
     assert note.startswith("~ provisional: bash disturbed 3 of 3 trials of ")
     assert "idle-thing" not in note
-    assert "go-net-http Go: UNSTEADY: other programs used 50 % of the subject's CPU time" in shown(trials, "all")
+    assert "go-net-http Go: DISTURBED: bash used 50 % of the subject's CPU time" in shown(trials, "all")
 
 
 def test_the_rows_in_which_the_requests_in_flight_set_the_rate_are_counted() -> None:

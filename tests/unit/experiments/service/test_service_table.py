@@ -129,7 +129,7 @@ def test_a_narrow_terminal_leaves_out_what_is_empty_before_figures() -> None:
     (view,) = service_views(bare, {"search": False})
     lines = render(view, "table", Surface(colour=False, width=120)).splitlines()
     heading = lines[next(place for place, line in enumerate(lines) if line.startswith("─")) - 1].split()
-    assert not {"rank", "held", "breaks_at"} & set(heading)
+    assert not {"rank", "held"} & set(heading)
     assert {"requestsPerSec", "p99", "verdict"} <= set(heading)
 
 
