@@ -127,7 +127,7 @@ def test_a_search_says_first_how_far_each_server_reaches() -> None:
 def test_a_narrow_terminal_leaves_out_what_is_empty_before_figures() -> None:
     bare = [one.having(replace(one[ServiceSummary], held=None)) for one in GRID if one.subject == "quick"]
     (view,) = service_views(bare, {"search": False})
-    lines = render(view, "table", Surface(colour=False, width=120)).splitlines()
+    lines = render(view, "table", Surface(colour=False, width=150)).splitlines()
     heading = lines[next(place for place, line in enumerate(lines) if line.startswith("─")) - 1].split()
     assert not {"rank", "held"} & set(heading)
     assert {"requestsPerSec", "p99", "verdict"} <= set(heading)
