@@ -11,7 +11,7 @@ from httpdyno.report.rows_apart import rows_apart
 from httpdyno.report.sections.condition import ConditionTrials
 from httpdyno.report.sections.headline import after_colon
 from httpdyno.report.sections.outcome_charts import status_chart, verdict_chart, verdict_counts
-from httpdyno.report.sections.ranked_headline import ranked_headline
+from httpdyno.report.sections.ranked_headline import not_ranked_text, ranked_headline
 from httpdyno.report.sections.ranking_charts import ranking_chart, ratio_chart
 from httpdyno.report.sections.response_charts import distribution_chart, percentile_chart, response_times
 from httpdyno.report.sections.subjects import subject_names
@@ -129,6 +129,9 @@ def _headline(
     for condition, ranking in rankings.items():
         group = by_condition[condition]
         lines = definition.answer(group, names, definition.ranked_by) if definition.answer else ()
-        sentence = "\n".join(lines) or ranked_headline(group, ranking, definition.ranking_metric, names)
+        metric = definition.ranking_metric
+        sentence = "\n".join(lines) or ranked_headline(group, ranking, metric, names)
+        if lines and (left_out := not_ranked_text(group, ranking, metric, names)):
+            sentence += f". Not ranked: {left_out}"
         sentences.append(f"{condition}: {after_colon(sentence)}" if condition else sentence)
     return ". ".join(sentences)

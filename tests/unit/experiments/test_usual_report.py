@@ -254,6 +254,7 @@ def test_every_trial_is_told_with_its_reason(tmp_path: Path) -> None:
     ]
     report = report_of(tmp_path, trials)
     assert report.validity.values("reason") == (None, "9 of 10 answers are wrong", "killed by SIGSEGV")
+    assert report.headline.endswith(". Not ranked: C b (INCORRECT), C c (crashed)")
     assert report.table.values("rank") == (None, None, None)
     assert report.table.values("verdict") == ("VALID", "INCORRECT", "crashed")
     assert [series.name for series in chart(report, "ranking").series if not series.faint] == ["C a"]

@@ -244,7 +244,9 @@ def _absences(by_subject: Mapping[str, Sequence[Trial]], names: Mapping[str, str
         return
     for subject, reason in absent.items():
         lacks, _, cure = reason.removeprefix(f"{subject}: ").partition(INSTALL_WITH)
-        yield f"{names[subject]}: install {cure.lstrip(': ')}" if cure else f"{names[subject]}: {lacks}"
+        cure = cure.lstrip(": ")
+        means = f"install {cure}" if cure.startswith("the ") else f"{INSTALL_WITH} {cure}"
+        yield f"{names[subject]}: {means if cure else lacks}"
 
 
 def _held_up(rows: Sequence[Mapping[str, Cell]]) -> str | None:

@@ -83,8 +83,8 @@ def grid(name: str, table: Table, places: Mapping[str, int]) -> Grid:
 
 
 def _unit(column: Column) -> str:
-    # A size and a time are written with the unit that fits them.
-    return "" if column.kind in {ColumnKind.SIZE, ColumnKind.TIME} else column.unit
+    # A size and a time are written with the unit that fits them; a label has its unit itself.
+    return "" if column.label or column.kind in {ColumnKind.SIZE, ColumnKind.TIME} else column.unit
 
 
 def _cells(cells: Sequence[Cell], column: Column) -> list[GridCell]:

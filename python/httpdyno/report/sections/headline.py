@@ -7,7 +7,7 @@ from httpdyno.judge.wording import some_of
 from httpdyno.model import Comparison, Difference, Direction, Interval, Metric, Ranking, Standing
 from httpdyno.stats import FEWEST_BLOCKS
 
-__all__ = ["after_colon", "bound_text", "figure_text", "headline", "lead_text"]
+__all__ = ["after_colon", "bound_text", "figure_text", "headline", "lead_text", "left_out_text"]
 
 _WHOLE_FROM: Final = 100
 _TIMES_FROM: Final = 2.0
@@ -38,7 +38,7 @@ def headline(
         subject: f"{reason}, {bound_text(bounds[subject], metric)}" if subject in bounds else reason
         for subject, reason in unranked.items()
     }
-    left_out = _left_out(reasons, names)
+    left_out = left_out_text(reasons, names)
     if not ranking.standings:
         return f"No subject is ranked: {left_out}" if unranked else "Nothing was measured"
     best = medians[ranking.standings[0].subject]
@@ -190,7 +190,7 @@ def _spread(standing: Standing) -> str:
     return f" ({100 * value.level:.4g} %: {figure_text(value.low)} to {figure_text(value.high)})"
 
 
-def _left_out(unranked: Mapping[str, str], names: Mapping[str, str]) -> str:
+def left_out_text(unranked: Mapping[str, str], names: Mapping[str, str]) -> str:
     """Name those without a rank by the reason that they share: ``A, B and 3 more (crashed), C (INCORRECT)``."""
     by_reason: dict[str, list[str]] = {}
     for subject, reason in unranked.items():

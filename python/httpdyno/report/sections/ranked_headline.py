@@ -5,25 +5,35 @@ from collections.abc import Iterable, Mapping, Sequence
 from httpdyno.judge import placing_trials, verdict_of
 from httpdyno.judge.lower_bound import lower_bounds
 from httpdyno.model import Metric, Ranking, Trial, Validity
-from httpdyno.report.sections.headline import headline
+from httpdyno.report.sections.headline import headline, left_out_text
 from httpdyno.stats import median
 
-__all__ = ["placing_medians", "ranked_headline"]
+__all__ = ["not_ranked_text", "placing_medians", "ranked_headline"]
 
 
 def ranked_headline(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> str:
     """Describe where the subjects of trials of one condition stand, as ``headline`` does.
 
-    A subject without a rank has its verdict for a reason, or that it has no such figure. ``names`` are by subject, in
-    the order in which they are listed.
+    ``names`` are by subject, in the order in which they are listed.
     """
+    ranked = {standing.subject for standing in ranking.standings}
+    unranked = _unranked(trials, ranking, metric, names)
+    bounds = {name: bound for (_, name), bound in lower_bounds(trials, metric).items() if name in unranked}
+    return headline(ranking, metric, placing_medians(metric, trials, ranked), names, unranked, bounds)
+
+
+def not_ranked_text(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> str:
+    """Name the subjects without a rank, and why: ``A and B (crashed), C (INCORRECT)``; empty where all are ranked."""
+    return left_out_text(_unranked(trials, ranking, metric, names), names)
+
+
+def _unranked(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> Mapping[str, str]:
+    """Return why subjects have no rank: their verdict, or that they have no such figure."""
     ranked = {standing.subject for standing in ranking.standings}
     others = {name: [trial for trial in trials if trial.subject == name] for name in names if name not in ranked}
     verdicts = {subject: verdict_of(of) for subject, of in others.items() if of}
     lacking = f"no {metric.name}"
-    unranked = {name: lacking if word in {Validity.VALID, ""} else word for name, word in verdicts.items()}
-    bounds = {name: bound for (_, name), bound in lower_bounds(trials, metric).items() if name in unranked}
-    return headline(ranking, metric, placing_medians(metric, trials, ranked), names, unranked, bounds)
+    return {name: lacking if word in {Validity.VALID, ""} else word for name, word in verdicts.items()}
 
 
 def placing_medians(metric: Metric, trials: Sequence[Trial], subjects: Iterable[str]) -> dict[str, float]:

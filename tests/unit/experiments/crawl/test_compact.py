@@ -169,7 +169,9 @@ def test_a_client_that_is_not_installed_has_its_reason_across_the_row() -> None:
     text = shown([*crawls(*GO), trial("absent", 0, reason=f"needs zig{INSTALL_WITH} apt-get install zig", **failed)])
     assert rows_of(text)[-1] == ["C absent", "not installed"]
     assert "verdict" not in text
-    assert "C absent: install apt-get install zig" in text
+    assert "C absent: install it with apt-get install zig" in text
+    manual = f"needs zig{INSTALL_WITH}: the SDK of https://zig.example"
+    assert "C absent: install the SDK of https://zig.example" in shown([trial("absent", 0, reason=manual, **failed)])
 
 
 @pytest.mark.parametrize("width", [None, 100, 120])
