@@ -92,7 +92,7 @@ def complete_run_subjects(context: typer.Context, incomplete: str) -> list[str]:
     from httpdyno.store import find_run, read_manifest
 
     # Where an option lacks its value, as the one that is completed does, arguments are left as they stand.
-    named = [context.params.get("first"), *context.args]
+    named = [*context.args, context.params.get("first")]
     try:
         folder = find_run(next(filter(None, named), ""), context.params.get("runs") or Path("runs"))
         return _beginning((subject.id for subject in read_manifest(folder).subjects), incomplete)

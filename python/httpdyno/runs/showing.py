@@ -97,7 +97,8 @@ def shown_tables(
     notes = table_reservations(run.manifest, trials)
     if definition.brief and columns is None and published is None and not read_by_programs(format_name):
         if not verbose:
-            return tuple(_briefly(table, notes) for table in tables)
+            wrong = wrong_notes(wrong_answers(trials, subject_names(trials, ()), run.samples()))
+            return tuple(_briefly(table, (*notes, *wrong[:1])) for table in tables)
         notes = (*map(Note, note_lines(definition.table(trials))), *notes)
     if not read_by_programs(format_name):
         names = subject_names(trials, ())

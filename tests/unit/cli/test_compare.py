@@ -60,10 +60,10 @@ def test_people_see_change_interval_and_verdict(httpdyno: Command, name: str) ->
 @pytest.mark.parametrize(("name", "mark"), [("table", ""), ("plain", ""), ("markdown", "**")])
 def test_the_first_line_is_the_verdict(httpdyno: Command, name: str, mark: str) -> None:
     gate = ("--fail-if", "right_per_s < -5%", "--format", name)
-    first = httpdyno("compare", "after", "--baseline", "rust", *gate).out.splitlines()[0]
+    first = httpdyno("compare", "after", "--baseline", "rust", *gate).out.replace("\n  ", " ").splitlines()[0]
     said = "go is slower than rust: right_per_s -10.0 % (95 %: -10.8 to -9.1 %), beyond 'right_per_s < -5%'"
     assert first.replace("\\", "") == f"{mark}{said}{mark}"
-    first = httpdyno("compare", "before", "--baseline", "rust", *gate).out.splitlines()[0]
+    first = httpdyno("compare", "before", "--baseline", "rust", *gate).out.replace("\n  ", " ").splitlines()[0]
     said = (
         "no difference shown between go and rust: right_per_s +0.0 % (95 %: +0.0 to +0.0 %);"
         " no threshold is broken ('right_per_s < -5%')"

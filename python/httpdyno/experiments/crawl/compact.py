@@ -8,8 +8,10 @@ from typing import Any, Final
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS, RANKED_BY
 from httpdyno.judge import find_metric, marked_ranks, rank
 from httpdyno.judge.disturbance import disturbed
+from httpdyno.judge.http_versions import asked_version_notes
 from httpdyno.judge.limit import Limit
 from httpdyno.judge.lower_bound import lower_bounds
+from httpdyno.judge.notes import unverified_notes
 from httpdyno.judge.validity.machine import busy_programs
 from httpdyno.judge.wording import listed, some_of
 from httpdyno.model import (
@@ -192,6 +194,7 @@ def _notes(
         grave = next((t for t in own if t.outcome not in {Outcome.OK, Outcome.UNAVAILABLE}), grave)
         if grave:
             yield f"{names[subject]}: {grave.reason or grave.validity_reason}"
+    yield from (*unverified_notes(trials), *asked_version_notes(trials))
     if spoiled := _disturbances(by_subject, names):
         provisional = any(str(row["rank"]).endswith(PROVISIONAL_MARK) for row in rows)
         yield f"{PROVISIONAL_MARK} provisional: {spoiled}" if provisional else spoiled

@@ -54,16 +54,19 @@ def _charts(
 ) -> Iterator[Chart]:
     """Draw the usual charts, the ranking by the other of rate and cost, and both against each other."""
     rate, per_core, cost = (find_metric(CRAWL_METRICS, name) for name in (RATE, COST, "cpu_per_right_ms"))
-    usual = list(usual_charts(run, of, ranking, metric, names, verdicts))
-    yield from usual[:1]
     other = per_core if metric.name == RATE else rate
     trials = [trial for own in of.trials.values() for trial in own]
     second = ranking_chart(of, rank(trials, other, disturbed=True), other, names)
-    if second is not None:
-        yield replace(second, name="ranking-other")
-    yield from usual[1:]
-    if (chart := cost_chart(of, rate, cost)) is not None:
+    for chart in usual_charts(run, of, ranking, metric, names, verdicts):
+        if second is not None and chart.name != "ranking":
+            yield second
+            second = None
         yield chart
+        if second is not None:
+            second = replace(second, name="ranking-other")
+    spent = cost_chart(of, rate, cost)
+    if spent is not None:
+        yield spent
 
 
 DEFINITION: Final[Definition] = Definition(
@@ -74,7 +77,7 @@ DEFINITION: Final[Definition] = Definition(
     choose_rank=_ranked_by,
     ranks_disturbed=True,
     intervals=(COST, RATE, "cpu_per_right_ms"),
-    compared_by=(COST, RATE),
+    compared_by=(RATE,),
     answer=answer,
     brief=True,
     identity=(
