@@ -132,7 +132,7 @@ def test_subjects_of_further_folders_are_offered_and_named_ones_are_not(
         ("httpdyno bench --format ", ["csv", "json", "markdown", "plain", "table"]),
         ("httpdyno runs --format j", ["json"]),
         ("httpdyno doctor --format ", ["json", "plain"]),
-        ("httpdyno compare a b --metric ri", ["right_per_s"]),
+        ("httpdyno compare a b --metric ri", ["right_per_core_s", "right_per_s"]),
         ("httpdyno compare a b --metric wire", []),
         ("httpdyno published cr", ["crawl"]),
         ("httpdyno bench --preset ", ["published"]),

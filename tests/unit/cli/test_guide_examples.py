@@ -20,7 +20,7 @@ from httpdyno.experiments.load.limit import limit_names, parse_load_limit
 from httpdyno.experiments.load.quick import read_quickly
 from httpdyno.experiments.load.words import LOAD_OPTIONS
 from httpdyno.experiments.registry import definition_of
-from httpdyno.model import LinesSummary, Link, Outcome, Sample, Trial
+from httpdyno.model import FORMER_NAMES, LinesSummary, Link, Outcome, Sample, Trial
 from httpdyno.store import open_run, polars_schema
 from httpdyno.store.manifest_columns import RUN_COLUMNS
 from httpdyno.store.query import TABLES, ask
@@ -139,7 +139,7 @@ def test_the_columns_of_a_comparison_are_all_on_the_page(httpdyno: Command) -> N
         for row in json.loads(httpdyno("compare", *arguments, "--format", "json").out)
         for key in row
     }
-    assert {name for row in first_cells("compare.md") for name in row} == keys - {"notes"}
+    assert {name for row in first_cells("compare.md") for name in row} == keys - {"notes", *FORMER_NAMES.values()}
 
 
 def load_examples() -> list[str]:

@@ -27,12 +27,15 @@ def test_bench_and_report_name_the_first_wrong_answers(httpdyno: Command, liar: 
     said = [
         f"wrong answer of Python liar: [200, 14 B; served 13] https://host{number}.example/" for number in range(10)
     ]
-    ended = httpdyno("bench", *liar, "--limit", "12", "--repeat", "2")
+    ended = httpdyno("bench", *liar, "--limit", "12", "--repeat", "2", "--verbose")
     lines = ended.out.splitlines()
     begin = lines.index(said[0])
     assert lines[begin : begin + 11] == [*said, "4 more wrong answers, not shown"]
-    shown = httpdyno("report", "latest", "--format", "table").out
+    shown = httpdyno("report", "latest", "--format", "table", "--verbose").out
     assert "\n".join(said) in shown
+    # On one screen there is one line on it, and that there is more.
+    brief = httpdyno("report", "latest", "--format", "table").out.splitlines()
+    assert [line for line in brief if "wrong" in line][-1].startswith("Python liar: ")
     assert "wrong answer of" not in httpdyno("report", "latest", "--format", "json").out
     (folder,) = (tmp_path / "runs").iterdir()
     (table,) = usual_report(open_run(folder), definition_of("bench")).evidence

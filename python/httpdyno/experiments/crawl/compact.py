@@ -8,8 +8,10 @@ from typing import Final
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.judge import find_metric, marked_ranks, rank
 from httpdyno.judge.disturbance import busy_programs, disturbed
+from httpdyno.judge.http_versions import asked_version_notes
 from httpdyno.judge.limit import Limit
 from httpdyno.judge.lower_bound import lower_bounds
+from httpdyno.judge.notes import unverified_notes
 from httpdyno.judge.wording import listed, some_of
 from httpdyno.model import (
     INSTALL_WITH,
@@ -191,12 +193,14 @@ def _notes(
         grave = next((t for t in own if t.outcome not in {Outcome.OK, Outcome.UNAVAILABLE}), grave)
         if grave:
             yield f"{names[subject]}: {grave.reason or grave.validity_reason}"
+    yield from unverified_notes(trials)
     if spoiled := _disturbances(by_subject, names):
         provisional = any(str(row["rank"]).endswith(PROVISIONAL_MARK) for row in rows)
         yield f"{PROVISIONAL_MARK} provisional: {spoiled}" if provisional else spoiled
     elif any(str(row["rank"]).endswith(PROVISIONAL_MARK) for row in rows):
         yield f"{PROVISIONAL_MARK} provisional: fewer than {FEWEST_BLOCKS} blocks in common with other clients"
     yield from _absences(by_subject, names)
+    yield from asked_version_notes(trials)
     explained = [
         f"{names[subject]} {max(counts)}"
         for subject, own in by_subject.items()
