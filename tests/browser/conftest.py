@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, sync_playwright
 from conftest import TESTS, require_chromium
 from doubles.capacity import Simulated, capacity_trials
 from doubles.runs import NOON, make_run, manifest_of
-from doubles.trials import trial
+from doubles.trials import summary_of, trial
 from httpdyno.cli.page import write_report
 from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.capacity.presets import find_capacity_preset
@@ -22,7 +22,6 @@ from httpdyno.experiments.load.judge import judge_load
 from httpdyno.model import (
     Counters,
     CpuTime,
-    LinesSummary,
     MemoryPoint,
     Outcome,
     Sample,
@@ -78,9 +77,9 @@ def trials_of(count: int, blocks: int, names: Callable[[int], str]) -> list[Tria
             counters=counters(subject),
             language="Go",
             method=names(subject),
-            summary=LinesSummary(
+            summary=summary_of(
+                (200 - 10 * subject) * (1 + 0.01 * ((block * 7 + subject) % 5)),
                 urls=100,
-                right_per_s=(200 - 10 * subject) * (1 + 0.01 * ((block * 7 + subject) % 5)),
                 status_2xx=80,
                 status_4xx=10,
                 exceptions=10,

@@ -33,7 +33,7 @@ def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 def unverified_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     """State that there are trials whose answers nobody can verify, and why: one line for each reason."""
     told = [trial.validity_reason for trial in trials if trial.validity is Validity.UNVERIFIED]
-    return tuple(f"{Validity.UNVERIFIED}: {reason}; no client is ranked" for reason in dict.fromkeys(told))
+    return tuple(f"{Validity.UNVERIFIED}: {reason}; no subject is ranked" for reason in dict.fromkeys(told))
 
 
 def missing_notes(trials: Sequence[Trial]) -> tuple[str, ...]:

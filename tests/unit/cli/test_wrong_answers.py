@@ -35,6 +35,9 @@ def test_bench_and_report_name_the_first_wrong_answers(httpdyno: Command, liar: 
     assert lines[begin : begin + 11] == [*said, "4 more wrong answers, not shown"]
     shown = "\n".join(lines)
     assert "\n".join(said) in shown
+    # On one screen there is one line on it, and that there is more.
+    brief = httpdyno("report", "latest", "--format", "table").out.splitlines()
+    assert [line for line in brief if "wrong" in line][-1].startswith("Python liar: ")
     assert "wrong answer of" not in httpdyno("report", "latest", "--format", "json").out
     (folder,) = (tmp_path / "runs").iterdir()
     (table,) = usual_report(open_run(folder), definition_of("bench")).evidence

@@ -52,7 +52,7 @@ def test_that_nobody_can_verify_answers_is_said_once_for_all() -> None:
         for block in range(2)
     ]
     assert trial_notes(live) == ()
-    assert unverified_notes(live) == ("UNVERIFIED: nobody knows; no client is ranked",)
+    assert unverified_notes(live) == ("UNVERIFIED: nobody knows; no subject is ranked",)
     assert unverified_notes(trials_of("a", [1.0])) == ()
 
 

@@ -1,9 +1,10 @@
 """The table of a crawl on one screen: two lines of answer, a row a client, few and short notes."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil
 from textwrap import shorten
-from typing import Any, Final
+from typing import Final
 
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS, RANKED_BY
 from httpdyno.judge import find_metric, marked_ranks, rank
@@ -66,6 +67,17 @@ _COLUMNS: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How a line of the answer is written: in words, or shorter."""
+
+    names: Mapping[str, str]
+    phrase: str | None
+    """What stands behind the figure, or behind the difference where there is no figure."""
+    figure: bool = True
+    bounds: bool = True
+
+
 def answer(trials: Sequence[Trial], names: Mapping[str, str], ranked_by: str, *, width: int | None = None) -> list[str]:
     """Return the two lines of answer: which client needs the least CPU time, which is the fastest at these settings.
 
@@ -93,27 +105,32 @@ def _answer_forms(trials: Sequence[Trial], ranking: Ranking, name: str, names: M
     alone = _SHORT_PHRASES.get(name)
     plain = _without_brackets(names)
     cut = ({subject: _cut(text, longest) for subject, text in plain.items()} for longest in _NAME_LENGTHS)
-    forms: list[tuple[Mapping[str, str], dict[str, Any]]] = [
-        (names, {"phrase": phrase}),
-        (names, {"phrase": short}),
-        (plain, {"phrase": short}),
-        (plain, {"phrase": short, "bounds": False}),
-        *((of, {"phrase": alone, "figure": False}) for of in (names, plain)),
-        *((of, {"phrase": alone, "figure": False, "bounds": False}) for of in (plain, *cut)),
-    ]
+    forms = (
+        _Form(names, phrase),
+        _Form(names, short),
+        _Form(plain, short),
+        _Form(plain, short, bounds=False),
+        *(_Form(of, alone, figure=False) for of in (names, plain)),
+        *(_Form(of, alone, figure=False, bounds=False) for of in (plain, *cut)),
+    )
     bounds = {subject: bound for (_, subject), bound in lower_bounds(trials, metric).items() if subject in names}
     best = medians[ranking.standings[0].subject]
     ahead = sorted((subject for subject, bound in bounds.items() if bound > best), key=lambda one: -bounds[one])
-    for of, options in forms:
+    for form in forms:
+        of = form.names
         if ahead:
             held = f"{of[ahead[0]]} at {figure_text(bounds[ahead[0]])} {short}"
             others = f" and {len(ahead) - 1} more" if len(ahead) > 1 else ""
-            first = (
-                f"; of those ranked {of[ranking.standings[0].subject]} is first" if options.get("figure", True) else ""
-            )
+            first = f"; of those ranked {of[ranking.standings[0].subject]} is first" if form.figure else ""
             yield f"{word}: no clear winner: the origin held up {held}{others}{first}"
         else:
-            lead = lead_text(ranking, metric, medians, of, after_name=", ", **options)
+            lead = lead_text(
+                *(ranking, metric, medians, of),
+                phrase=form.phrase,
+                after_name=", ",
+                figure=form.figure,
+                bounds=form.bounds,
+            )
             yield f"{word}: {lead}"
 
 
@@ -194,13 +211,14 @@ def _notes(
         grave = next((t for t in own if t.outcome not in {Outcome.OK, Outcome.UNAVAILABLE}), grave)
         if grave:
             yield f"{names[subject]}: {grave.reason or grave.validity_reason}"
-    yield from (*unverified_notes(trials), *asked_version_notes(trials))
+    yield from unverified_notes(trials)
     if spoiled := _disturbances(by_subject, names):
         provisional = any(str(row["rank"]).endswith(PROVISIONAL_MARK) for row in rows)
         yield f"{PROVISIONAL_MARK} provisional: {spoiled}" if provisional else spoiled
     elif any(str(row["rank"]).endswith(PROVISIONAL_MARK) for row in rows):
         yield f"{PROVISIONAL_MARK} provisional: fewer than {FEWEST_BLOCKS} blocks in common with other clients"
     yield from _absences(by_subject, names)
+    yield from asked_version_notes(trials)
     explained = [
         f"{names[subject]} {max(counts)}"
         for subject, own in by_subject.items()
