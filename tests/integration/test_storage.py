@@ -38,7 +38,7 @@ def mounted(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
 
 
 def one_line(err: str) -> str:
-    lines = [line for line in err.splitlines() if "building subjects" not in line]
+    lines = [line for line in err.splitlines() if "not built yet" not in line]
     assert len(lines) == 1, err
     return lines[0]
 

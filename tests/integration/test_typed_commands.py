@@ -55,10 +55,10 @@ def httpdyno(
 ) -> Command:
     """Run `httpdyno` in a folder with the lists and the subjects that the lines name, on a machine that has enough."""
     list_of_urls = "".join(f"https://site-{number}.example/\n" for number in range(20_000))
-    for name in ("urls", "urls.txt", "mine.txt", "domains.txt"):
+    for name in ("urls", "urls.txt", "mine.txt", "pages.txt", "domains.txt"):
         (tmp_path / name).write_text(list_of_urls, encoding="utf-8")
     write_subjects(tmp_path / "of-endurance")
-    clients = dict.fromkeys(("my-client", "subjects/mine", "subjects/released"), CLIENT)
+    clients = dict.fromkeys(("my-client", "benchmark", "subjects/mine", "subjects/released"), CLIENT)
     for folder, definition in {**clients, "my-server": SERVER}.items():
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "main.py").touch()

@@ -137,7 +137,8 @@ def _hung(ending: Ending, judged: Judged, *, timeout_ns: int) -> str | None:
     last = ends.max()
     if not isinstance(last, int):
         return f"printed nothing in {_seconds(ending.ended_at_ns - ending.started_at_ns)}; {unanswered}"
-    silent_ns = ending.ended_at_ns - last
+    # A client's own clock may be wrong by days.
+    silent_ns = ending.ended_at_ns - max(last, ending.started_at_ns)
     if silent_ns > _SILENT_TIMEOUTS * timeout_ns + _SILENT_AT_LEAST_NS:
         return f"printed nothing in the {_seconds(silent_ns)} before the deadline; {unanswered}"
     return None
