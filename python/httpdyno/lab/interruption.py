@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["Interruption"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_TICK_S = 0.2
+"""After this time a signal is noticed that came between Python's last look at signals and a call that waits."""
 
 
 class Interruption:
@@ -54,11 +56,16 @@ class Interruption:
         ...".
         """
         self._doing = doing
+        before = signal.signal(signal.SIGALRM, lambda *_: None)
         try:
+            # Each tick interrupts a call that waits, and Python then handles all signals that have come.
+            signal.setitimer(signal.ITIMER_REAL, _TICK_S, _TICK_S)
             self._raise()
             yield
         finally:
             self._doing = None
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
     def __enter__(self) -> Self:
         # A signal that was ignored from outside (nohup) stays ignored.

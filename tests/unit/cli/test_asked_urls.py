@@ -50,14 +50,17 @@ def signals_as_in_a_terminal() -> Iterator[None]:
 
 @contextlib.contextmanager
 def signal_when_read(pipe: int, number: signal.Signals) -> Iterator[None]:
-    """Send a signal to this process as soon as what is in a pipe was read; not after the end of the context."""
+    """Send a signal to this process as soon as what is in a pipe was read; not after the end of the context.
+
+    A thread that does not read gets it: so a signal that comes just before a read does not interrupt the read either.
+    """
     over = threading.Event()
 
     def watch() -> None:
         while unread(pipe) and not over.is_set():
             time.sleep(0.01)
         if not over.is_set():
-            os.kill(os.getpid(), number)
+            signal.pthread_kill(threading.get_ident(), number)
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()

@@ -15,7 +15,7 @@ BUDGET_S: Final = 600.0
 """How long a crawl may take by the estimate, which is an upper bound: the eleven usual clients have six blocks in it,
 and need about nine minutes."""
 _FEWEST: Final = 3
-"""With fewer blocks no two subjects can be told apart."""
+"""With fewer blocks no difference is certain."""
 _MOST: Final = 9
 """More blocks than nine make a difference that can be found hardly smaller."""
 

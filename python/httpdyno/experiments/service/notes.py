@@ -67,7 +67,7 @@ def of_figures(trials: Sequence[Trial]) -> list[Note]:
         for trial in trials
     ):
         told.append(
-            "nobody is ranked: rewrk prints no percentiles, only the mean of the slowest 5 %, by which rows stand. "
+            "no server is ranked: rewrk prints no percentiles, only the mean of the slowest 5 %, by which rows stand. "
             "That is of its whole run, with the moment at which all connections begin, and of what was answered: a "
             "request that is still open at the end is in no figure of it"
         )

@@ -1,4 +1,4 @@
-"""What a run says of itself under its table: what nobody verified or limited, a first look, trials that are missing."""
+"""What a run says of itself under its table: what was not verified or not limited, a first look, trials that are missing."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ __all__ = ["not_whole", "of_memory", "reservations", "table_reservations"]
 def reservations(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Note, ...]:
     """Return the reservations with which the figures of a run have to be read; empty when there is none."""
     live = any(web.name == LIVE for web in manifest.webs)
-    unverified = "UNVERIFIED: made on the real internet, where nobody knows which answers are right; nobody is ranked"
+    unverified = "UNVERIFIED: made on the real internet, where no truth is known to check answers against; no client is ranked"
     return (*([Note(unverified)] if live else []), *table_reservations(manifest, trials))
 
 
@@ -24,7 +24,7 @@ def table_reservations(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Not
 
 
 def of_memory(trials: Sequence[Trial]) -> tuple[Note, ...]:
-    """State that memory was not limited though that was asked for; empty when it was, or nobody asked."""
+    """State that memory was not limited though that was asked for; empty when it was, or was not asked for."""
     return tuple(map(Note, unlimited_notes(trials)))
 
 

@@ -185,7 +185,7 @@ def test_figures_of_a_generator_without_percentiles_rank_nobody_and_stand_in_the
     assert table.values("subject") == ("b", "c", "a") * 2
     assert set(table.values("rank")) == {None}
     assert shown(table)[:4] == ["subject", "connections", "requestsPerSec", "slowest5"]
-    (why,) = [note.text for note in table.notes if note.text.startswith("nobody is ranked")]
+    (why,) = [note.text for note in table.notes if note.text.startswith("no server is ranked")]
     assert "still open at the end" in why
 
 
