@@ -8,7 +8,7 @@ from typing import Final
 
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS, RANKED_BY
 from httpdyno.judge import find_metric, marked_ranks, rank
-from httpdyno.judge.disturbance import disturbed
+from httpdyno.judge.disturbance import disturbed, disturbing_causes
 from httpdyno.judge.http_versions import asked_version_notes
 from httpdyno.judge.limit import Limit
 from httpdyno.judge.lower_bound import lower_bounds
@@ -212,10 +212,11 @@ def _notes(
         if grave:
             yield f"{names[subject]}: {grave.reason or grave.validity_reason}"
     yield from unverified_notes(trials)
-    if spoiled := _disturbances(by_subject, names):
-        provisional = any(str(row["rank"]).endswith(PROVISIONAL_MARK) for row in rows)
-        yield f"{PROVISIONAL_MARK} provisional: {spoiled}" if provisional else spoiled
-    elif any(str(row["rank"]).endswith(PROVISIONAL_MARK) for row in rows):
+    provisional = any(str(row["rank"]).endswith(PROVISIONAL_MARK) for row in rows)
+    mark = f"{PROVISIONAL_MARK} provisional: " if provisional else ""
+    if spoiled := _disturbances(by_subject, names, LINE - len(mark)):
+        yield f"{mark}{spoiled}"
+    elif provisional:
         yield f"{PROVISIONAL_MARK} provisional: fewer than {FEWEST_BLOCKS} blocks in common with other clients"
     yield from _absences(by_subject, names)
     yield from asked_version_notes(trials)
@@ -234,8 +235,8 @@ def _notes(
         yield held_up
 
 
-def _disturbances(by_subject: Mapping[str, Sequence[Trial]], names: Mapping[str, str]) -> str | None:
-    """Describe how many trials of which clients other programs disturbed, and name the busiest of those programs."""
+def _disturbances(by_subject: Mapping[str, Sequence[Trial]], names: Mapping[str, str], width: int) -> str | None:
+    """Describe what disturbed how many trials of which clients, with the names of as many clients as fit ``width``."""
     spoiled = {subject: sum(map(disturbed, own)) for subject, own in by_subject.items()}
     those = [trial for own in by_subject.values() for trial in own if disturbed(trial)]
     if not those:
@@ -250,8 +251,15 @@ def _disturbances(by_subject: Mapping[str, Sequence[Trial]], names: Mapping[str,
     for trial in those:
         for program in busy_programs(trial):
             programs[program.name] = programs.get(program.name, 0) + program.cpu_ns
-    busiest = sorted(programs, key=lambda name: -programs[name])[:2]
-    return f"{listed(busiest) if busiest else 'other programs'} disturbed {some_of(counts)}"
+    causes = [*dict.fromkeys(cause for trial in those for cause in disturbing_causes(trial))]
+    busiest = (causes + sorted(programs, key=lambda name: -programs[name]))[:2]
+    by_what = f"{listed(busiest) if busiest else 'other programs'} disturbed "
+    texts = [
+        by_what
+        + (listed(counts) if shown == len(counts) else f"{', '.join(counts[:shown])} and of {len(counts) - shown} more")
+        for shown in range(len(counts), 0, -1)
+    ]
+    return next((text for text in texts if len(text) <= width), texts[-1])
 
 
 def _absences(by_subject: Mapping[str, Sequence[Trial]], names: Mapping[str, str]) -> Iterator[str]:

@@ -14,7 +14,7 @@ _SECTION: Final = "Ranking"
 
 
 def ranking_chart(of: ConditionTrials, ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> Chart | None:
-    """Draw the median of each ranked subject with its interval, over the single trials; None when no subject is ranked."""
+    """Draw the median of each ranked subject with its interval, over the single trials; None without such subjects."""
     series: list[Series] = []
     for standing in ranking.standings:
         name = names[standing.subject]

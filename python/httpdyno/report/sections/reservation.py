@@ -1,4 +1,4 @@
-"""What a run says of itself under its table: what was not verified or not limited, a first look, trials that are missing."""
+"""What a run says of itself under its table: not verified, not limited, a first look, trials that are missing."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,9 @@ __all__ = ["not_whole", "of_memory", "reservations", "table_reservations"]
 def reservations(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Note, ...]:
     """Return the reservations with which the figures of a run have to be read; empty when there is none."""
     live = any(web.name == LIVE for web in manifest.webs)
-    unverified = "UNVERIFIED: made on the real internet, where no truth is known to check answers against; no client is ranked"
+    unverified = (
+        "UNVERIFIED: made on the real internet, where no truth is known to check answers against; no client is ranked"
+    )
     return (*([Note(unverified)] if live else []), *table_reservations(manifest, trials))
 
 

@@ -156,6 +156,20 @@ def test_a_disturbed_row_is_provisional_and_one_note_says_by_what() -> None:
     assert "go-net-http Go: DISTURBED: bash used 50 % of the subject's CPU time" in shown(trials, "all")
 
 
+def test_the_note_names_the_hypervisor_and_as_many_clients_as_fit() -> None:
+    stolen = Counters(
+        wall_ns=10 * S, cpu_user_ns=4 * S, cpu_system_ns=0, cpus=(CpuTime(1, "subject", 4 * S, S, 10 * S, 0),)
+    )
+    clients = [(f"client-{number}", "Node.js", f"client number {number}") for number in range(6)]
+    trials = [with_validity(replace(one, counters=stolen)) for client in clients for one in crawls(*client, 80.0, 2.0)]
+    (table,) = tables_of(BENCH, trials, {}, "table")
+    (note,) = (note.text for note in table.notes if note.text.startswith("~"))
+    assert note.startswith(
+        "~ provisional: the hypervisor disturbed 3 of 3 trials of Node.js client number 0 and of 5 more"
+    )
+    assert len(note) <= LINE
+
+
 def test_the_rows_in_which_the_requests_in_flight_set_the_rate_are_counted() -> None:
     trials = [*crawls("go-other", "Go", "other", 83.0, 2.0), *crawls(*GO)]
     assert "the requests in flight set right/s in 1 of 2 rows" in shown(trials)
