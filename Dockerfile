@@ -14,6 +14,6 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /src/dist/*.whl /tmp/wheel/
 RUN pip install --no-cache-dir --root-user-action=ignore /tmp/wheel/*.whl && rm -r /tmp/wheel
-WORKDIR /work
+WORKDIR /data
 ENTRYPOINT ["httpdyno"]
 CMD ["--help"]

@@ -3,16 +3,20 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
+from itertools import groupby
+from statistics import mean, median
 from typing import Final, Protocol
 
 from httpdyno.experiments.schedule import shuffled
 from httpdyno.model import Condition, Outcome, Subject, Trial, TrialPlan
+from httpdyno.stats import FEWEST_BLOCKS
 
-__all__ = ["ListedPlan", "NextTrial", "Plan", "RepeatingPlan", "SearchPlan"]
+__all__ = ["ListedPlan", "NextTrial", "Plan", "RepeatingPlan", "SearchPlan", "TimeBudget"]
 
 _REPEATS: Final = 2
 """How often a disturbed trial is repeated at once: a disturbance that outlasts three trials may outlast a fourth."""
+_LASTING: Final = 6
+"""So many disturbed trials in a row show that a disturbance lasts: two subjects were repeated twice, in vain."""
 _WHY_REPEATED: Final = "again, since other programs disturbed it"
 _WHY_CLOSING: Final = "again, in a closing block"
 
@@ -71,11 +75,29 @@ class ListedPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeBudget:
+    """How long the listed blocks of a plan may take together."""
+
+    limit_s: float
+    took_s: Callable[[Trial], float]
+    """Seconds from the beginning of a trial to the beginning of the next."""
+
+    def took(self, trials: Sequence[Trial]) -> dict[str, list[float]]:
+        """Return how long the trials of each subject took, in seconds."""
+        by_subject: dict[str, list[float]] = {}
+        for trial in trials:
+            by_subject.setdefault(trial.subject, []).append(self.took_s(trial))
+        return by_subject
+
+
+@dataclass(frozen=True, slots=True)
 class RepeatingPlan:
     """Trials fixed before the first one, and repeats of those that other programs disturbed.
 
     A disturbed trial is repeated at once in its own block, up to twice, so that it stays within minutes of the trials
-    that it is compared with. It takes the next position of the block, and the trials after it move up.
+    that it is compared with. It takes the next position of the block, and the trials after it move up. After six
+    disturbed trials in a row none is repeated at once until one is undisturbed: the disturbance lasts, and repeats
+    would take the time of later blocks.
 
     After the list, one closing block runs when a subject still lacks an undisturbed trial in some block. Two subjects
     are compared by the blocks that both have, so the closing block holds the lacking subjects and every other subject
@@ -85,6 +107,11 @@ class RepeatingPlan:
     lacking subjects first, those that lack the most blocks before the others, then the subjects whose median figure so
     far stands nearest to that of a lacking subject in the order of all medians: these are the pairs that are hardest to
     tell apart. A subject that would run alone is not repeated: there is nothing to compare it with.
+
+    A plan with a time budget leaves out the last blocks of the list when the trials so far were so slow, or so many
+    were repeated, that these blocks would end after the budget. It never leaves out one of the first three. A closing
+    block that would end after the budget runs only for subjects that have fewer than three undisturbed blocks. There is
+    none while a disturbance lasts.
     """
 
     listed: ListedPlan
@@ -94,11 +121,13 @@ class RepeatingPlan:
     """The figure that subjects are ranked by; None when a trial has none."""
     seed: int = 1
     """Decides the order within the closing block."""
+    budget: TimeBudget | None = None
+    """None: every block of the list runs."""
     open: bool = field(default=False, init=False)
 
     @property
     def most(self) -> int:
-        """Number of trials if none is disturbed."""
+        """Number of trials if none is disturbed and the time is enough."""
         return self.listed.most
 
     @property
@@ -123,11 +152,39 @@ class RepeatingPlan:
         done = {(trial.block, trial.subject) for trial in seen}
         positions = Counter(trial.block for trial in seen)
         number = len(seen)
-        for plan in self.listed.trials:
+        for plan in self._in_time(seen):
             if (plan.block, plan.subject.id) not in done:
                 yield replace(plan, number=number, position=positions[plan.block])
                 number += 1
                 positions[plan.block] += 1
+
+    def _in_time(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
+        """Return the list without the blocks that have not begun and would end after the budget."""
+        listed = self.listed.trials
+        if self.budget is None:
+            return listed
+        took = self.budget.took(seen)
+        if any(plan.subject.id not in took for plan in listed):
+            return listed
+        begun = {trial.block for trial in seen}
+        done = {(trial.block, trial.subject) for trial in seen}
+        closing = listed[-1].block in {block - 1 for block in begun}
+        end_s = sum(map(sum, took.values()))
+        kept: list[TrialPlan] = []
+        for number, (block, of) in enumerate(groupby(listed, key=lambda plan: plan.block)):
+            plans = list(of)
+            end_s += sum(mean(took[one.subject.id]) for one in plans if (block, one.subject.id) not in done)
+            if block not in begun and (closing or (number >= FEWEST_BLOCKS and end_s > self.budget.limit_s)):
+                break
+            kept += plans
+        return kept
+
+    def _late(self, seen: Sequence[Trial]) -> bool:
+        """Return whether one more block would end after the budget."""
+        if self.budget is None:
+            return False
+        took = self.budget.took(seen).values()
+        return sum(map(sum, took)) + sum(map(mean, took)) > self.budget.limit_s
 
     def _repeat(self, seen: Sequence[Trial]) -> TrialPlan | None:
         if not seen or not self._may_add(seen):
@@ -135,9 +192,12 @@ class RepeatingPlan:
         last = seen[-1]
         own = [plan for plan in self.listed.trials if (plan.block, plan.subject.id) == (last.block, last.subject)]
         tried = sum((trial.block, trial.subject) == (last.block, last.subject) for trial in seen)
-        if not own or tried > _REPEATS or not self.disturbed(last):
+        if not own or tried > _REPEATS or self._lasting(seen) or not self.disturbed(last):
             return None
         return self._added(seen, last.block, own[0].subject, _WHY_REPEATED)
+
+    def _lasting(self, seen: Sequence[Trial]) -> bool:
+        return len(seen) >= _LASTING and all(map(self.disturbed, seen[-_LASTING:]))
 
     def _closing(self, seen: Sequence[Trial]) -> TrialPlan | None:
         if not self.listed.trials:
@@ -152,6 +212,11 @@ class RepeatingPlan:
     def _closing_subjects(self, seen: Sequence[Trial]) -> list[Subject]:
         last = {(trial.block, trial.subject): trial for trial in seen}
         lacked = Counter(trial.subject for trial in last.values() if self.disturbed(trial))
+        if self._lasting(seen):
+            return []
+        if self._late(seen):
+            has = Counter(trial.subject for trial in last.values() if not self.disturbed(trial))
+            lacked = Counter({subject: count for subject, count in lacked.items() if has[subject] < FEWEST_BLOCKS})
         medians = self._medians(seen)
         order = sorted(medians, key=lambda subject: (medians[subject], subject))
         place = {subject: number for number, subject in enumerate(order)}
@@ -163,7 +228,7 @@ class RepeatingPlan:
         others = [subject for subject in order if subject not in lacked]
         if any(subject in place for subject in lacking):
             others.sort(key=distance)
-        room = self.most // 2 - (len(seen) - self.most)
+        room = self.most // 2 - (len(seen) - len(last))
         chosen = {*[*lacking, *others][: max(room, 0)]} if lacking else set()
         if len(chosen) == 1 and len(place) > 1:
             return []

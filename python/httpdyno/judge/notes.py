@@ -16,8 +16,8 @@ def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     """Describe why trials of a subject failed, are not valid, or have wrong answers that are explained: one line each.
 
     The same reason in several trials is one line, also where its numbers, or what else was found, differ from trial to
-    trial: then the line has those of the first. Trials that went well have none. That answers cannot be verified is
-    said of a whole table (``unverified_notes``).
+    trial: then the line has those of the first. Trials that went well have none. ``unverified_notes`` says
+    once for a whole table that answers could not be checked.
     """
     reasons: dict[str, list[str]] = {}
     for trial in trials:
@@ -31,9 +31,9 @@ def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def unverified_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """State that there are trials whose answers nobody can verify, and why: one line for each reason."""
-    told = [trial.validity_reason for trial in trials if trial.validity is Validity.UNVERIFIED]
-    return tuple(f"{Validity.UNVERIFIED}: {reason}; no subject is ranked" for reason in dict.fromkeys(told))
+    """Name each reason for which the answers of trials could not be checked, one line for each."""
+    reasons = [trial.validity_reason for trial in trials if trial.validity is Validity.UNVERIFIED]
+    return tuple(f"{Validity.UNVERIFIED}: {reason}; no client is ranked" for reason in dict.fromkeys(reasons))
 
 
 def missing_notes(trials: Sequence[Trial]) -> tuple[str, ...]:

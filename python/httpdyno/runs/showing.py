@@ -59,10 +59,18 @@ def tables_of(
     definition = definition.for_run(settings)
     if columns is not None and not read_by_programs(format_name):
         return (_chosen(definition, definition.table(trials), columns),)
-    if definition.views is None or read_by_programs(format_name):
+    if read_by_programs(format_name):
         return (definition.table(trials),)
-    tables = definition.views(trials, settings)
+    tables = definition.views(trials, settings) if definition.views else (_answered(definition, trials),)
     return tuple(map(_title_as_note, tables)) if format_name == _PLAIN else tables
+
+
+def _answered(definition: Definition, trials: Sequence[Trial]) -> Table:
+    # Charts and pages are behind this import; what runs without a result to show does without them.
+    from httpdyno.experiments.usual_report import usual_headline
+
+    table = definition.table(trials)
+    return table.answering(usual_headline(definition, trials, table))
 
 
 def _title_as_note(table: Table) -> Table:

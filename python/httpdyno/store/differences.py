@@ -11,7 +11,7 @@ __all__ = ["Difference", "differences", "subject_differences", "web_differences"
 
 _SAME_MEMORY: Final = 0.01
 """Share by which the memory of one machine may differ from boot to boot: a kernel keeps some for itself."""
-_HARMLESS_SETTINGS: Final = frozenset({"repeat", "quick", "preset"})
+_HARMLESS_SETTINGS: Final = frozenset({"repeat", "quick", "preset", "time_budget_s"})
 """They say how much was measured, or are a name for other settings: nothing that moves a figure by itself."""
 
 

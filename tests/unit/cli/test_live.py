@@ -144,7 +144,7 @@ def test_a_contact_of_the_environment_belongs_to_the_command(
     assert f"httpdyno/{__version__} (HTTP client benchmark; +me@example.org)" in ended.err
     lines = [line for line in ended.out.splitlines() if line.startswith("UNVERIFIED: ")]
     assert lines == [
-        "UNVERIFIED: nobody knows what the real internet serves: no answer was verified; no subject is ranked"
+        "UNVERIFIED: no truth is known for the real internet, so no answer was checked; no client is ranked"
     ]
     manifest = next((tmp_path / "runs").iterdir()) / "manifest.json"
     assert '"--contact"' in manifest.read_text(encoding="utf-8")

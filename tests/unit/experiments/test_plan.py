@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from doubles.plans import following
 from doubles.trials import trial
 from httpdyno.errors import InvalidValue
-from httpdyno.experiments.plan import ListedPlan, NextTrial, RepeatingPlan, SearchPlan
+from httpdyno.experiments.plan import ListedPlan, NextTrial, RepeatingPlan, SearchPlan, TimeBudget
 from httpdyno.experiments.restoring import restored
 from httpdyno.experiments.schedule import schedule
 from httpdyno.experiments.tune.tune import Tune
@@ -62,7 +62,7 @@ def subject(name: str) -> Subject:
     return Subject(id=name, kind=SubjectKind.CLIENT, language="C", method="m", folder=Path("/nowhere"), run_argv=("x",))
 
 
-def repeating_plan(names: str, blocks: int) -> RepeatingPlan:
+def repeating_plan(names: str, blocks: int, budget: TimeBudget | None = None) -> RepeatingPlan:
     """Plan so many blocks of subjects with one letter each."""
     condition = Condition("bench", "plain", Workload(()))
     listed = ListedPlan(schedule([subject(name) for name in names], [condition], repeat=blocks, seed=1))
@@ -70,6 +70,7 @@ def repeating_plan(names: str, blocks: int) -> RepeatingPlan:
         listed,
         lambda one: one.validity is Validity.UNSTEADY,
         lambda one: one.summary.right_per_s if one.summary else None,
+        budget=budget,
     )
 
 
@@ -161,6 +162,78 @@ def test_what_is_added_to_a_list(
     # The order within a closing block is random.
     assert [place for place in found if place[0] < blocks] == [place for place in expected if place[0] < blocks]
     assert sorted(found) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("names", "blocks", "limit_s", "disturbed", "blocks_run"),
+    [
+        # Each trial takes 10 s.
+        ("ab", 6, 120, set[Attempt](), 6),
+        ("ab", 6, 119, set[Attempt](), 5),
+        ("ab", 6, 80, set[Attempt](), 4),
+        # The first three blocks run however long they take.
+        ("ab", 6, 1, set[Attempt](), 3),
+        ("ab", 2, 1, set[Attempt](), 2),
+        # Repeats take time, too.
+        ("ab", 6, 120, {(0, "a", 0)}, 5),
+        ("ab", 6, 100, three_times(0, "a"), 4),
+    ],
+)
+def test_blocks_that_would_end_after_the_time_budget_are_left_out(
+    names: str, blocks: int, limit_s: float, disturbed: set[Attempt], blocks_run: int
+) -> None:
+    plan = repeating_plan(names, blocks, TimeBudget(limit_s, lambda _: 10.0))
+    seen = repeating(plan, disturbed)
+    for block in range(blocks_run):
+        assert {one.subject for one in seen if one.block == block} == set(names)
+    assert {one.block for one in seen} == set(range(blocks_run))
+    assert plan.unplanned(seen) is None
+    # Stopped anywhere and resumed, the plan goes on in the same way.
+    for count in range(len(seen) - 1):
+        following_trial = plan.next(seen[:count])
+        assert following_trial
+        assert (following_trial.block, following_trial.subject.id) == (seen[count].block, seen[count].subject)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "limit_s", "closing"),
+    [
+        # Each trial takes 10 s: 12 or 16 of the list, 2 repeats, 4 in the closing block.
+        (3, 180, True),
+        (3, 179, True),
+        (4, 220, True),
+        # Three undisturbed blocks are enough where the time is over.
+        (4, 219, False),
+    ],
+)
+def test_a_late_closing_block_is_for_subjects_with_too_few_blocks(blocks: int, limit_s: float, closing: bool) -> None:
+    plan = repeating_plan("abcd", blocks, TimeBudget(limit_s, lambda _: 10.0))
+    seen = repeating(plan, three_times(0, "a"))
+    assert {one.subject for one in seen if one.block == blocks} == (set("abcd") if closing else set())
+    assert plan.unplanned(seen) is None
+
+
+def test_a_block_that_has_begun_is_finished_after_the_time_budget() -> None:
+    def took_s(one: Trial) -> float:
+        return 1000.0 if one.block == 3 else 10.0
+
+    seen = repeating(repeating_plan("abc", 6, TimeBudget(180, took_s)), set())
+    assert [one.block for one in seen].count(3) == 3
+    assert max(one.block for one in seen) == 3
+
+
+def test_a_disturbance_that_lasts_is_not_answered_with_repeats() -> None:
+    plan = repeating_plan("abc", 6)
+    everything = {(block, name, attempt) for block in range(7) for name in "abc" for attempt in range(3)}
+    # Two subjects twice; then the list, and no closing block.
+    seen = repeating(plan, everything)
+    assert [one.block for one in seen] == [0] * 7 + [1] * 3 + [2] * 3 + [3] * 3 + [4] * 3 + [5] * 3
+    # Once a trial is undisturbed, repeats begin again.
+    ended = {place for place in everything if place[0] != 2 and place != (4, "a", 1)}
+    blocks = [one.block for one in repeating(plan, ended)]
+    assert blocks.count(0) == 7
+    assert blocks.count(1) == blocks.count(2) == 3
+    assert blocks.count(3) == 7
 
 
 def test_a_subject_without_a_figure_has_no_part_in_a_closing_block() -> None:

@@ -45,14 +45,14 @@ def test_trials_that_went_well_need_no_words() -> None:
     assert trial_notes(trials_of("a", [1.0, 2.0])) == ()
 
 
-def test_that_nobody_can_verify_answers_is_said_once_for_all() -> None:
+def test_answers_that_could_not_be_checked_are_named_once_for_the_table() -> None:
     live = [
-        trial(subject, block, validity=Validity.UNVERIFIED, validity_reason="nobody knows")
+        trial(subject, block, validity=Validity.UNVERIFIED, validity_reason="no truth is known")
         for subject in "ab"
         for block in range(2)
     ]
     assert trial_notes(live) == ()
-    assert unverified_notes(live) == ("UNVERIFIED: nobody knows; no subject is ranked",)
+    assert unverified_notes(live) == ("UNVERIFIED: no truth is known; no client is ranked",)
     assert unverified_notes(trials_of("a", [1.0])) == ()
 
 

@@ -279,7 +279,8 @@ def test_nobody_is_first_behind_a_subject_that_only_the_origin_held_up(tmp_path:
     limited = trials_of("fast", [1806.0] * 5, validity=Validity.ORIGIN_LIMITED, validity_reason="busy")
     trials = [*trials_of("go", BEFORE), *trials_of("rust", AFTER), *limited]
     run = open_run(make_run(tmp_path, trials, settings={"rank_by": "right_per_s"}))
-    said = "at least 1,806 right answers a second, for the origin set the pace; nobody behind it is first"
+    why = "because the origin set the pace; no client behind it can be called first"
+    said = f"at least 1,806 right answers a second, {why}"
     assert f"fast: {said}" in notes_of(compare_within_run(run, [RIGHT], [], baseline=None))
     (table,) = shown_tables(run, "table", verbose=True)
     assert f"C fast: {said}" in [note.text for note in table.notes]

@@ -102,20 +102,20 @@ def _compared(frontiers: Sequence[Frontier], target: str, names: Mapping[str, st
     where = FRONTIER_AXES[first.axis].name(at) + (f", {first.rest}" if first.rest else "") + shared
     nothing = f"; {listed(without)} at no size that was tried" if without else ""
     if not reached:
-        return f"At {where}, {target} are held by nobody at any size that was tried"
+        return f"At {where}, {target} were not held at any size that was tried"
     return f"At {where}, {target} are held by {listed(reached)}{nothing}{_ties(order, at, names)}"
 
 
 def _ties(order: Sequence[Frontier], at: int, names: Mapping[str, str]) -> str:
-    """Name those that cannot be told apart; where that is everybody, without names."""
+    """Name the pairs whose difference may be chance; without names where that is every pair."""
     pairs = list(combinations(order, 2))
     tied = [(one, other) for one, other in pairs if _overlap(_at(one, at), _at(other, at))]
     if not tied:
         return ""
     if len(tied) == len(pairs):
-        return "; they cannot be told apart"
-    who = some_of([f"{names[one.subject]} and {names[other.subject]}" for one, other in tied])
-    return f"; {who} cannot be told apart"
+        return "; the difference may be chance" if len(order) == 2 else "; the differences may be chance"
+    pairs_named = some_of([f"{names[one.subject]} and {names[other.subject]}" for one, other in tied])
+    return f"; between {pairs_named} the difference may be chance"
 
 
 def _counted(points: Sequence[Found], subject: str, target: str, name: str) -> str:

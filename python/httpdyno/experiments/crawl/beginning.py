@@ -10,7 +10,7 @@ from httpdyno.errors import InvalidValue, UnknownName, UsageError
 from httpdyno.experiments.against import agreed, refuse_beside
 from httpdyno.experiments.beginning import Beginning, Begun, Tell
 from httpdyno.experiments.crawl.asked_urls import open_urls, remark_on
-from httpdyno.experiments.crawl.budget import TRIAL_URLS, block_count
+from httpdyno.experiments.crawl.budget import TIME_S, TRIAL_URLS, block_count
 from httpdyno.experiments.crawl.crawl import HEADLINE, Crawl
 from httpdyno.experiments.crawl.deadline import USUAL_DEADLINE_S, quick_deadline_s
 from httpdyno.experiments.crawl.live import check_live, live_user_agent
@@ -122,7 +122,9 @@ def _in_time(
 ) -> Crawl:
     """Set the number of blocks and the deadline of ``--quick`` unless they are given; ``given_s`` is a deadline."""
     if crawl.repeat is None and crawl.preset is None and not (crawl.quick or crawl.on_live_web):
-        crawl = replace(crawl, repeat=_blocks_in_budget(crawl, urls, subjects, beginning))
+        # A list of the user's own gets all of its blocks.
+        budget_s = TIME_S if urls.source is None else None
+        crawl = replace(crawl, repeat=_blocks_in_budget(crawl, urls, subjects, beginning), time_budget_s=budget_s)
     if crawl.quick and given_s is None:
         return _with_quick_deadline(crawl, urls, subjects, beginning)
     return crawl

@@ -76,6 +76,8 @@ class _Form:
     """What stands behind the figure, or behind the difference where there is no figure."""
     figure: bool = True
     bounds: bool = True
+    reason: bool = True
+    """Whether the line has the reason for which a difference is not certain."""
 
 
 def answer(trials: Sequence[Trial], names: Mapping[str, str], ranked_by: str, *, width: int | None = None) -> list[str]:
@@ -111,7 +113,8 @@ def _answer_forms(trials: Sequence[Trial], ranking: Ranking, name: str, names: M
         _Form(plain, short),
         _Form(plain, short, bounds=False),
         *(_Form(of, alone, figure=False) for of in (names, plain)),
-        *(_Form(of, alone, figure=False, bounds=False) for of in (plain, *cut)),
+        _Form(plain, alone, figure=False, bounds=False),
+        *(_Form(of, alone, figure=False, bounds=False, reason=False) for of in (plain, *cut)),
     )
     bounds = {subject: bound for (_, subject), bound in lower_bounds(trials, metric).items() if subject in names}
     best = medians[ranking.standings[0].subject]
@@ -130,6 +133,7 @@ def _answer_forms(trials: Sequence[Trial], ranking: Ranking, name: str, names: M
                 after_name=", ",
                 figure=form.figure,
                 bounds=form.bounds,
+                reason=form.reason,
             )
             yield f"{word}: {lead}"
 

@@ -9,11 +9,12 @@ from httpdyno.experiments.crawl.deadline import USUAL_DEADLINE_S
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS, RANKED_BY
 from httpdyno.experiments.crawl.options import NAME, WEB, BenchOptions
 from httpdyno.experiments.experiment import Setting
-from httpdyno.experiments.plan import ListedPlan, Plan, RepeatingPlan
+from httpdyno.experiments.plan import ListedPlan, Plan, RepeatingPlan, TimeBudget
 from httpdyno.experiments.restoring import settings_of
 from httpdyno.experiments.schedule import schedule, usual_repeat
 from httpdyno.judge.disturbance import disturbed
-from httpdyno.model import Condition, Link, Subject
+from httpdyno.lab.planned_time import OVERHEAD_S
+from httpdyno.model import Condition, Link, Subject, Trial
 from httpdyno.store import WebIdentity
 
 __all__ = ["HEADLINE", "Crawl"]
@@ -48,6 +49,8 @@ class Crawl(BenchOptions):
     deadline_s: float = USUAL_DEADLINE_S
     per_host: int = 1
     per_host_interval_s: float = 0.0
+    time_budget_s: float | None = None
+    """How long its blocks may take together; None: as long as they do."""
 
     def __post_init__(self) -> None:
         """Refuse what no trial can be before anything is built."""
@@ -91,7 +94,8 @@ class Crawl(BenchOptions):
         if self.no_again or self.on_live_web:
             return listed
         (ranked_by,) = (metric for metric in CRAWL_METRICS if metric.name == RANKED_BY)
-        return RepeatingPlan(listed, disturbed, ranked_by.figure, self.seed)
+        budget = None if self.time_budget_s is None else TimeBudget(self.time_budget_s, _took_s)
+        return RepeatingPlan(listed, disturbed, ranked_by.figure, self.seed, budget)
 
     def webs(self) -> tuple[WebIdentity]:
         """Return the web that is crawled."""
@@ -100,3 +104,9 @@ class Crawl(BenchOptions):
     def settings(self) -> Mapping[str, Setting]:
         """Return the options that it was made with."""
         return settings_of(self)
+
+
+def _took_s(trial: Trial) -> float:
+    """Return how long a trial took in all, in seconds: the wait before it, the client's time, and the rest."""
+    own_ns = (trial.summary.time_ns if trial.summary else None) or 0
+    return ((trial.cool_down_ns or 0) + own_ns) / 1e9 + OVERHEAD_S

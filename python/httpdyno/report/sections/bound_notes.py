@@ -1,4 +1,4 @@
-"""What is said of subjects that the origin held up: their figure is the least that they can."""
+"""Notes on clients that the origin slowed down: their figure is a lower bound."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,8 +10,8 @@ __all__ = ["bound_notes"]
 
 
 def bound_notes(trials: Sequence[Trial], metric: Metric, names: Mapping[str, str]) -> tuple[Note, ...]:
-    """Describe what those reached at least whom nothing but the origin keeps from a rank, and what follows from it."""
-    why = "for the origin set the pace; nobody behind it is first"
+    """Describe the lower bound of each client that only the origin keeps from a rank."""
+    why = "because the origin set the pace; no client behind it can be called first"
     return tuple(
         Note(f"{names[subject]}{f', {condition}' if condition else ''}: {bound_text(bound, metric)}, {why}")
         for (condition, subject), bound in lower_bounds(trials, metric).items()

@@ -61,6 +61,7 @@ def lead_text(
     after_name: str = ": ",
     figure: bool = True,
     bounds: bool = True,
+    reason: bool = True,
 ) -> str:
     """Name the subject with the best median, its figure, and how far and how certainly it is ahead of the second.
 
@@ -69,7 +70,8 @@ def lead_text(
     trials, an interval that holds 0, or the number of pairs that were compared. ``phrase`` replaces what stands behind
     the figure, ``after_name`` what stands behind the name. Without ``figure`` only the difference is written:
     ``Rust reqwest, 11 % more right/s than Deno fetch (8 to 14 %): certain``. Without ``bounds`` the interval is written
-    only where it is the reason.
+    only where it is the reason. Without ``reason`` a difference that is not certain is called provisional, or one that
+    may be chance, and no more.
     """
     standings = ranking.standings
     first = standings[0]
@@ -83,6 +85,8 @@ def lead_text(
     certainty = _certainty(pair, ranking)
     interval = bounds or certainty.rstrip(")").endswith(_MAY_BE_CHANCE)
     ahead = _ahead(pair, first, second, metric, medians, names, interval=interval)
+    if not reason:
+        certainty = certainty.partition(" (")[0].partition(",")[0]
     if figure:
         return f"{lead}, {ahead}: {certainty}"
     return f"{names[first.subject]}, {ahead.replace(_THAN, f' {phrase}{_THAN}', 1) if phrase else ahead}: {certainty}"

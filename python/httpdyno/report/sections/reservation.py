@@ -12,9 +12,7 @@ __all__ = ["not_whole", "of_memory", "reservations", "table_reservations"]
 def reservations(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Note, ...]:
     """Return the reservations with which the figures of a run have to be read; empty when there is none."""
     live = any(web.name == LIVE for web in manifest.webs)
-    unverified = (
-        "UNVERIFIED: made on the real internet, where no truth is known to check answers against; no client is ranked"
-    )
+    unverified = "UNVERIFIED: no truth is known for the real internet, so no answer was checked; no client is ranked"
     return (*([Note(unverified)] if live else []), *table_reservations(manifest, trials))
 
 
@@ -22,17 +20,31 @@ def table_reservations(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Not
     """Return those of the reservations that no verdict of a table tells of already."""
     quick = manifest.settings.get("quick")
     looked = [Note(f"a first look (--quick): {_times(manifest)}; differences may be chance")] if quick else []
-    return (*looked, *of_memory(trials), *not_whole(len(trials), manifest.trials_planned))
+    return (*looked, *of_memory(trials), *_left_out(manifest, trials), *not_whole(len(trials), manifest.trials_planned))
 
 
 def of_memory(trials: Sequence[Trial]) -> tuple[Note, ...]:
-    """State that memory was not limited though that was asked for; empty when it was, or was not asked for."""
+    """Name trials that ran without the memory limit of their plan, and why; empty when every limit was set."""
     return tuple(map(Note, unlimited_notes(trials)))
 
 
 def not_whole(finished: int, planned: int) -> tuple[Note, ...]:
     """State that trials are missing; empty when none is."""
     return (Note(f"not whole: {finished} of {planned} trials"),) if finished < planned else ()
+
+
+def _left_out(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Note, ...]:
+    """State how many blocks a time budget has left out; empty when all ran, or the run was stopped before its end."""
+    planned, budget_s = manifest.settings.get("repeat"), manifest.settings.get("time_budget_s")
+    if not isinstance(planned, int) or not isinstance(budget_s, int | float):
+        return ()
+    # A closing block comes after those of the list.
+    blocks = len({trial.block for trial in trials if trial.block < planned})
+    if blocks == planned or len(trials) < manifest.trials_planned:
+        return ()
+    return (
+        Note(f"{blocks} of {planned} blocks: no more fitted into {budget_s / 60:.0f} min; --repeat {planned} runs all"),
+    )
 
 
 def _times(manifest: Manifest) -> str:

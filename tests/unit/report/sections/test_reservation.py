@@ -12,7 +12,7 @@ from httpdyno.store import Machine, Manifest
 
 
 def texts(
-    settings: Mapping[str, int | bool], *, finished: int, planned: int = 4, counters: Counters | None = None
+    settings: Mapping[str, int | float | bool], *, finished: int, planned: int = 4, counters: Counters | None = None
 ) -> list[str]:
     manifest = Manifest(
         "bench", ("httpdyno",), "0.1.0", datetime(2024, 1, 1, tzinfo=UTC), Machine("Linux", "6", "x"), planned,
@@ -37,6 +37,16 @@ def test_a_first_look_says_how_often_each_subject_ran() -> None:
 def test_a_run_that_was_stopped_says_how_much_is_there() -> None:
     assert texts({}, finished=3) == ["not whole: 3 of 4 trials"]
     assert len(texts({"quick": True, "repeat": 1}, finished=3)) == 2
+
+
+def test_a_run_whose_time_was_over_says_how_many_blocks_it_left_out() -> None:
+    settings = {"repeat": 6, "time_budget_s": 540.0}
+    left_out = "4 of 6 blocks: no more fitted into 9 min; --repeat 6 runs all"
+    assert texts(settings, finished=4) == [left_out]
+    assert texts(settings, finished=6, planned=6) == []
+    # A closing block comes after those of the list.
+    assert texts(settings | {"repeat": 3}, finished=4) == []
+    assert texts(settings, finished=4, planned=6) == ["not whole: 4 of 6 trials"]
 
 
 def test_a_run_without_the_limit_of_memory_that_was_asked_for_says_so_once() -> None:
