@@ -11,7 +11,10 @@ from httpdyno.experiments.schedule import shuffled
 from httpdyno.model import Condition, Outcome, Subject, Trial, TrialPlan
 from httpdyno.stats import FEWEST_BLOCKS
 
-__all__ = ["ListedPlan", "NextTrial", "Plan", "RepeatingPlan", "SearchPlan", "TimeBudget"]
+__all__ = ["ExpectedTime", "ListedPlan", "NextTrial", "Plan", "RepeatingPlan", "SearchPlan", "TimeBudget", "total_s"]
+
+ExpectedTime = Callable[[TrialPlan], float | None]
+"""How many seconds a trial will take; None when nothing is known."""
 
 _REPEATS: Final = 2
 """How often a disturbed trial is repeated at once: a disturbance that outlasts three trials may outlast a fourth."""
@@ -42,6 +45,9 @@ class Plan(Protocol):
     def left(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
         """Return the trials that are to come; of a search as many like its first condition as there may be."""
 
+    def left_s(self, seen: Sequence[Trial], expected_s: ExpectedTime) -> float | None:
+        """Return how many seconds the trials to come take at most; None when nothing is known of one of them."""
+
     def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
         """Find a finished trial that the plan does not have; None when it has them all."""
 
@@ -67,6 +73,10 @@ class ListedPlan:
         """Return those that are not there yet."""
         there = {trial.trial for trial in seen}
         return [plan for plan in self.trials if plan.number not in there]
+
+    def left_s(self, seen: Sequence[Trial], expected_s: ExpectedTime) -> float | None:
+        """Return how many seconds those take that are not there yet."""
+        return total_s(self.left(seen), expected_s)
 
     def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
         """Find one that the list does not have, or has in another place."""
@@ -143,6 +153,18 @@ class RepeatingPlan:
     def left(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
         """Return the trials of the list that are still to come, without any repeats."""
         return list(self._coming(seen))
+
+    def left_s(self, seen: Sequence[Trial], expected_s: ExpectedTime) -> float | None:
+        """Return how many seconds those take; blocks after the third fit into the budget."""
+        coming = self.left(seen)
+        whole_s = total_s(coming, expected_s)
+        if self.budget is None or whole_s is None:
+            return whole_s
+        first = list(dict.fromkeys(plan.block for plan in self.listed.trials))[:FEWEST_BLOCKS]
+        kept = {*first, *(trial.block for trial in seen)}
+        kept_s = total_s([plan for plan in coming if plan.block in kept], expected_s) or 0.0
+        spent_s = sum(map(sum, self.budget.took(seen).values()))
+        return max(kept_s, min(whole_s, self.budget.limit_s - spent_s))
 
     def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
         """Return the first finished trial that the plan would not make after those before it; None if all fit."""
@@ -305,9 +327,23 @@ class SearchPlan:
             for number in numbers
         ]
 
+    def left_s(self, seen: Sequence[Trial], expected_s: ExpectedTime) -> float | None:
+        """Return how many seconds as many trials take as there may still be."""
+        return total_s(self.left(seen), expected_s)
+
     def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
         """Return the first finished trial that the search would not make after those before it; None if all fit."""
         return _first_unplanned(self, finished)
+
+
+def total_s(plans: Iterable[TrialPlan], expected_s: ExpectedTime) -> float | None:
+    """Add up how many seconds trials take; None when nothing is known of one of them."""
+    total = 0.0
+    for plan in plans:
+        if (seconds := expected_s(plan)) is None:
+            return None
+        total += seconds
+    return total
 
 
 def _first_unplanned(plan: Plan, finished: Sequence[Trial]) -> Trial | None:

@@ -1,11 +1,11 @@
 """How long trials will take: from trials like them that are over, else from what the web has planned."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from httpdyno.model import TrialPlan
 from httpdyno.stats import median
 
-__all__ = ["Forecast", "Key", "key_of", "time_left_s"]
+__all__ = ["Forecast", "Key", "key_of"]
 
 Key = tuple[str, str, int]
 """Trials that take about as long as each other: subject, condition, concurrency."""
@@ -16,56 +16,35 @@ def key_of(plan: TrialPlan) -> Key:
     return plan.subject.id, plan.condition.name, plan.concurrency
 
 
-def time_left_s(
-    plans: Iterable[TrialPlan],
-    *,
-    measured_s: Mapping[Key, Sequence[float]],
-    earlier_s: Mapping[Key, float],
-    guess: Callable[[TrialPlan], float | None],
-) -> float | None:
-    """Add up how many seconds trials will take; None when there is one that nobody can say anything of.
-
-    ``measured_s`` is of this run, from the end of the trial before; ``earlier_s`` is of an earlier run. ``guess`` is
-    asked about trials of which neither knows.
-    """
-    total = 0.0
-    for plan in plans:
-        known = median(measured_s.get(key_of(plan), ()))
-        if known is None:
-            known = earlier_s.get(key_of(plan))
-        if known is None:
-            known = guess(plan)
-        if known is None:
-            return None
-        total += known
-    return total
-
-
 class Forecast:
-    """Forecast of how long the rest of a run takes, which learns from each trial that ends."""
+    """Forecast of how long each trial of a run takes, which learns from the trials that end."""
 
     def __init__(
         self,
-        plans: Sequence[TrialPlan],
         earlier_s: Mapping[Key, float],
         guess: Callable[[TrialPlan], float | None],
         clock: Callable[[], float],
     ) -> None:
-        """Begin now, with the trials that are to come; ``clock`` returns seconds, and never jumps."""
-        self._plans = plans
+        """Begin now. ``earlier_s`` is of an earlier run; ``clock`` returns seconds, and never jumps.
+
+        ``guess`` is asked about trials of which neither this run nor the earlier one has any.
+        """
         self._earlier_s = earlier_s
         self._guess = guess
         self._clock = clock
         self._measured_s: dict[Key, list[float]] = {}
         self._last_s = clock()
 
-    def ended(self, key: Key, coming: Sequence[TrialPlan]) -> None:
-        """Note that a trial has ended now, and which trials are still to come."""
+    def ended(self, key: Key) -> None:
+        """Note that a trial has ended now. It counts from the end of the trial before."""
         now_s = self._clock()
         self._measured_s.setdefault(key, []).append(now_s - self._last_s)
         self._last_s = now_s
-        self._plans = coming
 
-    def left_s(self) -> float | None:
-        """Return how long the trials take that have not ended yet; None when nobody can."""
-        return time_left_s(self._plans, measured_s=self._measured_s, earlier_s=self._earlier_s, guess=self._guess)
+    def expected_s(self, plan: TrialPlan) -> float | None:
+        """Return how many seconds a trial will take; None when nothing is known."""
+        measured = median(self._measured_s.get(key_of(plan), ()))
+        if measured is not None:
+            return measured
+        earlier = self._earlier_s.get(key_of(plan))
+        return self._guess(plan) if earlier is None else earlier

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from httpdyno.errors import Interrupted
 from httpdyno.experiments.companion import restored_companions
-from httpdyno.experiments.plan import ListedPlan, Plan
+from httpdyno.experiments.plan import ListedPlan, Plan, total_s
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import JudgedTrial, with_validity
 from httpdyno.judge.validity import Rule
@@ -24,7 +24,7 @@ from httpdyno.lab.room import Pinning
 from httpdyno.model import Outcome, Purpose, Subject, Trial, TrialPlan, Validity
 from httpdyno.runs.ceiling import UnderCeiling, ceiling_plan
 from httpdyno.runs.earlier import earlier_durations
-from httpdyno.runs.estimate import Forecast, Key, time_left_s
+from httpdyno.runs.estimate import Forecast, Key
 from httpdyno.runs.pending import PendingRun
 from httpdyno.runs.spoken_version import not_speaking
 from httpdyno.stats import median
@@ -124,11 +124,13 @@ def measure(
     under = UnderCeiling(lab, definition.runs)
     first = _asks_ceiling(run, asking, under)
     coming = [*first, *run.plan.left(run.trials)]
-    forecast = Forecast(coming, _earlier(run), lambda one: _foresee_s(one, lab, search=run.plan.open), clock)
+    forecast = Forecast(_earlier(run), lambda one: _foresee_s(one, lab, search=run.plan.open), clock)
+    first_s = total_s(first, forecast.expected_s)
+    left_s = run.plan.left_s(run.trials, forecast.expected_s)
     observer.planned(
         len(run.trials) + len(run.plan.left(run.trials)),
         finished=len(run.trials),
-        left_s=forecast.left_s(),
+        left_s=None if first_s is None or left_s is None else first_s + left_s,
         at_most=run.plan.open,
         blocks=_blocks_of_several(run.plan),
     )
@@ -138,9 +140,8 @@ def measure(
         run.keep(judged)
         trial = judged.trial
         of_plan = () if trial.purpose is Purpose.CEILING else (trial,)
-        coming = run.plan.left([*run.trials, *of_plan])
-        forecast.ended((trial.subject, trial.condition, trial.concurrency), coming)
-        observer.trial_ends(judged.trial, left_s=forecast.left_s())
+        forecast.ended((trial.subject, trial.condition, trial.concurrency))
+        observer.trial_ends(trial, left_s=run.plan.left_s([*run.trials, *of_plan], forecast.expected_s))
 
     # What the web can give at all is asked first, and is no trial of the plan.
     whole = all(
@@ -157,14 +158,10 @@ def measure(
 
 
 def foreseen_s(run: PendingRun, stop: Interruption) -> float | None:
-    """Return how long the trials of a run will take if all of its subjects can be built; None when nobody can say."""
+    """Return how long the trials of a run will take if all of its subjects can be built; None when that is unknown."""
     lab = Lab(run.place.engine, run.place.pinning, stop, urls=run.urls)
-    return time_left_s(
-        run.plan.left(run.trials),
-        measured_s={},
-        earlier_s=_earlier(run),
-        guess=lambda one: _foresee_s(one, lab, search=run.plan.open),
-    )
+    forecast = Forecast(_earlier(run), lambda one: _foresee_s(one, lab, search=run.plan.open), time.monotonic)
+    return run.plan.left_s(run.trials, forecast.expected_s)
 
 
 def carry_out(

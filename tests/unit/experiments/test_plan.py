@@ -213,6 +213,36 @@ def test_a_late_closing_block_is_for_subjects_with_too_few_blocks(blocks: int, l
     assert plan.unplanned(seen) is None
 
 
+@pytest.mark.parametrize(
+    ("limit_s", "expected_s", "finished", "left_s"),
+    [
+        # 12 trials in 6 blocks; those that have ended took 10 s each.
+        (200, 10, 0, 120),
+        (100, 10, 0, 100),
+        # The first three blocks run anyway.
+        (100, 30, 0, 180),
+        (100, 30, 2, 120),
+        (100, 10, 2, 80),
+        # The fourth has begun.
+        (80, 10, 7, 10),
+        (80, 10, 8, 0),
+        (1, 10, 6, 0),
+    ],
+)
+def test_the_time_that_is_left_is_within_the_budget(
+    limit_s: float, expected_s: float, finished: int, left_s: float
+) -> None:
+    seen = repeating(repeating_plan("ab", 6), set())[:finished]
+    plan = repeating_plan("ab", 6, TimeBudget(limit_s, lambda _: 10.0))
+    assert plan.left_s(seen, lambda _: expected_s) == left_s
+
+
+def test_the_time_that_is_left_is_unknown_when_that_of_one_trial_is() -> None:
+    for plan in (repeating_plan("ab", 2, TimeBudget(1, lambda _: 10.0)), LISTED):
+        assert plan.left_s([], lambda one: None if one.block else 1.0) is None
+        assert plan.left_s([], lambda _: 2.0) == 2.0 * plan.most
+
+
 def test_a_block_that_has_begun_is_finished_after_the_time_budget() -> None:
     def took_s(one: Trial) -> float:
         return 1000.0 if one.block == 3 else 10.0

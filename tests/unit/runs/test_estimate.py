@@ -14,7 +14,7 @@ from httpdyno.experiments.schedule import schedule
 from httpdyno.lab.planned_time import OVERHEAD_S, START_S, PlannedTime, guess_s, planned_time
 from httpdyno.model import Condition, Counters, Link, Subject, SubjectKind, TrialPlan, Workload
 from httpdyno.runs.earlier import earlier_durations
-from httpdyno.runs.estimate import Forecast, key_of, time_left_s
+from httpdyno.runs.estimate import Forecast, Key, key_of
 from httpdyno.store import read_manifest
 
 SUBJECTS = [
@@ -23,6 +23,10 @@ SUBJECTS = [
 ]
 PLANS = schedule(SUBJECTS, [Condition("bench", "plain", Workload(()))], repeat=2, seed=1)
 ONE, TWO = (next(key_of(plan) for plan in PLANS if plan.subject.id == name) for name in ("one", "two"))
+
+
+def plan_of(key: Key) -> TrialPlan:
+    return next(plan for plan in PLANS if key_of(plan) == key)
 
 
 def guessed_s(planned: PlannedTime, concurrency: int, *, deadline_s: float = 600) -> float:
@@ -90,59 +94,24 @@ def test_no_list_takes_longer_than_guessed_for_a_client_that_costs_nothing(
 
 
 def test_what_was_measured_counts_more_than_what_was_before_and_that_more_than_a_guess() -> None:
-    def left(**known: dict[object, object]) -> float | None:
-        given = {"measured_s": {}, "earlier_s": {}} | known
-        return time_left_s(PLANS, guess=lambda _: 100.0, **given)  # type: ignore[arg-type]
-
-    assert left() == 400
-    assert left(earlier_s={ONE: 10.0}) == 220
-    assert left(earlier_s={ONE: 10.0}, measured_s={ONE: [1.0, 9.0, 2.0]}) == 204
-    assert left(earlier_s={ONE: 10.0, TWO: 20.0}) == 60
-
-
-def test_nobody_knows_how_long_it_takes_when_one_trial_is_unknown() -> None:
-    unknown = time_left_s(PLANS, measured_s={ONE: [1.0]}, earlier_s={}, guess=lambda _: None)
-    assert unknown is None
-    assert time_left_s([], measured_s={}, earlier_s={}, guess=lambda _: None) == 0
-
-
-def test_a_forecast_learns_from_each_trial() -> None:
-    now_s = 1000.0
-    forecast = Forecast(PLANS, {}, lambda _: 10.0, lambda: now_s)
-    assert forecast.left_s() == 40
-    for number, took_s in enumerate((30.0, 50.0)):
-        now_s += took_s
-        forecast.ended(key_of(PLANS[number]), PLANS[number + 1 :])
-    # The second block: either subject as long as in the first.
-    assert forecast.left_s() == 80
-    for number in (2, 3):
-        now_s += 10.0
-        forecast.ended(key_of(PLANS[number]), PLANS[number + 1 :])
-    assert forecast.left_s() == 0
-
-
-def test_a_repeated_trial_takes_nothing_from_those_that_are_to_come() -> None:
     now_s = 0.0
-    forecast = Forecast(PLANS, {}, lambda _: 10.0, lambda: now_s)
-    for took_s in (10.0, 20.0):
+    forecast = Forecast({TWO: 20.0}, lambda _: 100.0, lambda: now_s)
+
+    def expected() -> list[float | None]:
+        return [forecast.expected_s(plan_of(ONE)), forecast.expected_s(plan_of(TWO))]
+
+    assert expected() == [100, 20]
+    for took_s in (1.0, 9.0, 2.0):
         now_s += took_s
-        forecast.ended(key_of(PLANS[0]), PLANS[1:])
-    # The other subject twice, and this one once more: as long as the median of its two trials.
-    assert forecast.left_s() == 35
+        forecast.ended(ONE)
+    assert expected() == [2, 20]
+    now_s += 5.0
+    forecast.ended(TWO)
+    assert expected() == [2, 5]
 
 
-@given(st.lists(st.floats(0.1, 100), min_size=4, max_size=4), st.floats(0.1, 100))
-def test_less_is_left_after_every_trial_that_takes_as_long_as_expected(took_s: list[float], each_s: float) -> None:
-    now_s = 0.0
-    forecast = Forecast(PLANS, {}, lambda _: each_s, lambda: now_s)
-    last_s = forecast.left_s()
-    for number in range(len(took_s)):
-        now_s += each_s
-        forecast.ended(key_of(PLANS[number]), PLANS[number + 1 :])
-        left_s = forecast.left_s()
-        assert last_s is not None
-        assert left_s == pytest.approx(last_s - each_s)
-        last_s = left_s
+def test_a_trial_of_which_nothing_is_known_has_no_forecast() -> None:
+    assert Forecast({ONE: 1.0}, lambda _: None, lambda: 0.0).expected_s(plan_of(TWO)) is None
 
 
 def test_an_earlier_run_of_fewer_documents_tells_how_long_more_take(tmp_path: Path) -> None:
