@@ -38,7 +38,7 @@ def peer_expectations(series: UrlSeries) -> Expectations:
     """
     path = series.prefix.removeprefix(PEER_URL).partition("?")[0]
     if path not in _LENGTHS or not series.prefix.startswith(PEER_URL):
-        raise InvalidValue(f"{series.prefix}: nobody knows what a server answers there; ask it for /plain or /json")
+        raise InvalidValue(f"{series.prefix}: a server's answer there is not known; ask it for /plain or /json")
     urls = pl.Series("url", list(series))
     same = {"outcome": "status", "status": 200, "length": _LENGTHS[path], "cause": None, "arrives": 0}
     return Expectations.of(

@@ -37,12 +37,12 @@ class Tally:
     missed_error: Annotated[int, Recorded("samples with a status where an error was due")] = 0
     wrong_time: Annotated[int, Recorded("samples whose stretch of time the origin did not see")] = 0
     not_reached: Annotated[int, Recorded("URLs that the deadline left without a line")] = 0
-    unverified: Annotated[int, Recorded("samples of a web that nobody can verify")] = 0
+    unverified: Annotated[int, Recorded("samples of a web for which no truth is known")] = 0
     explained: Annotated[int, Recorded("wrong samples that a known failure of the subject explains")] = 0
     explained_cases: Annotated[tuple[ExplainedCase, ...], Recorded("the known failures that explain them")] = ()
     surely_wrong: Annotated[
         int | None,
-        Recorded("wrong samples, not explained, that no load on the machine can make; null: nobody looked"),
+        Recorded("wrong samples, not explained, that no load on the machine can make; null: not examined"),
     ] = None
 
     @property
@@ -138,7 +138,7 @@ class Trial:
     cool_down_reason: Annotated[str | None, Recorded("what was waited for; null when it was quiet at once")] = None
     other_programs: Annotated[
         tuple[ProgramUse, ...] | None,
-        Recorded("programs beside the trial's own that used most CPU time, the busiest first; null: nobody looked"),
+        Recorded("programs beside the trial's own that used most CPU time, the busiest first; null: not recorded"),
     ] = None
     tally: Annotated[Tally | None, Embedded()] = None
     counters: Annotated[Counters, Embedded()] = field(default_factory=Counters)

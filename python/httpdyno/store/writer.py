@@ -63,7 +63,7 @@ class RunWriter:
             lock = None
             try:
                 lock = RunLock.take(unborn)
-                assert lock is not None, "nobody knows of the folder yet"
+                assert lock is not None, "no other process uses the folder yet"
                 write_whole(unborn / MANIFEST, lambda file: file.write(manifest_to_json(begun)))
                 (unborn / PARTS).mkdir()
                 lock.folder = name_born(unborn, root / name)

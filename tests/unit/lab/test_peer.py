@@ -31,10 +31,10 @@ def test_what_a_server_answers_is_what_its_contract_says(path: str, length: int)
     assert known.distinct["url"].to_list() == [f"{PEER_URL}{path}?n={number}" for number in range(3)]
     assert set(known.distinct["status"]) == {200}
     assert set(known.distinct["length"]) == {length}
-    assert (known.request == -1).all(), "no arrival is asked for: nobody stamps it"
+    assert (known.request == -1).all(), "no arrival is recorded"
 
 
 @pytest.mark.parametrize("prefix", [f"{PEER_URL}/bytes/10?n=", "http://other.example:8080/plain?n="])
 def test_what_nobody_knows_the_answer_to_is_refused(prefix: str) -> None:
-    with pytest.raises(InvalidValue, match="nobody knows"):
+    with pytest.raises(InvalidValue, match="answer there is not known"):
         peer_expectations(UrlSeries(prefix, 2))

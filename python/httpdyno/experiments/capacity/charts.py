@@ -163,8 +163,8 @@ def _frontier_caption(drawn: Sequence[Frontier], label: str) -> str:
     trials, grid = sum(one.trials for one in drawn), sum(one.grid_trials for one in drawn)
     told = [
         f"The line is how far a subject holds, between two values of the {label} as far as at the harder one. The bars"
-        " go from the largest size that surely holds to the smallest that surely does not; in the shaded parts nobody"
-        " knows."
+        " go from the largest size that surely holds to the smallest that surely does not; in the shaded parts"
+        " it is not known."
     ]
     if any(point.fails_from_bytes is None for one in drawn for point in one.points):
         told.append("An arrow upwards: this much or more, as no larger size was found to fail for sure.")

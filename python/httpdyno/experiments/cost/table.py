@@ -120,7 +120,7 @@ def _own_times(group: Sequence[Trial]) -> Iterator[str]:
         way = trial.counters.against
         if way is None:
             ours = trial.peer == ORIGIN
-            why = "no request reached the origin" if ours else f"nobody stamps the requests that {trial.peer} gets"
+            why = "no request reached the origin" if ours else f"{trial.peer} records no time of its requests"
         else:
             why = f"the clock of {way.url} is known to {format_time(way.clock_bound_ns or 0)} only"
         yield f"start-up and steady state rest on the clients' own times: {why}"

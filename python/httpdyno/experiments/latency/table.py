@@ -271,7 +271,7 @@ def _untold(trials: Sequence[Trial]) -> Iterator[str]:
             clocks = (
                 f"the other machine's clock is known to {format_time(bound_ns)}, a call takes {format_time(call_ns)}"
             )
-            yield f"nobody knows whose time a call is: {clocks}"
+            yield f"it is not known which part of the time is the client's: {clocks}"
             return
 
 

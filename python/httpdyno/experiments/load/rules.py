@@ -75,7 +75,7 @@ def _checked(trial: Trial) -> Reading:
 
 
 def _unverified(_: Trial) -> Reading:
-    return Reading(None, "a load asks nobody but --check what is right")
+    return Reading(None, "without --check a load does not know which answers are right")
 
 
 def _drift(trial: Trial) -> Reading:

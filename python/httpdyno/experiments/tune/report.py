@@ -37,7 +37,7 @@ def tuning_report(run: Run, definition: Definition) -> Report:
     by_load = [replace(trial, subject=_named(trial.concurrency), condition="") for trial in trials]
     names = {_named(point.load): _named(point.load) for point in conclusion.points}
     of = ConditionTrials("", {name: [t for t in by_load if t.subject == name] for name in names}, tuple(names))
-    who = f"{trials[0].language} {trials[0].method}".strip() if trials else "nobody"
+    who = f"{trials[0].language} {trials[0].method}".strip() if trials else "no client"
     report = base_report(
         run,
         definition,

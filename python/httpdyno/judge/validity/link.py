@@ -28,7 +28,7 @@ def rate_used(trial: Trial) -> Reading:
     if counters.link:
         sent, received = counters.link.up.bytes, counters.link.down.bytes
     if sent is None or received is None or stretch is None:
-        return Reading(None, "nobody counted the bytes on the link")
+        return Reading(None, "the bytes on the link were not counted")
     if stretch.length_ns < SHORTEST_NS:
         return Reading(None, TOO_SHORT)
     shares = (
@@ -62,7 +62,7 @@ def unread(trial: Trial) -> Reading:
     missed, read = (link.up.unread, link.down.unread), (link.up.packets, link.down.packets)
     missed_in_all, read_in_all = (sum(one for one in ways if one is not None) for ways in (missed, read))
     if None in missed or None in read or not read_in_all:
-        return Reading(None, "nobody counted the packets that the emulator has not read")
+        return Reading(None, "the packets that the emulator has not read were not counted")
     return Reading(100 * missed_in_all / (missed_in_all + read_in_all), f"{missed_in_all} packets")
 
 

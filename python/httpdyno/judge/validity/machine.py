@@ -62,7 +62,9 @@ def throttling(trial: Trial) -> Reading:
     """Return the time in which a CPU quota stopped the trial's programs."""
     throttled_ns, wall_ns = trial.counters.throttled_ns, trial.counters.wall_ns
     if throttled_ns is None or not wall_ns:
-        return Reading(None, "nobody counted what CPU quotas did: no control group here does, or the engine is old")
+        return Reading(
+            None, "the effect of CPU quotas was not counted: no control group here counts it, or the engine is old"
+        )
     return Reading(100 * throttled_ns / wall_ns)
 
 

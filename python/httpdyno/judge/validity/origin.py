@@ -53,9 +53,7 @@ def waiting(trial: Trial) -> Reading:
     """
     waited_ns, stretch, cpus = trial.counters.origin_waiting_ns, Stretch.of(trial), len(trial.counters.engine_cpus)
     if waited_ns is None or stretch is None or not cpus:
-        return Reading(
-            None, "nobody counted how long the origin waited for its CPU: this kernel cannot, or the engine is old"
-        )
+        return Reading(None, "the origin's wait for its CPU was not counted: this kernel cannot, or the engine is old")
     if stretch.length_ns < SHORTEST_NS:
         return Reading(None, TOO_SHORT)
     shared = any(cpu.role == "both" for cpu in trial.counters.cpus or ())

@@ -12,7 +12,7 @@ __all__ = ["render"]
 _SPECIAL: Final = re.compile(
     r"[\\`*\[\]<>|~&$]"  # emphasis, code, links, tags, cells, entities, formulas
     r"|(?<![^\W_])_|_(?![^\W_])"  # an underscore within a word is one
-    r"|:(?=//)|(?<=www)\.|(?<=[0-9])[.)](?=\s)"  # addresses that nobody marked as such; numbered lists
+    r"|:(?=//)|(?<=www)\.|(?<=[0-9])[.)](?=\s)"  # addresses that are not marked as such; numbered lists
     r"|^[#+\-=]",  # headings, lists, rules
     re.IGNORECASE,
 )

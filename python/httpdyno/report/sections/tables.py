@@ -63,7 +63,7 @@ def comparison_table(comparisons: Iterable[Comparison], metric: Metric, names: M
 
 
 def _chance(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.2g}"  # smaller ones rest on assumptions that nobody can check
+    return "< 0.001" if p < 0.001 else f"{p:.2g}"  # smaller ones rest on assumptions that cannot be checked
 
 
 def without_empty(table: Table, name: str) -> Table:
