@@ -109,7 +109,7 @@ def test_a_first_look_is_short_and_says_that_it_is_one(httpdyno: Command, given:
     (trial,) = run.records()
     assert trial.urls_given == 500
     # 500 URLs of 1 ms: three times what the slowest needs for itself, and half a minute.
-    assert "httpdyno: --quick: each trial ends after 50 s; --duration sets another time\n" in ended.err
+    assert "httpdyno: --quick: trials end after 50 s; --duration sets another time\n" in ended.err
     assert run.manifest.settings["deadline_s"] == 50
     ended = httpdyno("bench", *given, "--quick", "--repeat", "2", "--limit", "4", "--format", "json")
     assert ended.rows[0]["totalUrls"] == 4

@@ -146,7 +146,7 @@ def _with_quick_deadline(crawl: Crawl, urls: UrlFile, subjects: Sequence[Subject
     # Not of the subjects where it need not be: it is a setting of runs that are compared.
     least = min(crawl.condition.concurrency or subject.concurrency for subject in subjects)
     deadline_s = quick_deadline_s(planned, min(least, _FEW_IN_FLIGHT))
-    beginning.tell(f"--quick: each trial ends after {deadline_s:.0f} s; --duration sets another time")
+    beginning.tell(f"--quick: trials end after {deadline_s:.0f} s; --duration sets another time")
     return replace(crawl, deadline_s=deadline_s)
 
 

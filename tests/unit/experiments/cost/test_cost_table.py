@@ -82,7 +82,7 @@ def test_the_table_says_where_the_split_rests_on_the_clients_own_times() -> None
     own = {"requests_timed_by": RequestClock.CLIENT}
     rests = "start-up and steady state rest on the clients' own times: "
     foreign = [cost_trial(subject, peer="apache", cost=own) for subject in ("ruby-curb", "ruby-net-http")]
-    assert notes(cost_table(foreign)).count(f"{rests}nobody stamps the requests that apache gets") == 1
+    assert notes(cost_table(foreign)).count(f"{rests}apache records no time of its requests") == 1
     ours = cost_trial("ruby-curb", cost=own)
     assert f"{rests}no request reached the origin" in notes(cost_table([ours]))
     way = AgainstCounters(url="http://other:8080", clock_bound_ns=50 * MS)
