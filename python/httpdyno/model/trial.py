@@ -138,7 +138,7 @@ class Trial:
     cool_down_reason: Annotated[str | None, Recorded("what was waited for; null when it was quiet at once")] = None
     other_programs: Annotated[
         tuple[ProgramUse, ...] | None,
-        Recorded("programs beside the trial's own that used most CPU time, the busiest first; null: not recorded"),
+        Recorded("other programs that used the most CPU time during the trial, the busiest first; null: not recorded"),
     ] = None
     tally: Annotated[Tally | None, Embedded()] = None
     counters: Annotated[Counters, Embedded()] = field(default_factory=Counters)

@@ -36,7 +36,7 @@ def reach_legend(frontiers: Sequence[Frontier]) -> list[str]:
     if _UNKNOWN in cells:
         told.append(f"{_UNKNOWN}: nothing is known for sure")
     if any(" - " in cell for cell in cells):
-        told.append("two sizes: the first surely holds, the second surely does not; between them it is not known")
+        told.append("two sizes: the rate holds at the first and not at the second; sizes between them were not decided")
     if _NONE in cells:
         told.append(f"{_NONE}: not even the smallest size that was tried")
     trials, grid = sum(one.trials for one in frontiers), sum(one.grid_trials for one in frontiers)
