@@ -46,6 +46,7 @@ def published(
         from httpdyno.runs.showing import read_by_programs, reserved
 
         table, run = published_table(name), open_named_run(beside, runs)
-        both = run_beside(run, definition_of(run.manifest.experiment), table, for_programs=read_by_programs(format))
+        definition = definition_of(run.manifest.experiment).for_run(run.manifest.settings)
+        both = run_beside(run, definition, table, for_programs=read_by_programs(format))
         notes = table_reservations(run.manifest, run.records())
         print_reserved(reserved((both,), notes, format), notes, format)

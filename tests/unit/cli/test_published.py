@@ -6,6 +6,9 @@ import pytest
 
 from conftest import MakeSubject
 from doubles.command_line import Command
+from doubles.runs import make_run
+from doubles.trials import trial
+from httpdyno.model import LinesSummary, Tally, Trial
 
 SEED_COLUMNS = (
     "language,method,concurrency,totalUrls,time,avg,max,okReqsSec,okReqsPct,avgBodyLen,2xx,3xx,4xx,5xx,Exception"
@@ -52,6 +55,26 @@ def test_a_run_is_printed_beside_a_table(httpdyno: Command) -> None:
     told = httpdyno("published", "crawl", "--beside", "latest").out
     assert "concurrency: published 125, measured 1" in told
     assert "totalUrls: published 10000, measured 4; ratios of time, 2xx," in told
+
+
+def test_beside_a_table_clients_rank_as_their_run_ranks_them(httpdyno: Command, tmp_path: Path) -> None:
+    def measured(subject: str, block: int, rate: float, cpu_ms: float) -> Trial:
+        summary = LinesSummary(
+            urls=100,
+            mean_ns=5e8,
+            planned_mean_ns=5e8,
+            right_per_s=rate * (1 + block / 100),
+            cpu_per_right_ns=cpu_ms * 1e6 * (1 + block / 100),
+            ok_share=1.0,
+        )
+        return trial(subject, block, summary=summary, tally=Tally(right=100))
+
+    clients = (("go-net-http", 200.0, 2.0), ("rust-reqwest", 100.0, 1.0))
+    trials = [measured(name, block, rate, cost) for block in range(3) for name, rate, cost in clients]
+    for ranked_by, first in (("right_per_s", "go-net-http"), ("right_per_core_s", "rust-reqwest")):
+        make_run(tmp_path / "runs", trials, name=ranked_by, settings={"rank_by": ranked_by})
+        told = httpdyno("published", "crawl", "--beside", ranked_by, "--format", "json").rows
+        assert [row["subject"] for row in told if row["rank"] == 1] == [first]
 
 
 @pytest.mark.parametrize(
