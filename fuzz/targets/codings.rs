@@ -11,12 +11,10 @@ use libfuzzer_sys::fuzz_target;
 )]
 mod coding;
 
-use coding::{Decoding, DecodingBuffers, Sink};
+use coding::{Decoding, PIECE_BYTES, Sink, TURN_BYTES};
 use transport::Failure;
 
 const MOST_BYTES: usize = 1 << 20;
-/// What is decoded at a time.
-const PIECE_BYTES: usize = 64 << 10;
 const NAMES: [&str; 8] = [
     "gzip",
     "deflate",
@@ -49,11 +47,16 @@ fn decoded(name: &str, wire: &[u8], stride: usize) -> Result<Vec<u8>, Failure> {
     let mut decoding = Decoding::new([name.as_bytes()].into_iter(), MOST_BYTES as u64)
         .expect("a coding that is offered");
     assert_eq!(decoding.is_identity(), name == "identity");
-    let (mut room, mut bounded) = (DecodingBuffers::default(), Bounded::default());
+    let (mut room, mut bounded) = (vec![0; PIECE_BYTES], Bounded::default());
     for piece in wire.chunks(stride) {
-        let taken = decoding.take(piece, &mut room, &mut bounded);
-        assert!(bounded.content.len() <= MOST_BYTES + PIECE_BYTES);
-        taken?;
+        decoding.take(piece, &mut bounded)?;
+        loop {
+            let work = decoding.advance(&mut room, &mut bounded);
+            assert!(bounded.content.len() <= MOST_BYTES + PIECE_BYTES);
+            if work? < TURN_BYTES {
+                break;
+            }
+        }
     }
     decoding.end()?;
     Ok(bounded.content)

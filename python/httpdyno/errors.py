@@ -24,6 +24,7 @@ __all__ = [
     "NotResumable",
     "NothingMeasured",
     "StorageFailed",
+    "StorageFull",
     "SubjectUnavailable",
     "TooFewBlocks",
     "UnknownName",
@@ -124,7 +125,13 @@ class UnreadableReport(NothingMeasured):
 
 
 class StorageFailed(NothingMeasured):
-    """Results cannot be written: the disk is full, or the folder is not writable."""
+    """Results cannot be written: the folder is not writable, or the disk fails."""
+
+
+class StorageFull(StorageFailed):
+    """Results cannot be written: the disk, or the user's share of it, is full."""
+
+    exit_code = 4
 
 
 class Interrupted(HttpdynoError):

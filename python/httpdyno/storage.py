@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from httpdyno.errors import StorageFailed
+from httpdyno.errors import StorageFailed, StorageFull
 
 __all__ = ["storage_errors"]
 
@@ -25,6 +25,7 @@ def storage_errors(
 ) -> Iterator[None]:
     """Turn whatever goes wrong while something is written, polars' errors too, into one line of StorageFailed.
 
+    It is StorageFull when there is no room.
     ``what`` begins the message ("building subjects: cannot write"); the file follows it, unless ``folder`` is given:
     then ``what`` names the place already. ``when_full`` replaces ``cure`` when there is no room.
     """
@@ -32,10 +33,11 @@ def storage_errors(
         yield
     except _failures() as error:
         place = f" {error.filename}" if folder is None and getattr(error, "filename", None) else ""
-        full = getattr(error, "errno", None) in _FULL
+        number, reason = _reason(folder, error)
+        full = number in _FULL
         advice = (when_full if full else None) or cure
         advice = advice or ("free some space" if full else "make it writable or name another")
-        raise StorageFailed(f"{what}{place}: {_reason(folder, error)}; {advice}") from error
+        raise (StorageFull if full else StorageFailed)(f"{what}{place}: {reason}; {advice}") from error
 
 
 def _failures() -> tuple[type[Any], ...]:
@@ -44,17 +46,17 @@ def _failures() -> tuple[type[Any], ...]:
     return (OSError, polars.exceptions.PolarsError) if polars else (OSError,)
 
 
-def _reason(folder: Path | None, error: Exception) -> str:
-    """Describe it as the operating system does; polars wraps the number of its error into a sentence of its own."""
+def _reason(folder: Path | None, error: Exception) -> tuple[int | None, str]:
+    """Return the number of an error and the system's words for it; polars wraps both into a sentence of its own."""
     if isinstance(error, OSError) and error.strerror:
-        return error.strerror
+        return error.errno, error.strerror
     number = _OS_ERROR.search(str(error))
     if number:
-        return os.strerror(int(number[1]))
+        return int(number[1]), os.strerror(int(number[1]))
     # A disk that is full at the wrong moment is a "transport error" to polars: writing once more tells.
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(_PROBE_BYTES))
     except OSError as plain:
-        return plain.strerror or str(plain)
-    return str(error).partition("\n")[0]
+        return plain.errno, plain.strerror or str(plain)
+    return None, str(error).partition("\n")[0]

@@ -19,7 +19,8 @@ How it gets into `PATH`: [installing](../guide/install.md). This page is generat
 
 Results go to stdout, progress and messages to stderr; there are no colours and no bars when it is no terminal.
 
-Exit codes: 0 done, 1 a check or threshold failed, 2 usage, 3 nothing, or too little, was measured, 130 interrupted.
+Exit codes: 0 done, 1 a check or threshold failed, 2 usage, 3 nothing, or too little, was measured, 4 a disk is full,
+128 + N signal N came.
 `room` ends with the status of its command: 128 + N when signal N ended it, 124 at its deadline, 125 when the engine
 itself failed.
 

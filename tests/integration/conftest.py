@@ -32,6 +32,26 @@ OF_OUR_OWN_S = (2, 20, 60)
 T = TypeVar("T")
 Start = Callable[..., "subprocess.Popen[str]"]
 NothingLeft = Callable[..., None]
+Mounted = Callable[[str], Path]
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Iterator[Mounted]:
+    """Mount a file system in memory with the given options; needs root."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount a small file system")
+    folder = tmp_path / "small"
+    folder.mkdir()
+
+    def mount(options: str) -> Path:
+        argv = ["mount", "-t", "tmpfs", "-o", options, "small", str(folder)]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            pytest.skip(f"cannot mount here: {done.stderr.strip()}")
+        return folder
+
+    yield mount
+    subprocess.run(["umount", "--lazy", str(folder)], check=False, capture_output=True)
 
 
 @pytest.fixture
@@ -69,7 +89,7 @@ def environment(engine: Engine, proved_cache: Path, tmp_path: Path, before: Befo
     (tmp_path / "tmp").mkdir()
     shutil.copytree(proved_cache, tmp_path / "cache")
     lend_builds(tmp_path / "cache" / "httpdyno")
-    kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("HOME", "LANG", "PYTHONPATH") if name in os.environ}
     return {
         **kept,
         # Toolchains that were brought into the user's cache serve the cache of the test, too.

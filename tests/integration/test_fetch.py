@@ -9,10 +9,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from httpdyno.lab.engine import Engine
+
+from .conftest import Mounted
 
 PYTHON = [sys.executable, "-m", "httpdyno"]
 PATIENCE_S = 300.0
@@ -38,10 +41,10 @@ def fetch(engine: Engine, port: int, tmp_path: Path) -> Iterator[Fetch]:
     """Start `httpdyno fetch`, with every host at the origin."""
     started: list[subprocess.Popen[str]] = []
 
-    def begin(*arguments: str, **more: str) -> "subprocess.Popen[str]":
+    def begin(*arguments: str, stdout: int | IO[str] = subprocess.PIPE, **more: str) -> "subprocess.Popen[str]":
         environment = os.environ | {"HTTPDYNO_ENGINE": str(engine.path), "REQUEST_TIMEOUT": "60"} | more
         argv = [*PYTHON, "fetch", "--connect-to", f":80:127.0.0.1:{port}", *arguments]
-        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        streams = {"stdin": subprocess.PIPE, "stdout": stdout, "stderr": subprocess.PIPE}
         process = subprocess.Popen(argv, cwd=tmp_path, env=environment, text=True, **streams)  # type: ignore[call-overload]
         started.append(process)
         return process  # type: ignore[no-any-return]
@@ -52,7 +55,8 @@ def fetch(engine: Engine, port: int, tmp_path: Path) -> Iterator[Fetch]:
         process.wait()
         for stream in (process.stdin, process.stdout, process.stderr):
             with suppress(BrokenPipeError):
-                stream.close()  # type: ignore[union-attr]
+                if stream:
+                    stream.close()
 
 
 def lines(count: int, path: str = "plain") -> str:
@@ -194,6 +198,90 @@ def test_a_list_goes_on_after_a_kill(fetch: Fetch) -> None:
     _, err = other.communicate(lines(1_000, "json"), PATIENCE_S)
     assert other.returncode != 0
     assert "line 1 of the list" in err
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"a note without a line feed", b"a,b\n1,2\n", b"{}\n", b"\0\xff", b"1\thttp://a.test/\nnot a number\n", b"7"],
+    ids=["text", "csv", "json", "bytes", "a journal with another line", "a number"],
+)
+def test_a_file_that_is_no_journal_stays_as_it_is(fetch: Fetch, tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "notes"
+    path.write_bytes(content)
+    process = fetch("--resume", "notes")
+    out, err = process.communicate(lines(3), PATIENCE_S)
+    assert (process.returncode, out, err.count("\n")) == (2, "", 1), err
+    assert "--resume notes" in err
+    assert path.read_bytes() == content
+
+
+def test_a_journal_of_the_first_release_is_continued(fetch: Fetch, tmp_path: Path) -> None:
+    done = [url for place, url in enumerate(lines(10).split()) if place % 2]
+    entries = [f"{place}\t{url}\n" for place, url in enumerate(lines(10).split(), start=1) if url in done]
+    (tmp_path / "done").write_text("".join(entries) + "9\thttp://torn")
+    process = fetch("--resume", "done")
+    out, err = process.communicate(lines(10), PATIENCE_S)
+    assert (process.returncode, err) == (0, "")
+    assert set(urls_of(out)) == set(lines(10).split()) - set(done)
+    first, *rest = (tmp_path / "done").read_text().splitlines()
+    assert first == f"httpdyno-fetch-journal 2\t{lines(1).strip()}"
+    assert len(rest) == 10
+
+
+def test_a_journal_has_one_writer(fetch: Fetch) -> None:
+    first = fetch("--resume", "done", "--timeout", "600")
+    assert first.stdin
+    assert first.stdout
+    first.stdin.write("http://a.test/plain\nhttp://a.test/delay/500000\n")
+    first.stdin.flush()
+    first.stdout.readline()
+    second = fetch("--resume", "done")
+    out, err = second.communicate("http://a.test/plain\n", PATIENCE_S)
+    assert (second.returncode, out, err.count("\n")) == (2, "", 1), err
+    assert "another httpdyno fetch uses it" in err
+
+
+@pytest.mark.parametrize("synced", [True, False])
+def test_a_full_disk_ends_a_crawl_and_the_next_call_goes_on(
+    fetch: Fetch, mounted: Mounted, tmp_path: Path, *, synced: bool
+) -> None:
+    small = mounted("size=64k")
+    options = ("--save", str(small / "pages"), "--resume", "done", *(() if synced else ("--no-sync",)))
+    begun = fetch(*options, "--concurrency", "4")
+    rows, err = begun.communicate(lines(300), PATIENCE_S)
+    assert (begun.returncode, err.count("\n")) == (4, 1), err
+    assert "No space left on device" in err
+    assert str(small) in err
+    done = urls_of(rows)
+    noted = (tmp_path / "done").read_text().splitlines()[1:]
+    assert {entry.split("\t")[1] for entry in noted} <= set(done), "none is done that has no row"
+    subprocess.run(["mount", "-o", "remount,size=8m", str(small)], check=True)
+    again = fetch(*options)
+    rest, err = again.communicate(lines(300), PATIENCE_S)
+    assert (again.returncode, err) == (0, "")
+    assert set(done + urls_of(rest)) == set(lines(300).split())
+    kept = [json.loads(line) for line in (small / "pages" / "index.jsonl").read_text().splitlines()]
+    assert {entry["url"] for entry in kept} == set(lines(300).split())
+    assert {(small / "pages" / entry["file"]).read_text() for entry in kept} == {"Hello, World!"}
+
+
+@pytest.mark.parametrize("option", ["--resume", "--report", "stdout"])
+def test_a_disk_that_is_full_is_named_whatever_does_not_fit(fetch: Fetch, mounted: Mounted, option: str) -> None:
+    small = mounted("size=64k")
+    if option == "--report":
+        (small / "other").write_bytes(bytes(64 << 10))
+    if option == "stdout":
+        with (small / "rows").open("w") as rows:
+            process = fetch(stdout=rows)
+            _, err = process.communicate(lines(3_000), PATIENCE_S)
+        kept = (small / "rows").read_text()
+        assert kept.endswith("\n")
+        assert urls_of(kept)
+    else:
+        process = fetch(option, str(small / "file"))
+        _, err = process.communicate(lines(3_000), PATIENCE_S)
+    assert (process.returncode, err.count("\n")) == (4, 1), err
+    assert "No space left on device" in err
 
 
 def test_contents_are_kept(fetch: Fetch, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_a_signal_keeps_finished_trials(
     command, folder = running
     command.send_signal(number)
     ended = wait_for_end(command)
-    assert ended.code == 130
+    assert ended.code == 128 + number
     assert "quick" in ended.out
     assert "sleeps" not in ended.out
     assert "(partial)" in ended.err

@@ -22,7 +22,7 @@ from httpdyno.experiments.load.figures import LoadSummary
 from httpdyno.lab.engine import Engine
 from httpdyno.store import open_run
 
-from .conftest import NothingLeft, Start
+from .conftest import Mounted, NothingLeft, Start
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 PATIENCE_S = 300
@@ -210,6 +210,45 @@ def test_a_load_is_a_run_like_any_other(here: Command, origin: str, tmp_path: Pa
     assert "Medians of 3 trials" in here("report", "latest").out
     resumed = here("bench", "--resume", "latest")
     assert (resumed.code, "cannot be continued" in resumed.err) == (2, True), resumed.err
+
+
+def test_a_run_keeps_no_credentials(here: Command, origin: str, tmp_path: Path) -> None:
+    ended = here(
+        *("load", *PATIENT, f"{origin}/plain?access_token=planted", "-n", "10", "-c", "1", "-X", "POST"),
+        *("-H", "Authorization: Bearer planted", "--header=X-Api-Key: planted", "-HCookie: session=planted"),
+        *("--body", '{"password": "planted"}', "--samples", "samples.csv"),
+    )
+    assert ended.code == 0, ended.err
+    assert here("report", "latest", "--html", "page.html").code == 0
+    kept = [tmp_path / "page.html", *(path for path in only_run(tmp_path).rglob("*") if path.is_file())]
+    assert {"manifest.json", "page.html", "samples.parquet"} <= {path.name for path in kept}
+    assert [path for path in kept if b"planted" in path.read_bytes()] == []
+    assert open_run(only_run(tmp_path)).samples().collect()["url"].unique().to_list() == [
+        f"{origin}/plain?access_token=***"
+    ]
+    assert "planted" not in ended.out + ended.err
+
+
+@pytest.mark.parametrize("option", ["--out", "--samples", "--hdr-log"])
+def test_a_full_disk_ends_a_load(here: Command, origin: str, mounted: Mounted, option: str) -> None:
+    small = mounted("size=16k")
+    filled = small / "filled"
+    if option == "--hdr-log":
+        filled.write_bytes(bytes(16 << 10))
+    ended = here("load", *PATIENT, f"{origin}/plain", "-n", "20000", "-c", "2", option, str(small / "results"))
+    assert ended.code == 4, ended.err
+    assert "No space left on device" in ended.err
+    assert str(small) in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_full_disk_has_no_page(here: Command, origin: str, mounted: Mounted) -> None:
+    small = mounted("size=16k")
+    (small / "filled").write_bytes(bytes(16 << 10))
+    assert here("load", *PATIENT, f"{origin}/plain", "-n", "10", "-c", "1").code == 0
+    ended = here("report", "latest", "--html", str(small / "page.html"))
+    assert (ended.code, ended.err.count("\n")) == (4, 1), ended.err
+    assert "No space left on device" in ended.err
 
 
 @pytest.mark.parametrize(

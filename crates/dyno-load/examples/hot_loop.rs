@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         body: None,
         keepalive: true,
         http2,
-        checks: Vec::new(),
+        checks: Arc::default(),
     };
     let described = Described {
         url,

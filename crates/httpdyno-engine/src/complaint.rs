@@ -7,6 +7,8 @@ use std::path::Path;
 
 /// Exit status of a mistake in what was typed, as that of the parser of options.
 pub const USAGE: u8 = 2;
+/// Exit status when a disk is full.
+pub const FULL: u8 = 4;
 /// Exit status when the engine itself failed, so that it is never taken for the subject's.
 pub const ENGINE_FAILED: u8 = 125;
 /// The name under which `httpdyno room`, `origin`, `fetch` and `link` start this program.

@@ -27,11 +27,12 @@ mod usage;
 mod web_identity;
 mod web_source;
 
+use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::complaint::{ENGINE_FAILED, Mistyped, USAGE, complain, one_line};
+use crate::complaint::{ENGINE_FAILED, FULL, Mistyped, USAGE, complain, one_line};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -120,6 +121,11 @@ fn main() -> ExitCode {
     match outcome {
         Ok(status) => ExitCode::from(status),
         Err(error) if prints && is_broken_pipe(&error) => ExitCode::SUCCESS,
+        // The status of a room is its subject's, which may be any small number.
+        Err(error) if prints && is_full(&error) => {
+            complain(format_args!("{}; free some space", one_line(&*error)));
+            ExitCode::from(FULL)
+        }
         Err(error) => {
             complain(one_line(&*error));
             ExitCode::from(if error.is::<Mistyped>() {
@@ -133,16 +139,21 @@ fn main() -> ExitCode {
 
 /// Whether the reader of our output has gone (`| head`), which is its right.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let kinds = error.chain().filter_map(|cause| {
-        let direct = cause
-            .downcast_ref::<std::io::Error>()
-            .map(std::io::Error::kind);
+    kinds(error).any(|kind| kind == ErrorKind::BrokenPipe)
+}
+
+/// Whether a disk, or what a user may have of it, is full.
+fn is_full(error: &anyhow::Error) -> bool {
+    kinds(error).any(|kind| matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
+}
+
+/// What the system said, wherever in an error it is.
+fn kinds(error: &anyhow::Error) -> impl Iterator<Item = ErrorKind> {
+    error.chain().filter_map(|cause| {
+        let direct = cause.downcast_ref::<io::Error>().map(io::Error::kind);
         direct.or_else(|| match cause.downcast_ref::<csv::Error>()?.kind() {
             csv::ErrorKind::Io(error) => Some(error.kind()),
             _ => None,
         })
-    });
-    kinds
-        .into_iter()
-        .any(|kind| kind == std::io::ErrorKind::BrokenPipe)
+    })
 }

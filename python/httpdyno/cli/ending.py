@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from httpdyno.errors import HttpdynoError, Interrupted
+from httpdyno.lab.interruption import interrupted_exit_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ __all__ = ["exit_code_of", "exit_code_of_typer"]
 def exit_code_of(command: Callable[[], object]) -> int:
     """Run a command; return its exit code.
 
-    0 done, 1 a check or threshold failed, 2 usage, 3 nothing, or too little, was measured, 130 interrupted.
+    0 done, 1 a check or threshold failed, 2 usage, 3 nothing, or too little, was measured, 4 a disk is full, 128 + N
+    signal N came.
     """
     try:
         ended = command()
@@ -26,7 +28,7 @@ def exit_code_of(command: Callable[[], object]) -> int:
         from httpdyno.cli.terminal import tell  # heavy: only who fails pays for it
 
         tell(error.line)
-        return error.exit_code
+        return interrupted_exit_code() if isinstance(error, Interrupted) else error.exit_code
     except KeyboardInterrupt:
         return Interrupted.exit_code
     except RuntimeError as way_out:

@@ -125,6 +125,7 @@ def _measure(values: Mapping[str, Any], started: StartedLoad, interruption: Inte
     from pathlib import Path
 
     from httpdyno.cli.load_line import LoadLine
+    from httpdyno.credentials import without_credentials
     from httpdyno.experiments.load.options import LoadOptions
     from httpdyno.experiments.load.run import measure_load
 
@@ -135,7 +136,7 @@ def _measure(values: Mapping[str, Any], started: StartedLoad, interruption: Inte
             LoadOptions.of(values),
             repeat=values["repeat"],
             runs=None if values["no_store"] else Path(values["out"]),
-            command=("httpdyno", *sys.argv[1:]),
+            command=("httpdyno", *map(without_credentials, sys.argv[1:])),
             interruption=interruption,
             observer=line if line.shown else None,
             begins=line.trial_begins,

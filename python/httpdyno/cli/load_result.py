@@ -7,10 +7,11 @@ import typer
 from httpdyno.cli.output import print_reserved, print_run
 from httpdyno.cli.page import leave_page
 from httpdyno.cli.terminal import tell
-from httpdyno.errors import CheckFailed, Interrupted, NothingMeasured
+from httpdyno.errors import CheckFailed, NothingMeasured
 from httpdyno.experiments.load.definition import DEFINITION
 from httpdyno.experiments.load.limit import LoadLimit
 from httpdyno.experiments.load.run import LoadRun
+from httpdyno.lab.interruption import interrupted_exit_code
 from httpdyno.model import Trial, Validity
 from httpdyno.report.sections.reservation import not_whole
 from httpdyno.runs.showing import reserved, tables_of
@@ -24,7 +25,7 @@ _OF_GENERATOR: Final = {Validity.GENERATOR_LIMITED}
 def finish_load(ended: LoadRun, format_name: str, limits: list[LoadLimit]) -> None:
     """Print what was measured; say where it is kept, and which limits did not hold; set the exit code."""
     if not ended.trials:
-        raise typer.Exit(Interrupted.exit_code)
+        raise typer.Exit(interrupted_exit_code())
     _show(ended, format_name)
     if ended.folder is not None:
         tell(f"run: {ended.folder}{'' if ended.whole else ' (partial)'}")
@@ -33,7 +34,7 @@ def finish_load(ended: LoadRun, format_name: str, limits: list[LoadLimit]) -> No
     if ended.not_kept is not None:
         raise ended.not_kept
     if not ended.whole:
-        raise typer.Exit(Interrupted.exit_code)
+        raise typer.Exit(interrupted_exit_code())
     if failed:
         raise typer.Exit(CheckFailed.exit_code)
     for limit in limits:

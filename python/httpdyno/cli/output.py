@@ -12,8 +12,9 @@ from httpdyno.cli.page import leave_page
 from httpdyno.cli.preset import absent_subjects
 from httpdyno.cli.tables import print_tables
 from httpdyno.cli.terminal import results, tell
-from httpdyno.errors import HttpdynoError, Interrupted, NothingMeasured, NotResumable
+from httpdyno.errors import HttpdynoError, NothingMeasured, NotResumable
 from httpdyno.lab.contract.check import Checked
+from httpdyno.lab.interruption import interrupted_exit_code
 from httpdyno.model import Note, Subject, Table
 from httpdyno.report.cell import without_controls
 from httpdyno.report.sections.reservation import table_reservations
@@ -70,7 +71,7 @@ def close_run(measured: Measured) -> None:
         tell(f"run: {run.folder}" if measured.whole else _partial(run.folder, measured.experiment))
         leave_page(run)
     if not measured.whole:
-        raise typer.Exit(Interrupted.exit_code)
+        raise typer.Exit(interrupted_exit_code())
     if not measured.anything:
         raise typer.Exit(NothingMeasured.exit_code)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from httpdyno.credentials import without_credentials
 from httpdyno.errors import InvalidValue
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.location import find_engine
@@ -52,5 +53,5 @@ def make_place(cpus: str | None, runs: Path | None, *, environment: Sequence[str
         pinning=Pinning(subject or None, engine or None),
         cache=cache_folder(),
         runs=runs,
-        command=("httpdyno", *sys.argv[1:2], *environment, *sys.argv[2:]),
+        command=("httpdyno", *map(without_credentials, (*sys.argv[1:2], *environment, *sys.argv[2:]))),
     )

@@ -15,11 +15,20 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
     from typing import Any, Self
 
-__all__ = ["Interruption"]
+__all__ = ["Interruption", "interrupted_exit_code"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TICK_S = 0.2
 """After this time a signal is noticed that came between Python's last look at signals and a call that waits."""
+
+
+_came: signal.Signals | None = None
+"""The first signal that came while the latest block lasted: a process has one exit code."""
+
+
+def interrupted_exit_code() -> int:
+    """Return the exit code of a command that a signal has ended: 128 and its number; that of SIGINT where none came."""
+    return 128 + (_came or signal.SIGINT)
 
 
 class Interruption:
@@ -69,6 +78,9 @@ class Interruption:
 
     def __enter__(self) -> Self:
         # A signal that was ignored from outside (nohup) stays ignored.
+        global _came
+        if not self._before:
+            _came = None
         noted = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         self._before.append({number: signal.signal(number, self._note) for number in noted})
         return self
@@ -80,7 +92,9 @@ class Interruption:
             signal.signal(number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        del number, frame
+        del frame
+        global _came
+        _came = _came or signal.Signals(number)
         self.request()
         # Raised from the handler: Python would otherwise start an interrupted read again.
         self._raise()

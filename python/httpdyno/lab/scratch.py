@@ -7,11 +7,12 @@ Imports next to nothing: ``httpdyno load`` must start at once.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from contextlib import suppress
 
-from httpdyno.errors import StorageFailed
+from httpdyno.errors import StorageFailed, StorageFull
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ class ScratchFile:
         try:
             self._file = _nameless()
         except OSError as error:
-            raise StorageFailed(
+            kind = StorageFull if error.errno in (errno.ENOSPC, errno.EDQUOT) else StorageFailed
+            raise kind(
                 f"cannot create a temporary file in {_place()}: {error.strerror}; free some space or set TMPDIR"
             ) from error
 

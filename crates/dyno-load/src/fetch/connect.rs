@@ -13,7 +13,7 @@ use super::pool::Pooled;
 use super::shared::{Connection, Shared};
 use super::tally::Tally;
 use crate::resolve::{Family, Lookup, Race, Step};
-use crate::transport::{Failure, Place, Stream, Wire, connect, http1, http2};
+use crate::transport::{Failure, Place, Stream, Wire, connect, http1, http2, is_public};
 
 /// What a URL is waiting for: says what it is called when its time is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,17 +55,18 @@ impl Drop for Attempt<'_> {
     }
 }
 
-/// Makes a connection to an origin.
+/// Makes a connection to an origin; with `public_only`, to none of its addresses that lead into a private network.
 pub(super) async fn open(
     shared: &Shared,
     origin: &Rc<Origin>,
     stage: &Cell<Stage>,
+    public_only: bool,
 ) -> Result<Connection, Failure> {
     let mut attempt = Attempt {
         tally: &shared.tally,
         succeeded: false,
     };
-    let opened = stages(shared, origin, stage).await;
+    let opened = stages(shared, origin, stage, public_only).await;
     attempt.succeeded = opened.is_ok();
     opened
 }
@@ -74,11 +75,14 @@ async fn stages(
     shared: &Shared,
     origin: &Rc<Origin>,
     stage: &Cell<Stage>,
+    public_only: bool,
 ) -> Result<Connection, Failure> {
     shared.make_room();
     let begun = Instant::now();
     let place = shared.options.reroute.place(&origin.host, origin.port);
-    let (wire, resolved) = race(shared, &place, stage).await?;
+    // Where the command line leads elsewhere, the host counts, and not where it is led.
+    let public_only = public_only && !place.is_elsewhere;
+    let (wire, resolved) = race(shared, &place, stage, public_only).await?;
     let connected = Instant::now();
     shared
         .tally
@@ -102,7 +106,8 @@ async fn stages(
 
 async fn speak(stream: Stream, is_http2: bool) -> Result<Connection, Failure> {
     if is_http2 {
-        let (connection, drive) = http2::Connection::new(stream).await?;
+        let reach = stream.reach();
+        let (connection, drive) = http2::Connection::new(stream, reach).await?;
         spawn_local(drive);
         Ok(Pooled::Shared(connection))
     } else {
@@ -115,6 +120,7 @@ async fn race(
     shared: &Shared,
     place: &Place,
     stage: &Cell<Stage>,
+    public_only: bool,
 ) -> Result<(Wire, Instant), Failure> {
     stage.set(Stage::Resolving);
     let lookup = if place.addresses.is_empty() {
@@ -131,6 +137,10 @@ async fn race(
             }
         }
         let until = match race.step(now) {
+            Step::Connect(address) if public_only && !is_public(address.ip()) => {
+                race.failed(Failure::PrivateRedirect);
+                continue;
+            }
             Step::Connect(address) => {
                 stage.set(Stage::Connecting);
                 resolved.get_or_insert(now);

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -19,7 +20,7 @@ use super::options::Options;
 use super::output::{Failed, Output};
 use super::progress::{self, Progress, Standing};
 use super::report::Report;
-use super::resume::{self, Journal};
+use super::resume;
 use super::save::{self, Folder};
 use super::shared::Shared;
 use super::walk::walk;
@@ -60,11 +61,23 @@ pub enum Error {
     #[error("standard input: {0}")]
     Input(io::Error),
     /// The rows.
-    #[error("standard output: {0}")]
-    Output(io::Error),
+    #[error("standard output")]
+    Output(#[source] io::Error),
     /// Sockets, signals.
     #[error("starting: {0}")]
     Start(io::Error),
+}
+
+impl Error {
+    /// Whether the command line named the wrong file, folder or list.
+    #[must_use]
+    pub const fn is_mistake(&self) -> bool {
+        match self {
+            Self::Resume(error) => error.is_mistake(),
+            Self::Save(error) => error.is_mistake(),
+            _ => false,
+        }
+    }
 }
 
 /// Fetches the URLs of `input` and prints a row each to `output`.
@@ -84,8 +97,18 @@ pub fn run(options: Options, input: OwnedFd, output: OwnedFd) -> Result<End, Err
 }
 
 async fn crawl(mut options: Options, input: OwnedFd, output: OwnedFd) -> Result<End, Error> {
-    let journal = options.resume.as_deref().map(Journal::open).transpose()?;
     let folder = options.save.as_deref().map(Folder::open).transpose()?;
+    let journal = match &options.resume {
+        None => None,
+        Some(path) => {
+            let rows = Some(output.try_clone().map_err(Error::Output)?);
+            let contents = folder.as_ref().map(Folder::on_disk).transpose()?;
+            let synced = options
+                .sync
+                .then(|| rows.into_iter().chain(contents).collect());
+            Some(resume::open(path, synced)?)
+        }
+    };
     let lines = Lines::new(input).map_err(Error::Input)?;
     let output = Rc::new(Output::new(output, journal).map_err(Error::Output)?);
     let (started, begun) = (SystemTime::now(), Instant::now());
@@ -100,15 +123,32 @@ async fn crawl(mut options: Options, input: OwnedFd, output: OwnedFd) -> Result<
     let shared = crawl.shared.clone();
     let report =
         |interrupted| Box::new(Report::new(&shared, started, begun.elapsed(), interrupted));
+    let mut pump = pin!(output.pump());
+    let number = tokio::select! {
+        biased;
+        failed = &mut pump => return failed.unwrap_err().into(),
+        number = signals.next() => number,
+        ended = crawl.run(lines) => return ended.map(|()| End::Finished(report(false))),
+    };
+    // What was printed is noted, unless a second signal comes.
     tokio::select! {
         biased;
-        failed = output.pump() => match failed.unwrap_err() {
-            Failed::Stream(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(End::ReaderGone),
+        _ = signals.next() => {}
+        failed = &mut pump => return failed.unwrap_err().into(),
+        () = output.noted() => {}
+    }
+    Ok(End::Interrupted(number, report(true)))
+}
+
+impl From<Failed> for Result<End, Error> {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Stream(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                Ok(End::ReaderGone)
+            }
             Failed::Stream(error) => Err(Error::Output(error)),
             Failed::Journal(error) => Err(error.into()),
-        },
-        number = signals.next() => Ok(End::Interrupted(number, report(true))),
-        ended = crawl.run(lines) => ended.map(|()| End::Finished(report(false))),
+        }
     }
 }
 
@@ -180,6 +220,7 @@ impl Crawl {
         loop {
             self.begin_waiting();
             if let Some(error) = self.shared.broken.take() {
+                self.output.flushed().await;
                 return Err(error.into());
             }
             let aside = self.limits.as_ref().map_or(0, HostLimits::aside);

@@ -11,6 +11,7 @@ mod options;
 mod output;
 mod pool;
 mod progress;
+mod public;
 mod receiver;
 mod redirect;
 mod report;

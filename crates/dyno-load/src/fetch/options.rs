@@ -45,6 +45,8 @@ pub struct Options {
     pub connections: usize,
     /// Redirects that are followed.
     pub max_redirects: u32,
+    /// Whether a redirect from a public host may lead into a private network.
+    pub allow_private: bool,
     /// Bytes of content, decoded, that are accepted.
     pub max_content: u64,
     /// How often a URL is tried again after what may have been an accident.
@@ -53,6 +55,8 @@ pub struct Options {
     pub save: Option<PathBuf>,
     /// The journal of what is done.
     pub resume: Option<PathBuf>,
+    /// Whether what the journal calls done must survive a power cut.
+    pub sync: bool,
     /// Whether certificates are not verified.
     pub insecure: bool,
     /// Further trusted certificates.
@@ -80,10 +84,12 @@ impl Default for Options {
             delay: Duration::ZERO,
             connections: usize::MAX,
             max_redirects: 10,
+            allow_private: false,
             max_content: 1 << 30,
             retries: 0,
             save: None,
             resume: None,
+            sync: true,
             insecure: false,
             cacert: None,
             reroute: Reroute::default(),

@@ -1,31 +1,48 @@
-//! Rows on their way to standard output: written as soon as the thread has nothing more urgent, many in one call if many came.
+//! Rows on their way to standard output: written as soon as the thread has nothing more urgent, many in one call if many came. Behind
+//! them the journal: a URL is noted there once its row was printed and its content is safe.
 
 use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
+use std::future::pending;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
+use rustix::fs::{FileType, SeekFrom, fstat, ftruncate, seek, tell};
 use tokio::io::Interest;
 use tokio::sync::Notify;
+use tokio::time::sleep;
 
 use super::input::Waiting;
-use super::resume::{self, Journal};
+use super::resume::{self, Done, Journal};
 
 /// What a pipe that is ready takes without blocking (`PIPE_BUF`).
 const PIECE_BYTES: usize = 4 << 10;
 /// Rows that wait for a slow reader before no further URL is begun.
 const MOST_WAITING_BYTES: usize = 1 << 20;
+/// Between two times that a disk is asked to keep everything: what a power cut can cost.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// Rows that wait to be written, with their lines of the journal.
 #[derive(Debug)]
 pub(super) struct Output {
     stream: Waiting,
     rows: RefCell<Vec<u8>>,
+    /// Of rows that wait.
     notes: RefCell<Vec<u8>>,
+    /// Of rows that were printed.
+    printed: RefCell<Vec<u8>>,
+    done: RefCell<Option<Done>>,
     journal: RefCell<Option<Journal>>,
     came: Notify,
+    to_note: Notify,
+    hurry: Notify,
     writing: Cell<bool>,
-    written: Notify,
+    noting: Cell<bool>,
+    /// Whether the journal need not wait for more.
+    ends: Cell<bool>,
+    /// Something was written, or noted.
+    relieved: Notify,
 }
 
 /// Why rows cannot be written.
@@ -36,30 +53,38 @@ pub(super) enum Failed {
 }
 
 impl Output {
-    pub(super) fn new(stream: OwnedFd, journal: Option<Journal>) -> io::Result<Self> {
+    /// Rows go to `stream`.
+    pub(super) fn new(stream: OwnedFd, journal: Option<(Done, Journal)>) -> io::Result<Self> {
+        let (done, journal) = journal.unzip();
         Ok(Self {
             stream: Waiting::new(stream, Interest::WRITABLE)?,
             rows: RefCell::default(),
             notes: RefCell::default(),
+            printed: RefCell::default(),
+            done: RefCell::new(done),
             journal: RefCell::new(journal),
             came: Notify::new(),
+            to_note: Notify::new(),
+            hurry: Notify::new(),
             writing: Cell::new(false),
-            written: Notify::new(),
+            noting: Cell::new(false),
+            ends: Cell::new(false),
+            relieved: Notify::new(),
         })
     }
 
     /// Whether a line of the list is done already.
     pub(super) fn is_done(&self, number: u64, url: &[u8]) -> Result<bool, resume::Error> {
-        self.journal
-            .borrow()
-            .as_ref()
-            .map_or(Ok(false), |journal| journal.is_done(number, url))
+        self.done
+            .borrow_mut()
+            .as_mut()
+            .map_or(Ok(false), |done| done.has(number, url))
     }
 
     /// Takes a row.
     pub(super) fn push(&self, number: u64, url: &[u8], row: impl FnOnce(&mut Vec<u8>)) {
         row(&mut self.rows.borrow_mut());
-        if self.journal.borrow().is_some() {
+        if self.done.borrow().is_some() {
             Journal::note(number, url, &mut self.notes.borrow_mut());
         }
         self.came.notify_one();
@@ -72,31 +97,82 @@ impl Output {
 
     /// Waits until something was written.
     pub(super) async fn relieved(&self) {
-        self.written.notified().await;
+        self.relieved.notified().await;
     }
 
-    /// Writes rows as they come, until it cannot.
+    /// Writes rows, and the journal behind them, as they come, until it cannot.
     pub(super) async fn pump(&self) -> Result<Infallible, Failed> {
+        tokio::select! {
+            failed = self.print() => failed,
+            failed = self.keep() => failed,
+        }
+    }
+
+    async fn print(&self) -> Result<Infallible, Failed> {
         loop {
             let rows = std::mem::take(&mut *self.rows.borrow_mut());
             let notes = std::mem::take(&mut *self.notes.borrow_mut());
             if rows.is_empty() {
-                self.written.notify_waiters();
+                self.relieved.notify_waiters();
                 self.came.notified().await;
                 continue;
             }
             self.writing.set(true);
             self.write(&rows).await.map_err(Failed::Stream)?;
-            if let Some(journal) = &mut *self.journal.borrow_mut() {
-                journal.write(&notes).map_err(Failed::Journal)?;
-            }
+            self.printed.borrow_mut().extend_from_slice(&notes);
+            self.to_note.notify_one();
             self.writing.set(false);
         }
     }
 
-    /// Waits until all rows so far are written.
+    async fn keep(&self) -> Result<Infallible, Failed> {
+        let Some(mut journal) = self.journal.take() else {
+            return pending().await;
+        };
+        loop {
+            let notes = std::mem::take(&mut *self.printed.borrow_mut());
+            self.noting.set(!notes.is_empty());
+            if notes.is_empty() {
+                self.relieved.notify_waiters();
+                self.to_note.notified().await;
+                continue;
+            }
+            let first = self
+                .done
+                .borrow()
+                .as_ref()
+                .map(Done::first)
+                .unwrap_or_default();
+            // A disk that is asked to keep everything takes its time.
+            let kept = tokio::task::spawn_blocking(move || {
+                let kept = journal.append(&first, &notes);
+                (journal, kept)
+            });
+            let appended: Result<(), resume::Error>;
+            (journal, appended) = kept.await.expect("it does not panic");
+            appended.map_err(Failed::Journal)?;
+            if journal.is_synced() && !self.ends.get() {
+                tokio::select! {
+                    () = sleep(SYNC_EVERY) => {}
+                    () = self.hurry.notified() => {}
+                }
+            }
+        }
+    }
+
+    /// Waits until all rows so far are written, and noted in the journal.
     pub(super) async fn flushed(&self) {
         while self.writing.get() || !self.rows.borrow().is_empty() {
+            self.relieved().await;
+        }
+        self.noted().await;
+    }
+
+    /// Waits until the rows that were printed are noted in the journal.
+    pub(super) async fn noted(&self) {
+        self.ends.set(true);
+        self.hurry.notify_one();
+        while self.noting.get() || !self.printed.borrow().is_empty() {
             self.relieved().await;
         }
     }
@@ -110,11 +186,32 @@ impl Output {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(written) => rest = &rest[written..],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(error) => {
+                    // What stays torn is the reader's to find: the first error is the one to tell.
+                    if let Waiting::Never(stream) = &self.stream {
+                        let written = &rows[..rows.len() - rest.len()];
+                        drop(remove_torn_row(stream, written));
+                    }
+                    return Err(error);
+                }
             }
         }
         Ok(())
     }
+}
+
+/// Takes back the part of a row that a disk still had room for, where rows go to the end of a file.
+fn remove_torn_row(stream: &OwnedFd, written: &[u8]) -> io::Result<()> {
+    let torn = written.iter().rev().take_while(|byte| **byte != b'\n');
+    let torn = torn.count() as u64;
+    let status = fstat(stream)?;
+    let size = u64::try_from(status.st_size).unwrap_or_default();
+    let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
+    if torn > 0 && is_file && tell(stream)? == size {
+        ftruncate(stream, size.saturating_sub(torn))?;
+        seek(stream, SeekFrom::End(0))?;
+    }
+    Ok(())
 }
 
 /// What to write next: whole rows as far as there are any, so that a run that is killed leaves no half of one behind.

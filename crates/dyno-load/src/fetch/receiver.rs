@@ -1,16 +1,24 @@
 //! Takes one answer: decides at its head what becomes of its content.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
+use std::io;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use url::Url;
 
-use super::coding::{Decoding, DecodingBuffers, Sink};
+use super::coding::{Decoding, Sink, TURN_BYTES};
 use super::connect::Stage;
 use super::redirect;
 use super::save::Saving;
 use super::shared::Shared;
-use crate::transport::{AnswerHead, Failure, Receive};
+use crate::transport::{AnswerHead, Failure, Reach, Receive};
+
+/// What a piece of content takes at least, in bytes of a longer one.
+const LEAST_WORK: usize = 64;
+
+/// Content that is kept for a check of JSON; a longer one is too long.
+const MOST_JSON_BYTES: u64 = 64 << 20;
 
 /// Content of a redirect that is read so that its connection can be kept. A longer one is not worth it.
 const MOST_SKIPPED_BYTES: u64 = 64 << 10;
@@ -20,14 +28,19 @@ pub(super) struct Receiver<'s> {
     shared: &'s Shared,
     at: &'s Url,
     stage: &'s Cell<Stage>,
-    buffers: &'s RefCell<DecodingBuffers>,
     pub status: u16,
     /// Whether a head came.
     pub answered: bool,
     /// Where it sends to.
     pub next: Option<Url>,
+    /// Where it came from.
+    pub reach: Option<Reach>,
     pub content_type: Option<String>,
+    /// The codings that the content still has.
+    pub content_encoding: Option<String>,
     decoding: Decoding,
+    /// Since other tasks had their turn, in bytes.
+    work: usize,
     pub taken: Taken,
     skipped: u64,
     /// When the head of a redirect came.
@@ -40,6 +53,8 @@ pub(super) struct Taken {
     pub length: u64,
     most: u64,
     pub kept: Kept,
+    /// Why it could not be kept.
+    failed: Option<io::Error>,
 }
 
 /// What becomes of content.
@@ -55,16 +70,19 @@ impl<'s> Receiver<'s> {
             shared,
             at,
             stage,
-            buffers: &shared.buffers,
             status: 0,
             answered: false,
             next: None,
+            reach: None,
             content_type: None,
+            content_encoding: None,
             decoding: Decoding::default(),
+            work: 0,
             taken: Taken {
                 length: 0,
                 most: shared.options.max_content,
                 kept: Kept::Nothing,
+                failed: None,
             },
             skipped: 0,
             redirected: None,
@@ -78,6 +96,14 @@ impl<'s> Receiver<'s> {
             Ok(())
         } else {
             self.decoding.end()
+        }
+    }
+
+    /// What came of a step, or why content could not be kept.
+    fn kept<T>(&mut self, step: Result<T, Failure>) -> Result<T, Failure> {
+        match self.taken.failed.take() {
+            Some(error) => Err(self.shared.cannot_save(error)),
+            None => step,
         }
     }
 
@@ -101,6 +127,11 @@ impl Receive for Receiver<'_> {
             return Ok(());
         }
         self.decoding = Decoding::new(head.fields("content-encoding"), self.taken.most)?;
+        if self.decoding.keeps() {
+            let names: Vec<_> = head.fields("content-encoding").collect();
+            let names = names.join(&b", "[..]);
+            self.content_encoding = Some(String::from_utf8_lossy(&names).into_owned());
+        }
         if self.decoding.is_identity()
             && head
                 .content_length()
@@ -117,6 +148,7 @@ impl Receive for Receiver<'_> {
             self.content_type = told;
         } else if self.shared.options.check_json {
             self.taken.kept = Kept::Memory(Vec::new());
+            self.taken.most = self.taken.most.min(MOST_JSON_BYTES);
         }
         Ok(())
     }
@@ -132,8 +164,22 @@ impl Receive for Receiver<'_> {
                 Ok(())
             };
         }
-        self.decoding
-            .take(bytes, &mut self.buffers.borrow_mut(), &mut self.taken)
+        self.work += bytes.len().max(LEAST_WORK);
+        let taken = self.decoding.take(bytes, &mut self.taken);
+        self.kept(taken)
+    }
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        let shared = self.shared;
+        let mut room = shared.room.borrow_mut();
+        let advanced = self.decoding.advance(&mut room, &mut self.taken);
+        self.work += self.kept(advanced)?;
+        if self.work < TURN_BYTES {
+            return Poll::Ready(Ok(()));
+        }
+        self.work = 0;
+        context.waker().wake_by_ref();
+        Poll::Pending
     }
 }
 
@@ -150,9 +196,11 @@ impl Sink for Taken {
                 content.extend_from_slice(piece);
                 Ok(())
             }
-            Kept::File(saving) => saving
-                .take(piece)
-                .map_err(|error| Failure::Io(error.kind())),
+            Kept::File(saving) => saving.take(piece).map_err(|error| {
+                let failure = Failure::Io(error.kind());
+                self.failed = Some(error);
+                failure
+            }),
         }
     }
 }

@@ -25,8 +25,12 @@ pub struct Report {
     errors: BTreeMap<&'static str, u64>,
     errors_total: u64,
     requests: u64,
-    /// Sent again over a new connection, because the one that had waited was closed meanwhile.
-    repeated: u64,
+    /// Contents that came with an unknown coding, and were kept with it.
+    not_decoded: u64,
+    /// URLs that a redirect led from https to http.
+    left_https: u64,
+    /// Sent again over a new connection, because the end of the old one crossed the request.
+    resent: u64,
     /// Tried again because `--retries` allows it.
     retried: u64,
     wire: WireBytes,
@@ -118,7 +122,9 @@ impl Report {
             errors_total: tally.errors.values().sum(),
             errors: tally.errors.clone(),
             requests: tally.requests,
-            repeated: tally.repeated,
+            not_decoded: tally.not_decoded,
+            left_https: tally.left_https,
+            resent: tally.resent,
             retried: tally.retried,
             wire: WireBytes {
                 sent_bytes: shared.traffic.sent_bytes(),

@@ -9,8 +9,8 @@ pub struct Failed {
     pub failure: Failure,
     /// Whether its connection had carried an exchange before.
     pub reused: bool,
-    /// Whether any of the answer had been taken.
-    pub answered: bool,
+    /// Whether its connection ended so soon, and without a byte of an answer, that the server may not have seen the request.
+    pub crossed: bool,
 }
 
 /// Whether to send the request again.
@@ -30,17 +30,14 @@ pub const fn verdict(failed: Failed) -> Verdict {
     let Failed {
         failure,
         reused,
-        answered,
+        crossed,
     } = failed;
     match failure {
-        Failure::ClosedBeforeAnswer
-        | Failure::ConnectionReset
-        | Failure::GoAway
-        | Failure::Io(_)
-            if reused && !answered =>
-        {
+        Failure::ClosedBeforeAnswer | Failure::ConnectionReset if reused && crossed => {
             Verdict::Again
         }
+        // The server says that it has not seen it (RFC 9113, 6.8).
+        Failure::GoAway if reused => Verdict::Again,
         Failure::ResolverFailed
         | Failure::ResolveTimeout
         | Failure::ConnectionRefused
@@ -64,26 +61,28 @@ mod tests {
     #[test]
     fn only_what_a_server_may_do_at_any_time_is_repeated_unasked() {
         let cases = [
-            (Failure::ClosedBeforeAnswer, true, false, Verdict::Again),
-            (Failure::ConnectionReset, true, false, Verdict::Again),
+            (Failure::ClosedBeforeAnswer, true, true, Verdict::Again),
+            (Failure::ConnectionReset, true, true, Verdict::Again),
             (Failure::GoAway, true, false, Verdict::Again),
-            (Failure::ClosedBeforeAnswer, false, false, Verdict::IfAsked),
-            (Failure::ConnectionReset, true, true, Verdict::IfAsked),
-            (Failure::BodyCutShort, true, true, Verdict::IfAsked),
-            (Failure::HeadTimeout, true, false, Verdict::Never),
+            // The server has worked on it before it failed, or a byte of an answer came.
+            (Failure::ClosedBeforeAnswer, true, false, Verdict::IfAsked),
+            (Failure::ConnectionReset, true, false, Verdict::IfAsked),
+            (Failure::ClosedBeforeAnswer, false, true, Verdict::IfAsked),
+            (Failure::BodyCutShort, true, false, Verdict::IfAsked),
+            (Failure::HeadTimeout, true, true, Verdict::Never),
             (Failure::HostNotFound, false, false, Verdict::Never),
             (Failure::CertificateExpired, false, false, Verdict::Never),
-            (Failure::ContentTooLong, true, true, Verdict::Never),
+            (Failure::ContentTooLong, true, false, Verdict::Never),
         ];
-        for (failure, reused, answered, expected) in cases {
+        for (failure, reused, crossed, expected) in cases {
             assert_eq!(
                 verdict(Failed {
                     failure,
                     reused,
-                    answered
+                    crossed
                 }),
                 expected,
-                "{failure:?} {reused} {answered}"
+                "{failure:?} {reused} {crossed}"
             );
         }
     }

@@ -2,19 +2,57 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+/// How each line of an index begins.
+const BEGINNING: &[u8] = b"{\"url\":\"";
+
 /// Why contents cannot be kept.
 #[derive(Debug, Error)]
-#[error("--save {path}: {error}")]
-pub struct Error {
-    path: PathBuf,
-    error: io::Error,
+pub enum Error {
+    /// The folder cannot be read or written.
+    #[error("--save {path}: {error}")]
+    Io {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        error: io::Error,
+    },
+    /// Its index is something else.
+    #[error(
+        "--save {path}: line {line} of its index.jsonl is not of an index, and the file was not changed; name a new folder"
+    )]
+    NoIndex {
+        /// The folder.
+        path: PathBuf,
+        /// Where.
+        line: u64,
+    },
+    /// Another process writes to it.
+    #[error(
+        "--save {path}: another httpdyno fetch uses it; wait for its end, or name another folder"
+    )]
+    InUse {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+impl Error {
+    /// Whether the command line named the wrong folder.
+    #[must_use]
+    pub const fn is_mistake(&self) -> bool {
+        !matches!(self, Self::Io { .. })
+    }
 }
 
 /// The folder: `ab/abcdef...` for each content, `index.jsonl` with a line for each URL that has one.
@@ -36,6 +74,12 @@ pub struct Entry<'a> {
     pub status: u16,
     /// What the answer says its content is.
     pub content_type: Option<&'a str>,
+    /// The codings that it still has, as they are unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_encoding: Option<&'a str>,
+    /// A redirect led from https to http.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub left_https: bool,
     /// Bytes of the file.
     pub bytes: u64,
     /// When the URL took its slot.
@@ -62,34 +106,52 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// If it cannot be made or written.
+    /// If it cannot be made or written, has an index of another program, or is in use.
     pub fn open(path: &Path) -> Result<Self, Error> {
+        let failed = |error| Error::Io {
+            path: path.to_owned(),
+            error,
+        };
         let open = || -> io::Result<File> {
             fs::create_dir_all(path)?;
-            let file = OpenOptions::new()
+            OpenOptions::new()
                 .read(true)
                 .append(true)
                 .create(true)
-                .open(path.join("index.jsonl"))?;
-            let (mut reader, mut whole, mut line) = (BufReader::new(file), 0, Vec::new());
-            while reader.read_until(b'\n', &mut line)? > 0 && line.last() == Some(&b'\n') {
-                whole += line.len() as u64;
-                line.clear();
-            }
-            let mut file = reader.into_inner();
-            file.set_len(whole)?;
-            file.seek(SeekFrom::End(0))?;
-            Ok(file)
+                .open(path.join("index.jsonl"))
         };
-        let index = open().map_err(|error| Error {
-            path: path.to_owned(),
-            error,
-        })?;
-        Ok(Self {
-            path: path.to_owned(),
-            index,
-            next: 0,
-        })
+        let index = open().map_err(failed)?;
+        if flock(&index, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+            return Err(Error::InUse {
+                path: path.to_owned(),
+            });
+        }
+        let mut reader = BufReader::new(index);
+        match whole_bytes(&mut reader).map_err(failed)? {
+            Ok(whole) => {
+                let index = reader.into_inner();
+                index.set_len(whole).map_err(failed)?;
+                Ok(Self {
+                    path: path.to_owned(),
+                    index,
+                    next: 0,
+                })
+            }
+            Err(line) => Err(Error::NoIndex {
+                path: path.to_owned(),
+                line,
+            }),
+        }
+    }
+
+    /// A file on the disk that contents are on.
+    ///
+    /// # Errors
+    ///
+    /// If no more files can be open.
+    pub fn on_disk(&self) -> Result<OwnedFd, Error> {
+        let copy = self.index.try_clone().map_err(|error| self.failed(error))?;
+        Ok(copy.into())
     }
 
     /// Begins to keep a content.
@@ -129,14 +191,13 @@ impl Folder {
             line.push(b'\n');
             (&self.index).write_all(&line)
         };
-        finish().map_err(|error| Error {
-            path: self.path.clone(),
-            error,
-        })
+        finish().map_err(|error| self.failed(error))
     }
 
-    fn failed(&self, error: io::Error) -> Error {
-        Error {
+    /// The error of this folder that an error of the system is.
+    #[must_use]
+    pub fn failed(&self, error: io::Error) -> Error {
+        Error::Io {
             path: self.path.clone(),
             error,
         }
@@ -163,6 +224,27 @@ impl Drop for Saving {
     }
 }
 
+/// How many bytes of an index are whole lines; else the line that is none of an index.
+fn whole_bytes(reader: &mut impl BufRead) -> io::Result<Result<u64, u64>> {
+    let (mut whole, mut number, mut line) = (0, 0, Vec::new());
+    loop {
+        line.clear();
+        let bytes = reader.read_until(b'\n', &mut line)? as u64;
+        number += 1;
+        match line.strip_suffix(b"\n") {
+            Some(text) if text.starts_with(BEGINNING) && text.ends_with(b"}") => whole += bytes,
+            // Torn, or the end.
+            None if bytes == 0
+                || line.starts_with(BEGINNING)
+                || (whole > 0 && BEGINNING.starts_with(&line)) =>
+            {
+                return Ok(Ok(whole));
+            }
+            _ => return Ok(Err(number)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,6 +264,8 @@ mod tests {
             final_url: "https://a.test/",
             status: 200,
             content_type: None,
+            content_encoding: None,
+            left_https: false,
             bytes: 7,
             start_time: "2026-01-01T00:00:00.000000Z",
         };
@@ -196,10 +280,21 @@ mod tests {
             2,
             "a content, the index, and nothing half"
         );
-        // A torn line of the index goes.
-        fs::write(root.join("index.jsonl"), format!("{index}{{\"url\":")).unwrap();
-        Folder::open(&root).unwrap();
-        assert_eq!(fs::read_to_string(root.join("index.jsonl")).unwrap(), index);
+        // Two processes would take each other's last lines for torn ones.
+        assert!(matches!(Folder::open(&root), Err(Error::InUse { .. })));
+        drop(folder);
+        let index_file = root.join("index.jsonl");
+        for torn in ["", "{", "{\"url\":", "{\"url\":\"https://b.test"] {
+            fs::write(&index_file, format!("{index}{torn}")).unwrap();
+            Folder::open(&root).unwrap();
+            assert_eq!(fs::read_to_string(&index_file).unwrap(), index);
+        }
+        for other in ["{\"a\": 1}", "{\"a\": 1}\n", "x", "{", "\n"] {
+            fs::write(&index_file, other).unwrap();
+            let error = Folder::open(&root).unwrap_err();
+            assert!(error.is_mistake(), "{error}");
+            assert_eq!(fs::read_to_string(&index_file).unwrap(), other);
+        }
         fs::remove_dir_all(root).unwrap();
     }
 }

@@ -1,6 +1,7 @@
 //! What all URLs of a crawl share.
 
 use std::cell::{Cell, RefCell};
+use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,7 +9,7 @@ use std::time::Instant;
 use crate::resolve::{Configuration, Hosts, Resolver};
 use crate::transport::{Failure, Stream, Traffic, http1, http2, tls};
 
-use super::coding::DecodingBuffers;
+use super::coding::PIECE_BYTES;
 use super::listed::Origin;
 use super::options::{Options, Versions};
 use super::pool::{Pool, Pooled};
@@ -32,7 +33,7 @@ pub(super) struct Shared {
     pub tls: tls::Client,
     pub pool: RefCell<Pool<Origin, Alone, http2::Connection>>,
     pub in_use: Cell<usize>,
-    pub buffers: RefCell<DecodingBuffers>,
+    pub room: RefCell<Box<[u8]>>,
     pub tally: RefCell<Tally>,
     pub traffic: Arc<Traffic>,
     pub folder: RefCell<Option<Folder>>,
@@ -65,7 +66,7 @@ impl Shared {
             tls: tls::Client::new(trust, protocols)?,
             pool: RefCell::new(Pool::new(options.concurrency, IDLE_TIMEOUT)),
             in_use: Cell::new(0),
-            buffers: RefCell::default(),
+            room: RefCell::new(vec![0; PIECE_BYTES].into()),
             tally: RefCell::new(Tally::new(options.measure)),
             traffic: Arc::default(),
             folder: RefCell::new(folder),
@@ -112,10 +113,26 @@ impl Shared {
         }
     }
 
+    /// Whether the crawl ends because contents cannot be kept.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken.borrow().is_some()
+    }
+
+    /// Ends the crawl, as a content cannot be written to its folder.
+    pub(super) fn cannot_save(&self, error: io::Error) -> Failure {
+        let error = self
+            .folder
+            .borrow()
+            .as_ref()
+            .expect("contents go to a folder")
+            .failed(error);
+        self.give_up(error)
+    }
+
     /// Ends the crawl, for what no URL is to blame for.
     pub(super) fn give_up(&self, error: save::Error) -> Failure {
         self.broken.borrow_mut().get_or_insert(error);
-        Failure::Io(std::io::ErrorKind::Other)
+        Failure::Io(io::ErrorKind::Other)
     }
 }
 

@@ -16,12 +16,16 @@ pub(super) struct Tally {
     pub errors: BTreeMap<&'static str, u64>,
     pub content_bytes: u64,
     pub encoded_bytes: u64,
+    /// Contents with a coding that is unknown.
+    pub not_decoded: u64,
+    /// URLs that a redirect led from https to http.
+    pub left_https: u64,
     pub connections_opened: u64,
     pub connections_failed: u64,
     pub tls_full: u64,
     pub tls_resumed: u64,
     pub reused: u64,
-    pub repeated: u64,
+    pub resent: u64,
     pub retried: u64,
     pub requests: u64,
     pub phases: Option<Box<Phases>>,

@@ -11,32 +11,48 @@ use super::coding::ACCEPTED;
 use super::connect::{Stage, open};
 use super::listed::{Origin, target};
 use super::pool::Pooled;
+use super::public::{is_public_origin, leads_inside};
 use super::receiver::Receiver;
 use super::retry::{Failed, Verdict, verdict};
 use super::shared::{Connection, InUse, Shared};
-use crate::transport::{Exchanged, Failure, http1, http2};
+use crate::transport::{Exchanged, Failure, Reach, http1, http2};
 
-/// Asks for a URL and takes the answer; again if the connection that waited turns out to have been closed.
+/// Asks for a URL and takes the answer; again if the connection that waited turns out to have been closed. With `public_only`, of no
+/// host in a private network.
 pub(super) async fn visit<'s>(
     shared: &'s Shared,
     url: &'s Url,
     stage: &'s Cell<Stage>,
+    public_only: bool,
 ) -> Result<Receiver<'s>, Failure> {
     let origin = Origin::of(url)?;
+    if public_only && leads_inside(&origin) {
+        return Err(Failure::PrivateRedirect);
+    }
     let _in_use = InUse::new(&shared.in_use);
     loop {
         let idle = shared.idle(&origin).await;
         let reused = idle.is_some();
         let mut link = match idle {
             Some(link) => link,
-            None => open(shared, &origin, stage).await?,
+            None => open(shared, &origin, stage, public_only).await?,
         };
+        let reach = reach(&link);
+        if public_only && !is_public_origin(&origin, reach, &shared.options.reroute) {
+            // A connection that another URL of the list may use.
+            if matches!(link, Pooled::Alone(_)) {
+                shared.keep(&origin, link);
+            }
+            return Err(Failure::PrivateRedirect);
+        }
         stage.set(Stage::Head);
         if !reused && let (Pooled::Shared(connection), true) = (&link, shared.options.keepalive) {
             // Others may send over it from now on.
             shared.keep(&origin, Pooled::Shared(connection.clone()));
         }
         let mut receiver = Receiver::new(shared, url, stage);
+        receiver.reach = Some(reach);
+        let begun = Instant::now();
         let exchanged = exchange(shared, &mut link, &origin, url, &mut receiver).await;
         let failure = match exchanged {
             Ok(exchanged) => {
@@ -61,12 +77,23 @@ pub(super) async fn visit<'s>(
         let failed = Failed {
             failure,
             reused,
-            answered: receiver.answered,
+            crossed: reach.may_have_crossed(begun.elapsed())
+                && match &link {
+                    Pooled::Alone(connection) => connection.is_unanswered(),
+                    Pooled::Shared(_) => !receiver.answered,
+                },
         };
         if verdict(failed) != Verdict::Again {
             return Err(failure);
         }
-        shared.tally.borrow_mut().repeated += 1;
+        shared.tally.borrow_mut().resent += 1;
+    }
+}
+
+fn reach(link: &Connection) -> Reach {
+    match link {
+        Pooled::Alone(connection) => connection.reach(),
+        Pooled::Shared(connection) => connection.reach(),
     }
 }
 
@@ -76,7 +103,6 @@ const fn is_of_connection(failure: Failure) -> bool {
         failure,
         Failure::ContentTooLong
             | Failure::MalformedCoding
-            | Failure::UnknownCoding
             | Failure::InvalidRedirect
             | Failure::UnsupportedScheme
     )
@@ -129,10 +155,7 @@ fn plain_request(shared: &Shared, origin: &Origin, url: &Url) -> http1::Request 
         options.user_agent,
     )
     .expect("a string takes all text");
-    http1::Request {
-        bytes: head.into_bytes(),
-        is_head: false,
-    }
+    http1::Request::new(head.into_bytes(), false)
 }
 
 fn http2_request(shared: &Shared, origin: &Origin, url: &Url) -> Result<http2::Request, Failure> {

@@ -3,13 +3,17 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant, SystemTime};
 
+use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout_at};
 use url::Url;
 
 use super::check::is_expected;
+use super::coding::TURN_BYTES;
 use super::connect::Stage;
 use super::input::Line;
+use super::listed::Origin;
 use super::output::Output;
+use super::public::is_public_origin;
 use super::receiver::{Kept, Receiver};
 use super::retry::{Failed, Verdict, verdict};
 use super::row::{Code, Row, Timestamp};
@@ -33,6 +37,10 @@ pub(super) async fn walk(shared: &Shared, output: &Output, line: &Line, url: Res
     let (code, length) = walked
         .await
         .unwrap_or_else(|failure| (Code::Failure(failure), 0));
+    if shared.is_broken() {
+        // Not done: the next call fetches it.
+        return;
+    }
     let duration = begun.elapsed();
     shared.tally.borrow_mut().ended(code, duration, length);
     let row = Row {
@@ -60,7 +68,7 @@ async fn tries(
                 if verdict(Failed {
                     failure,
                     reused: false,
-                    answered: false,
+                    crossed: false,
                 }) == Verdict::IfAsked =>
             {
                 shared.tally.borrow_mut().retried += 1;
@@ -80,44 +88,74 @@ async fn redirects(
     mut url: Url,
     stage: &Cell<Stage>,
 ) -> Result<(Code, u64), Failure> {
+    // The list may name any host; a page may not lead from the internet into the network of this machine.
+    let (mut public_only, mut left_https) = (false, false);
     for _ in 0..=shared.options.max_redirects {
-        let mut receiver = super::visit::visit(shared, &url, stage).await?;
-        match receiver.next.take() {
-            Some(next) => {
-                drop(receiver);
-                url = next;
-            }
-            None => return finish(shared, line, start, &url, receiver),
-        }
+        let mut receiver = super::visit::visit(shared, &url, stage, public_only).await?;
+        let Some(next) = receiver.next.take() else {
+            return finish(shared, line, start, &url, left_https, receiver).await;
+        };
+        public_only = !shared.options.allow_private && is_public_answer(shared, &url, &receiver)?;
+        drop(receiver);
+        left_https |= url.scheme() == "https" && next.scheme() == "http";
+        url = next;
     }
     Err(Failure::TooManyRedirects)
 }
 
-/// What becomes of a content that came whole.
-fn finish(
+/// Whether an answer came from a host of the public internet.
+fn is_public_answer(shared: &Shared, url: &Url, receiver: &Receiver<'_>) -> Result<bool, Failure> {
+    let origin = Origin::of(url)?;
+    let reroute = &shared.options.reroute;
+    Ok(receiver
+        .reach
+        .is_none_or(|reach| is_public_origin(&origin, reach, reroute)))
+}
+
+/// Checks a content; a long one aside, so that other tasks have their turn.
+async fn passes(content: Vec<u8>) -> bool {
+    if content.len() <= TURN_BYTES {
+        return is_expected(&content);
+    }
+    let checked = spawn_blocking(move || is_expected(&content));
+    checked.await.unwrap_or(false)
+}
+
+/// Keeps or checks a content that came whole, and returns the code of its row.
+async fn finish(
     shared: &Shared,
     line: &Line,
     start: SystemTime,
     url: &Url,
+    left_https: bool,
     receiver: Receiver<'_>,
 ) -> Result<(Code, u64), Failure> {
     let Receiver {
         status,
         content_type,
+        content_encoding,
         taken,
         ..
     } = receiver;
+    shared.tally.borrow_mut().left_https += u64::from(left_https);
+    if content_encoding.is_some() {
+        shared.tally.borrow_mut().not_decoded += 1;
+    }
     match taken.kept {
-        Kept::Memory(content) if !is_expected(&content) => {
-            return Ok((Code::CheckFailed, taken.length));
+        Kept::Nothing => {}
+        Kept::Memory(content) => {
+            if !passes(content).await {
+                return Ok((Code::CheckFailed, taken.length));
+            }
         }
-        Kept::Memory(_) | Kept::Nothing => {}
         Kept::File(saving) => {
             let entry = Entry {
                 url: &String::from_utf8_lossy(&line.bytes),
                 final_url: url.as_str(),
                 status,
                 content_type: content_type.as_deref(),
+                content_encoding: content_encoding.as_deref(),
+                left_https,
                 bytes: taken.length,
                 start_time: &Timestamp(start).to_string(),
             };

@@ -7,7 +7,11 @@ use url::Url;
 use super::check::{Check, of_one};
 use super::jsonl::Described;
 use super::prepared::{Error, Message, Prepared, Shape};
+use super::requests::Shared;
 use crate::transport::{http1, http2};
+
+/// The shortest part that is worth to be kept apart, in bytes: a shorter one takes less memory where it is used.
+const SHARED_FROM: usize = 256;
 
 const USER_AGENT: &str = concat!("httpdyno/", env!("CARGO_PKG_VERSION"));
 
@@ -20,7 +24,7 @@ pub(super) struct Draft {
     host: Option<String>,
     closes: bool,
     says_connection: bool,
-    body: Option<Vec<u8>>,
+    body: Option<Bytes>,
     checks: Vec<Check>,
 }
 
@@ -67,7 +71,7 @@ impl Draft {
     /// Takes a field that the caller gave; those about framing and the connection are understood, not only passed on.
     fn add(&mut self, name: String, value: String) -> Result<(), Error> {
         let wrong = |name: String, reason: String| Err(Error::Header { name, reason });
-        let length = self.body.as_ref().map_or(0, Vec::len);
+        let length = self.body.as_ref().map_or(0, Bytes::len);
         match name.to_ascii_lowercase().as_str() {
             "host" => self.host = Some(value),
             "content-length" if value.trim().parse() == Ok(length) => {}
@@ -102,11 +106,12 @@ impl Draft {
         url: &Url,
         server: usize,
         shape: &Shape,
+        shared: &mut Shared,
     ) -> Result<Prepared, Error> {
         let message = if shape.http2 {
-            Message::Http2(Box::new(self.http2(url)?))
+            Message::Http2(Box::new(self.http2(url, shared)?))
         } else {
-            Message::Http1(self.http1(url)?)
+            Message::Http1(self.http1(url, shared)?)
         };
         let idempotent = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
         Ok(Prepared {
@@ -115,11 +120,11 @@ impl Draft {
             closes: self.closes && !shape.http2,
             message,
             url: self.url,
-            checks: of_one(self.checks, &shape.checks),
+            checks: shared.checks(of_one(self.checks, &shape.checks)),
         })
     }
 
-    fn http1(&self, url: &Url) -> Result<http1::Request, Error> {
+    fn http1(&self, url: &Url, shared: &mut Shared) -> Result<http1::Request, Error> {
         let mut bytes = Vec::new();
         let method = Method::from_token(self.method.as_bytes())
             .ok_or_else(|| Error::Method(self.method.clone()))?;
@@ -145,20 +150,32 @@ impl Draft {
         if self.closes && !self.says_connection {
             head = head.close();
         }
-        let body = self.body.as_deref();
+        let body = self.body.clone();
         // A method that anticipates content says that there is none (RFC 9110, 8.6).
         if body.is_some() || matches!(method, Method::Post | Method::Put | Method::Patch) {
-            head = head.content_length(body.map_or(0, <[u8]>::len) as u64);
+            head = head.content_length(body.as_ref().map_or(0, Bytes::len) as u64);
         }
         head.end();
-        bytes.extend_from_slice(body.unwrap_or_default());
-        Ok(http1::Request {
-            bytes,
-            is_head: method == Method::Head,
-        })
+        let body = body.unwrap_or_default();
+        // The request line and the host are its own.
+        let mut ends = (1..).zip(&bytes).filter(|(_, byte)| **byte == b'\n');
+        let own = ends.nth(1).map_or(bytes.len(), |(end, _)| end);
+        let mut fields = Bytes::new();
+        if bytes.len() - own >= SHARED_FROM {
+            fields = shared.bytes(bytes.split_off(own).into());
+        }
+        let mut content = Bytes::new();
+        if body.len() >= SHARED_FROM || !fields.is_empty() {
+            content = shared.bytes(body);
+        } else {
+            bytes.extend_from_slice(&body);
+        }
+        bytes.shrink_to_fit();
+        let request = http1::Request::new(bytes, method == Method::Head);
+        Ok(request.followed_by(fields, content))
     }
 
-    fn http2(&self, url: &Url) -> Result<http2::Request, Error> {
+    fn http2(&self, url: &Url, shared: &mut Shared) -> Result<http2::Request, Error> {
         let host = self.host.clone().unwrap_or_else(|| authority(url));
         let mut head = http::Request::builder()
             .method(self.method.as_str())
@@ -168,7 +185,13 @@ impl Draft {
             // These speak of a connection of HTTP/1.1 (RFC 9113, 8.2.2).
             let of_connection = ["connection", "keep-alive", "proxy-connection", "upgrade"];
             if !of_connection.contains(&name.to_ascii_lowercase().as_str()) {
-                head = head.header(name.as_str(), value.as_bytes());
+                let value = shared.bytes(Bytes::copy_from_slice(value.as_bytes()));
+                let value = http::HeaderValue::from_maybe_shared(value);
+                let value = value.map_err(|error| Error::Header {
+                    name: name.clone(),
+                    reason: error.to_string(),
+                })?;
+                head = head.header(name.as_str(), value);
             }
         }
         if let Some(body) = &self.body {
@@ -180,7 +203,7 @@ impl Draft {
         })?;
         Ok(http2::Request {
             head,
-            content: Bytes::from(self.body.clone().unwrap_or_default()),
+            content: shared.bytes(self.body.clone().unwrap_or_default()),
         })
     }
 }

@@ -1,5 +1,8 @@
-//! Requests from lines of JSON. No I/O.
+//! Requests from lines of JSON.
 
+use std::io::BufRead;
+
+use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use thiserror::Error;
@@ -16,7 +19,7 @@ pub struct Described {
     /// Its fields, in order.
     pub headers: Vec<(String, String)>,
     /// Its content, where it has some of its own.
-    pub body: Option<Vec<u8>>,
+    pub body: Option<Bytes>,
     /// What must hold of its answer, beside and before what must hold of all.
     pub checks: Vec<Check>,
 }
@@ -97,11 +100,15 @@ pub fn line(text: &str) -> Result<Described, String> {
         (Some(_), Some(_)) => {
             return Err("both body and body_base64: keep one".to_owned());
         }
-        (Some(text), None) => Some(text.into_bytes()),
+        (Some(text), None) => Some(text.into()),
         (None, Some(coded)) => {
             use base64::Engine as _;
             let decoded = base64::engine::general_purpose::STANDARD.decode(coded);
-            Some(decoded.map_err(|error| format!("body_base64: {error}"))?)
+            Some(
+                decoded
+                    .map_err(|error| format!("body_base64: {error}"))?
+                    .into(),
+            )
         }
         (None, None) => None,
     };
@@ -140,25 +147,28 @@ fn on_one_line(text: &str) -> String {
     line
 }
 
-/// Reads all lines; empty ones are left out.
+/// Reads one line after the other, each with its number, counted from 1; empty ones are left out.
 ///
-/// # Errors
-///
-/// The first line that is no request, and why.
-pub fn lines(bytes: &[u8]) -> Result<Vec<Described>, LineError> {
-    let mut all = Vec::new();
-    for (index, bytes) in bytes.split(|byte| *byte == b'\n').enumerate() {
-        let failed = |reason: String| LineError {
-            line: index + 1,
-            reason,
-        };
-        let text = std::str::from_utf8(bytes)
-            .map_err(|error| failed(format!("byte {} is no UTF-8", error.valid_up_to() + 1)))?;
-        if !text.trim().is_empty() {
-            all.push(line(text).map_err(failed)?);
-        }
-    }
-    Ok(all)
+/// An item is an error where a line is no request, or cannot be read.
+pub fn lines(reader: impl BufRead) -> impl Iterator<Item = Result<(usize, Described), LineError>> {
+    (1..)
+        .zip(reader.split(b'\n'))
+        .filter_map(|(number, bytes)| {
+            let read = bytes.map_err(|error| error.to_string()).and_then(|bytes| {
+                let text = std::str::from_utf8(&bytes)
+                    .map_err(|error| format!("byte {} is no UTF-8", error.valid_up_to() + 1))?;
+                match text.trim() {
+                    "" => Ok(None),
+                    _ => line(text).map(Some),
+                }
+            });
+            let failed = |reason| LineError {
+                line: number,
+                reason,
+            };
+            let described = read.map_err(failed).transpose()?;
+            Some(described.map(|described| (number, described)))
+        })
 }
 
 #[cfg(test)]
@@ -166,6 +176,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn all(text: &[u8]) -> Result<Vec<(usize, Described)>, LineError> {
+        lines(text).collect()
+    }
 
     #[test]
     fn lines_are_read() {
@@ -183,18 +197,19 @@ mod tests {
                 url: "http://a.test/2".to_owned(),
                 method: Some("POST".to_owned()),
                 headers: vec![pair("a", "b")],
-                body: Some(b"text".to_vec()),
+                body: Some("text".into()),
                 ..Described::default()
             },
             Described {
                 url: "http://a.test/3".to_owned(),
                 headers: vec![pair("a", "b"), pair("a", "c")],
-                body: Some(vec![0, 1]),
+                body: Some(vec![0, 1].into()),
                 checks: vec![Check::Status(404)],
                 ..Described::default()
             },
         ];
-        assert_eq!(lines(text).unwrap(), expected);
+        let numbered: Vec<_> = [1, 3, 4].into_iter().zip(expected).collect();
+        assert_eq!(all(text).unwrap(), numbered);
     }
 
     #[test]
@@ -241,7 +256,7 @@ mod tests {
             (b"\xff", "line 1: byte 1 is no UTF-8"),
         ];
         for (text, expected) in cases {
-            let found = lines(text).unwrap_err().to_string();
+            let found = all(text).unwrap_err().to_string();
             assert_eq!(found, expected, "{}", String::from_utf8_lossy(text));
         }
     }
@@ -249,7 +264,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
-            if let Err(error) = lines(&bytes) {
+            if let Err(error) = all(&bytes) {
                 prop_assert!(error.line >= 1);
                 prop_assert!(error.line <= bytes.split(|byte| *byte == b'\n').count());
             }
@@ -267,7 +282,7 @@ mod tests {
             });
             let described = line(&value.to_string()).unwrap();
             prop_assert_eq!(described, Described {
-                url, method, headers, body: body.map(String::into_bytes), checks: Vec::new(),
+                url, method, headers, body: body.map(Bytes::from), checks: Vec::new(),
             });
         }
     }

@@ -156,7 +156,7 @@ impl Lane {
                 && match result {
                     Err(Failure::GoAway) => true,
                     Err(Failure::ClosedBeforeAnswer | Failure::ConnectionReset) => {
-                        progress.was_open && prepared.is_idempotent
+                        progress.was_open && prepared.is_idempotent && progress.crossed
                     }
                     _ => false,
                 };
@@ -164,7 +164,7 @@ impl Lane {
                 return result;
             }
             self.kept.discard(prepared.server);
-            self.worker.tally.borrow_mut().counts.retried += 1;
+            self.worker.tally.borrow_mut().counts.resent += 1;
         }
         self.attempt(slot, prepared, None, progress).await
     }
@@ -201,7 +201,12 @@ impl Lane {
                     answer: &mut progress.answer,
                 };
                 let connection = &mut self.kept.at(place).http1;
-                let exchanged = connection.exchange_from(sent, request, &mut taking).await?;
+                let exchanged = connection.exchange_from(sent, request, &mut taking).await;
+                let exchanged = exchanged.inspect_err(|_| {
+                    let connection = &self.kept.at(place).http1;
+                    let crossed = connection.reach().may_have_crossed(sent.elapsed());
+                    progress.crossed = crossed && connection.is_unanswered();
+                })?;
                 if !exchanged.reusable || prepared.closes {
                     self.kept.close(place);
                 }
@@ -229,8 +234,11 @@ impl Lane {
                     answer: &mut progress.answer,
                 };
                 let exchanged = connection.exchange_from(sent, request, &mut taking).await;
-                if matches!(exchanged, Err(failure) if failure != Failure::StreamReset) {
-                    shared.discard(&connection);
+                if let Err(failure) = exchanged {
+                    progress.crossed = connection.reach().may_have_crossed(sent.elapsed());
+                    if failure != Failure::StreamReset {
+                        shared.discard(&connection);
+                    }
                 }
                 exchanged
             }

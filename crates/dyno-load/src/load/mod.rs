@@ -43,6 +43,6 @@ pub use pacer::{Arrivals, Pacer, PerSecond, Rate};
 pub use plan::Plan;
 pub use prepared::{Error as RequestError, Message, Prepared, Shape};
 pub use report::Report;
-pub use requests::{Requests, Server};
+pub use requests::{Preparation, Requests, Server};
 pub use run::{Watch, run};
 pub use termination::Termination;

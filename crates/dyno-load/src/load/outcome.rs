@@ -31,6 +31,8 @@ pub(super) struct Progress {
     pub(super) was_open: bool,
     /// Whether its connection had carried another before.
     pub(super) reused: bool,
+    /// Whether it failed so soon, and without a byte of an answer, that the server may not have seen it.
+    pub(super) crossed: bool,
     pub(super) answer: Answer,
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use thiserror::Error;
 
 use super::check::Check;
@@ -15,13 +16,13 @@ pub struct Shape {
     /// Fields, in order; a request's own of the same name come in their place.
     pub headers: Vec<(String, String)>,
     /// The content of a request that has none of its own.
-    pub body: Option<Vec<u8>>,
+    pub body: Option<Bytes>,
     /// Whether connections are kept.
     pub keepalive: bool,
     /// Whether they speak HTTP/2.
     pub http2: bool,
     /// What must hold of each answer; a request's own of the same kind come in their place.
-    pub checks: Vec<Check>,
+    pub checks: Arc<[Check]>,
 }
 
 /// A request as it is sent.

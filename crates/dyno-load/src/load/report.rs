@@ -34,6 +34,8 @@ pub struct Report {
     pub(super) statuses: BTreeMap<u16, u64>,
     pub(super) errors: BTreeMap<&'static str, u64>,
     pub(super) errors_total: u64,
+    /// Requests sent again: the server closed their connection before it can have seen them.
+    pub(super) resent: u64,
     pub(super) checks: Option<Checked>,
     pub(super) censored: Censored,
     pub(super) unsent: u64,
@@ -106,7 +108,6 @@ pub(super) struct ConnectionsRecord {
     pub(super) tls_full: u64,
     pub(super) tls_resumed: u64,
     pub(super) reused_requests: u64,
-    pub(super) retried_requests: u64,
 }
 
 /// Parts of the time that requests took; absent what none of them did.

@@ -1,13 +1,18 @@
 //! The requests of a run, prepared once: what is sent is bytes that lie ready. No I/O.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
 use url::{Host, Url};
 
+use super::check::Check;
 use super::draft::Draft;
 use super::jsonl::Described;
 use super::prepared::{Error, Prepared, Shape};
 
 /// Where requests go: connections to it can carry all of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Server {
     /// Name or address, without brackets.
     pub host: String,
@@ -24,6 +29,87 @@ pub struct Requests {
     all: Vec<Prepared>,
 }
 
+/// Requests that are prepared one after the other. What several have in common is in memory once.
+#[derive(Debug)]
+pub struct Preparation<'s> {
+    shape: &'s Shape,
+    servers: Vec<Server>,
+    places: HashMap<Server, usize>,
+    all: Vec<Prepared>,
+    shared: Shared,
+}
+
+impl<'s> Preparation<'s> {
+    /// Begins without a request.
+    #[must_use]
+    pub fn new(shape: &'s Shape) -> Self {
+        Self {
+            shape,
+            servers: Vec::new(),
+            places: HashMap::new(),
+            all: Vec::new(),
+            shared: Shared::default(),
+        }
+    }
+
+    /// Prepares one more.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be sent.
+    pub fn add(&mut self, described: Described) -> Result<(), Error> {
+        let url = parse(&described.url)?;
+        let server = server(&url).ok_or(Error::None)?;
+        let servers = &mut self.servers;
+        let place = *self.places.entry(server).or_insert_with_key(|server| {
+            servers.push(server.clone());
+            servers.len() - 1
+        });
+        let draft = Draft::new(described, self.shape)?;
+        let prepared = draft.prepare(&url, place, self.shape, &mut self.shared)?;
+        self.all.push(prepared);
+        Ok(())
+    }
+
+    /// All of them.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn finish(self) -> Result<Requests, Error> {
+        let Self { servers, all, .. } = self;
+        if all.is_empty() {
+            return Err(Error::None);
+        }
+        Ok(Requests { servers, all })
+    }
+}
+
+/// What requests have in common, each value once.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    bytes: HashSet<Bytes>,
+    checks: HashSet<Arc<[Check]>>,
+}
+
+impl Shared {
+    pub(super) fn bytes(&mut self, bytes: Bytes) -> Bytes {
+        kept_once(&mut self.bytes, bytes)
+    }
+
+    pub(super) fn checks(&mut self, checks: Arc<[Check]>) -> Arc<[Check]> {
+        kept_once(&mut self.checks, checks)
+    }
+}
+
+fn kept_once<T: Clone + Eq + std::hash::Hash>(all: &mut HashSet<T>, value: T) -> T {
+    if let Some(kept) = all.get(&value) {
+        return kept.clone();
+    }
+    all.insert(value.clone());
+    value
+}
+
 impl Requests {
     /// Prepares requests.
     ///
@@ -34,24 +120,11 @@ impl Requests {
         described: impl IntoIterator<Item = Described>,
         shape: &Shape,
     ) -> Result<Self, (usize, Error)> {
-        let (mut servers, mut all) = (Vec::new(), Vec::new());
-        let mut places = std::collections::HashMap::new();
+        let mut preparation = Preparation::new(shape);
         for (index, described) in described.into_iter().enumerate() {
-            let failed = |error| (index, error);
-            let url = parse(&described.url).map_err(failed)?;
-            let server = server(&url).ok_or((index, Error::None))?;
-            let key = (server.host.clone(), server.port, server.is_tls);
-            let place = *places.entry(key).or_insert_with(|| {
-                servers.push(server);
-                servers.len() - 1
-            });
-            let draft = Draft::new(described, shape).map_err(failed)?;
-            all.push(draft.prepare(&url, place, shape).map_err(failed)?);
+            preparation.add(described).map_err(|error| (index, error))?;
         }
-        if all.is_empty() {
-            return Err((0, Error::None));
-        }
-        Ok(Self { servers, all })
+        preparation.finish().map_err(|error| (0, error))
     }
 
     /// Where they go, each once.
@@ -124,4 +197,59 @@ fn server(url: &Url) -> Option<Server> {
         port: url.port_or_known_default()?,
         is_tls: url.scheme() == "https",
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr;
+
+    use super::*;
+    use crate::load::Message;
+
+    #[test]
+    fn what_requests_have_in_common_is_in_memory_once() {
+        let long = "a".repeat(1000);
+        let lines = (0..3).map(|number| Described {
+            url: format!("http://a.test/{number}"),
+            headers: vec![("X-Long".to_owned(), long.clone())],
+            body: Some(long.clone().into()),
+            checks: vec![Check::parse(&format!("json=/a={long}")).unwrap()],
+            ..Described::default()
+        });
+        let lines: Vec<Described> = lines.collect();
+        for http2 in [false, true] {
+            let shape = Shape {
+                method: None,
+                headers: Vec::new(),
+                body: None,
+                keepalive: true,
+                http2,
+                checks: Arc::default(),
+            };
+            let all = Requests::new(lines.clone(), &shape).unwrap();
+            let [first, others @ ..] = &all.all[..] else {
+                panic!("there are three");
+            };
+            for other in others {
+                assert!(Arc::ptr_eq(&first.checks, &other.checks));
+                match (&first.message, &other.message) {
+                    (Message::Http1(first), Message::Http1(other)) => {
+                        for (one, same) in first.shared().iter().zip(other.shared()) {
+                            assert!(
+                                one.len() >= long.len() && ptr::eq(one.as_ptr(), same.as_ptr())
+                            );
+                        }
+                    }
+                    (Message::Http2(first), Message::Http2(other)) => {
+                        let value = |of: &crate::transport::http2::Request| {
+                            ptr::from_ref(of.head.headers()["x-long"].as_bytes())
+                        };
+                        assert!(ptr::eq(first.content.as_ptr(), other.content.as_ptr()));
+                        assert!(ptr::eq(value(first), value(other)));
+                    }
+                    _ => panic!("all have one version"),
+                }
+            }
+        }
+    }
 }

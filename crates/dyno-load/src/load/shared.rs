@@ -9,7 +9,7 @@ use tokio::task::spawn_local;
 
 use super::slot::{Slot, Stage};
 use super::worker::Worker;
-use crate::transport::{Exchanged, Failure, Receive, http2};
+use crate::transport::{Exchanged, Failure, Reach, Receive, http2};
 
 /// Connections that lanes share.
 #[derive(Debug, Default)]
@@ -34,6 +34,11 @@ impl Shared {
     /// Whether it has carried a request before the one that it carries now.
     pub(super) fn carries_again(&self) -> bool {
         self.has_carried.replace(true)
+    }
+
+    /// Where it leads.
+    pub(super) const fn reach(&self) -> Reach {
+        self.connection.reach()
     }
 
     /// Sends a request, at a moment that has just been, and takes its answer.
@@ -62,7 +67,8 @@ impl SharedConnections {
             return Ok(shared);
         }
         let stream = Box::pin(worker.connect(slot, server)).await?;
-        let (connection, drive) = Box::pin(http2::Connection::new(stream)).await?;
+        let reach = stream.reach();
+        let (connection, drive) = Box::pin(http2::Connection::new(stream, reach)).await?;
         spawn_local(drive);
         let shared = Rc::new(Shared {
             server,

@@ -69,8 +69,8 @@ pub(super) struct Counts {
     pub(super) tls_resumed: u64,
     /// Requests on a connection that had carried one before.
     pub(super) reused: u64,
-    /// Requests sent again because the server had closed the connection before it could see them.
-    pub(super) retried: u64,
+    /// Requests sent again: the server closed their connection before it can have seen them.
+    pub(super) resent: u64,
 }
 
 impl Counts {
@@ -83,7 +83,7 @@ impl Counts {
         self.tls_full += other.tls_full;
         self.tls_resumed += other.tls_resumed;
         self.reused += other.reused;
-        self.retried += other.retried;
+        self.resent += other.resent;
     }
 }
 

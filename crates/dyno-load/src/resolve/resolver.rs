@@ -7,7 +7,7 @@ use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 
 use hickory_proto::rr::Name;
-use rustls::crypto::SecureRandom as _;
+use rustls::crypto::SecureRandom;
 use tokio::task::spawn_local;
 
 use super::cache::Cache;
@@ -155,29 +155,33 @@ impl Resolver {
 
     async fn ask(&self, host: Rc<str>, name: Name, flight: &Weak<Flight>) {
         let mut kept = Duration::MAX;
-        let families: Vec<(Family, u16)> = self
-            .0
-            .families
-            .iter()
-            .map(|family| (*family, Self::id()))
-            .collect();
-        self.count(|counts| counts.queries += families.len() as u64);
-        let question = Question {
-            configuration: &self.0.options.configuration,
-            first: self.turn(),
-            impatience: self.0.options.impatience,
-            name,
-            families: &families,
-        };
-        ask(question, |family, told| {
+        let mut take = |family: Family, told| {
             let (known, keep) = learned(told);
             kept = kept.min(keep);
             if let Some(flight) = flight.upgrade() {
                 flight.families.borrow_mut()[family.index()] = Some(known);
                 flight.told.notify_waiters();
             }
-        })
-        .await;
+        };
+        let families = self.0.families.iter();
+        let identified: Option<Vec<_>> = families
+            .clone()
+            .map(|family| Some((*family, query_id(&Kernel)?)))
+            .collect();
+        if let Some(families) = identified {
+            self.count(|counts| counts.queries += families.len() as u64);
+            let question = Question {
+                configuration: &self.0.options.configuration,
+                first: self.turn(),
+                impatience: self.0.options.impatience,
+                name,
+                families: &families,
+            };
+            ask(question, take).await;
+        } else {
+            // An answer to a query whose number can be guessed can be forged.
+            families.for_each(|family| take(*family, Told::Answer(Answer::Failed)));
+        }
         self.0.flights.borrow_mut().remove(&host);
         if let (Some(flight), false) = (flight.upgrade(), kept.is_zero()) {
             // What has ended cannot be given up.
@@ -199,19 +203,18 @@ impl Resolver {
         turn
     }
 
-    /// A number that nobody can guess, for a query.
-    fn id() -> u16 {
-        let mut bytes = [0; 2];
-        // Without randomness there is no TLS either; a port that nobody can guess remains.
-        let _ = Kernel.fill(&mut bytes);
-        u16::from_be_bytes(bytes)
-    }
-
     fn count(&self, change: impl FnOnce(&mut Counts)) {
         let mut counts = self.0.counts.get();
         change(&mut counts);
         self.0.counts.set(counts);
     }
+}
+
+/// A number for a query that cannot be guessed; `None` without randomness.
+fn query_id(random: &impl SecureRandom) -> Option<u16> {
+    let mut bytes = [0; 2];
+    random.fill(&mut bytes).ok()?;
+    Some(u16::from_be_bytes(bytes))
 }
 
 /// What an answer means, and how long it may be kept.
@@ -239,6 +242,19 @@ fn name_of(host: &str) -> Option<Name> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_query_has_no_number_without_randomness() {
+        #[derive(Debug)]
+        struct Broken;
+        impl SecureRandom for Broken {
+            fn fill(&self, _: &mut [u8]) -> Result<(), rustls::crypto::GetRandomFailed> {
+                Err(rustls::crypto::GetRandomFailed)
+            }
+        }
+        assert_eq!(query_id(&Broken), None);
+        assert!(query_id(&Kernel).is_some());
+    }
 
     #[test]
     fn names_that_no_message_can_carry_do_not_exist() {

@@ -1,5 +1,6 @@
 //! What an exchange brings, in either version of HTTP.
 
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use super::Failure;
@@ -103,6 +104,16 @@ pub trait Receive {
     ///
     /// As [`Receive::head`].
     fn content(&mut self, bytes: &[u8]) -> Result<(), Failure>;
+
+    /// Works on the content that it was given, for as long as one task may have the thread. No more comes before it is ready.
+    ///
+    /// # Errors
+    ///
+    /// As [`Receive::head`].
+    #[inline]
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        Poll::Ready(Ok(()))
+    }
 }
 
 /// An exchange that brought a whole answer.

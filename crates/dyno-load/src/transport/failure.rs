@@ -96,15 +96,15 @@ pub enum Failure {
     /// The content cannot be decoded.
     #[error("the content cannot be decoded")]
     MalformedCoding,
-    /// The content has a coding that is not known.
-    #[error("the content has an unknown coding")]
-    UnknownCoding,
     /// More redirects than are followed.
     #[error("too many redirects")]
     TooManyRedirects,
     /// A redirect without a usable location.
     #[error("a redirect to nowhere")]
     InvalidRedirect,
+    /// A redirect from a public host into a private network.
+    #[error("a redirect from a public host to a private address")]
+    PrivateRedirect,
     /// Not a URL.
     #[error("not a URL")]
     InvalidUrl,
@@ -156,9 +156,9 @@ impl Failure {
             Self::Http2Protocol => "Http2Protocol",
             Self::ContentTooLong => "ContentTooLong",
             Self::MalformedCoding => "MalformedCoding",
-            Self::UnknownCoding => "UnknownCoding",
             Self::TooManyRedirects => "TooManyRedirects",
             Self::InvalidRedirect => "InvalidRedirect",
+            Self::PrivateRedirect => "PrivateRedirect",
             Self::InvalidUrl => "InvalidUrl",
             Self::UnsupportedScheme => "UnsupportedScheme",
             Self::TooManyOpenFiles => "TooManyOpenFiles",

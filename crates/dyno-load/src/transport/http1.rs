@@ -1,19 +1,20 @@
 //! A client's connection of HTTP/1.1: one exchange at a time.
 
 use std::future::{Future, poll_fn};
-use std::io;
+use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
+use bytes::Bytes;
 use dyno_http::body::{Decoder, Framing};
 use dyno_http::{Limits, Method, Parse, Tolerance, response};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::answer::Fields;
 use super::input::Input;
-use super::{AnswerHead, Exchanged, Failure, Receive};
+use super::{AnswerHead, Exchanged, Failure, Reach, Receive, Stream};
 
 /// Interim answers that one exchange may have.
 const MOST_INTERIM: u32 = 32;
@@ -33,12 +34,54 @@ const LIMITS: Limits = Limits {
 };
 
 /// A request as it goes on the wire.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
-    /// Head and content.
-    pub bytes: Vec<u8>,
+    bytes: Vec<u8>,
+    /// What follows, the first one first: parts that other requests have, too, in the same memory.
+    shared: [Bytes; 2],
     /// Whether the method is HEAD, whose answer has no content whatever it says.
-    pub is_head: bool,
+    is_head: bool,
+}
+
+impl Request {
+    /// A request of these bytes, head and content; `is_head` says whether its method is HEAD.
+    #[must_use]
+    pub const fn new(bytes: Vec<u8>, is_head: bool) -> Self {
+        Self {
+            bytes,
+            shared: [Bytes::new(), Bytes::new()],
+            is_head,
+        }
+    }
+
+    /// The request with two more parts behind its bytes, whose memory other requests may use, too.
+    #[must_use]
+    pub fn followed_by(mut self, first: Bytes, second: Bytes) -> Self {
+        self.shared = if first.is_empty() {
+            [second, first]
+        } else {
+            [first, second]
+        };
+        self
+    }
+
+    #[cfg(test)]
+    pub(crate) const fn shared(&self) -> &[Bytes; 2] {
+        &self.shared
+    }
+
+    fn len(&self) -> usize {
+        self.bytes.len() + self.shared[0].len() + self.shared[1].len()
+    }
+
+    /// What is left to send behind its first bytes.
+    fn left(&self, mut sent: usize) -> [IoSlice<'_>; 3] {
+        [&self.bytes[..], &self.shared[0][..], &self.shared[1][..]].map(|part| {
+            let skipped = sent.min(part.len());
+            sent -= skipped;
+            IoSlice::new(&part[skipped..])
+        })
+    }
 }
 
 /// One connection.
@@ -92,6 +135,8 @@ struct Exchange {
     first_byte: Option<Instant>,
     /// Whether the connection outlives the answer, once there is a head.
     keep_alive: Option<bool>,
+    /// Input that is not all taken yet: whether more may come, and when it came.
+    filled: Option<(bool, Instant)>,
 }
 
 impl Exchange {
@@ -101,7 +146,24 @@ impl Exchange {
         interim: 0,
         first_byte: None,
         keep_alive: None,
+        filled: None,
     };
+}
+
+impl Connection<Stream> {
+    /// Where it leads.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        self.stream.reach()
+    }
+}
+
+impl<S> Connection<S> {
+    /// Whether no byte of an answer has come since a request was last sent.
+    #[must_use]
+    pub const fn is_unanswered(&self) -> bool {
+        self.exchange.first_byte.is_none()
+    }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
@@ -188,26 +250,41 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
         }
         loop {
-            let more = match ready!(self.input.poll_fill(context, &mut self.stream)) {
-                Ok(more) => more,
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => false,
-                Err(error) => return Poll::Ready(Err(Failure::from_io(&error))),
+            let filled = if let Some(filled) = self.exchange.filled {
+                filled
+            } else {
+                let more = match ready!(self.input.poll_fill(context, &mut self.stream)) {
+                    Ok(more) => more,
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => false,
+                    Err(error) => return Poll::Ready(Err(Failure::from_io(&error))),
+                };
+                (more, Instant::now())
             };
-            let now = Instant::now();
-            let first_byte = *self.exchange.first_byte.get_or_insert(now);
-            match self.take(request.is_head, receive, more) {
-                Ok(Some(reusable)) => return Poll::Ready(Ok((first_byte, now, reusable))),
-                Ok(None) => {}
-                Err(failure) => return Poll::Ready(Err(failure)),
+            let (more, now) = filled;
+            if more {
+                self.exchange.first_byte.get_or_insert(now);
+            }
+            let first_byte = self.exchange.first_byte.unwrap_or(now);
+            let Poll::Ready(taken) = self.take(context, request.is_head, receive, more) else {
+                self.exchange.filled = Some(filled);
+                return Poll::Pending;
+            };
+            self.exchange.filled = None;
+            if let Some(reusable) = taken? {
+                return Poll::Ready(Ok((first_byte, now, reusable)));
             }
         }
     }
 
     #[inline]
     fn poll_send(&mut self, context: &mut Context<'_>, request: &Request) -> Poll<io::Result<()>> {
-        while self.exchange.written < request.bytes.len() {
-            let rest = &request.bytes[self.exchange.written..];
-            match ready!(Pin::new(&mut self.stream).poll_write(context, rest))? {
+        while self.exchange.written < request.len() {
+            let (sent, stream) = (self.exchange.written, Pin::new(&mut self.stream));
+            let written = match request.bytes.get(sent..) {
+                Some(rest) if request.shared[0].is_empty() => stream.poll_write(context, rest),
+                _ => stream.poll_write_vectored(context, &request.left(sent)),
+            };
+            match ready!(written)? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 written => self.exchange.written += written,
             }
@@ -219,20 +296,25 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     #[inline]
     fn take(
         &mut self,
+        context: &mut Context<'_>,
         is_head: bool,
         receive: &mut impl Receive,
         more: bool,
-    ) -> Result<Option<bool>, Failure> {
+    ) -> Poll<Result<Option<bool>, Failure>> {
         let keep_alive = loop {
             if let Some(keep_alive) = self.exchange.keep_alive {
                 break keep_alive;
             }
             if !self.take_repeated_head(is_head, receive)? && !self.take_head(is_head, receive)? {
-                return self.without_head(more);
+                return Poll::Ready(self.without_head(more));
             }
         };
-        while !self.input.bytes().is_empty() && !self.decoder.is_done() {
+        loop {
+            ready!(receive.poll_ready(context))?;
             let bytes = self.input.bytes();
+            if bytes.is_empty() || self.decoder.is_done() {
+                break;
+            }
             let step = self.decoder.decode(bytes).map_err(Failure::from_body)?;
             if !step.content.is_empty() {
                 receive.content(&bytes[step.content])?;
@@ -241,11 +323,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         if !more {
             self.decoder.end_of_input().map_err(Failure::from_body)?;
-            return Ok(Some(false));
+            return Poll::Ready(Ok(Some(false)));
         }
         // A request that is not out yet, or bytes behind the answer: the two sides no longer agree on where they are.
         let in_step = self.exchange.sending == Sending::Done && self.input.bytes().is_empty();
-        Ok(self.decoder.is_done().then_some(keep_alive && in_step))
+        let reusable = keep_alive && in_step;
+        Poll::Ready(Ok(self.decoder.is_done().then_some(reusable)))
     }
 
     /// What it means that no head is there.

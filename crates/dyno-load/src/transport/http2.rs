@@ -13,7 +13,7 @@ use h2::{RecvStream, SendStream};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::answer::Fields;
-use super::{AnswerHead, Exchanged, Failure, Receive, Version};
+use super::{AnswerHead, Exchanged, Failure, Reach, Receive, Version};
 
 /// Content that a server may send ahead: on a stream, and on all streams of a connection.
 const STREAM_WINDOW: u32 = 1 << 20;
@@ -36,6 +36,7 @@ pub struct Request {
 #[derive(Debug, Clone)]
 pub struct Connection {
     sender: SendRequest<Bytes>,
+    reach: Reach,
     /// When an answer over it last began or ended; before any, when it was opened. `None` when it is lost.
     answered: Rc<Cell<Option<Instant>>>,
 }
@@ -69,6 +70,7 @@ impl Connection {
     /// If the peer closes at once or speaks something else.
     pub async fn new<S: AsyncRead + AsyncWrite + Unpin>(
         stream: S,
+        reach: Reach,
     ) -> Result<(Self, impl Future<Output = ()> + use<S>), Failure> {
         let (sender, connection) = client::Builder::new()
             .initial_window_size(STREAM_WINDOW)
@@ -82,7 +84,18 @@ impl Connection {
         // What ends the connection is told to each exchange over it.
         let drive = async move { drop(connection.await) };
         let answered = Rc::new(Cell::new(Some(Instant::now())));
-        Ok((Self { sender, answered }, drive))
+        let connection = Self {
+            sender,
+            reach,
+            answered,
+        };
+        Ok((connection, drive))
+    }
+
+    /// Where it leads.
+    #[must_use]
+    pub const fn reach(&self) -> Reach {
+        self.reach
     }
 
     /// Whether the peer seems to have gone without a word: a request was given up, and since it went out no answer came, to none
@@ -219,6 +232,7 @@ async fn take(mut content: RecvStream, receive: &mut impl Receive) -> Result<boo
             other => other,
         })?;
         receive.content(&piece)?;
+        poll_fn(|context| receive.poll_ready(context)).await?;
         owed += piece.len();
     }
 }

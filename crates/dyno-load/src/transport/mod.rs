@@ -11,9 +11,11 @@ mod reroute;
 mod stream;
 pub mod tls;
 mod wire;
+mod zone;
 
 pub use answer::{AnswerHead, Exchanged, Receive, Version};
 pub use failure::Failure;
 pub use reroute::{ConnectTo, Place, Reroute, Resolve};
 pub use stream::Stream;
-pub use wire::{Traffic, Wire};
+pub use wire::{Reach, Traffic, Wire};
+pub use zone::is_public;

@@ -36,6 +36,8 @@ pub struct Place {
     pub port: u16,
     /// Its addresses, where they are given: then nothing is looked up.
     pub addresses: Vec<IpAddr>,
+    /// Whether a rule says where that is.
+    pub is_elsewhere: bool,
 }
 
 impl FromStr for Resolve {
@@ -91,6 +93,7 @@ impl Reroute {
             host: bare(host).to_ascii_lowercase(),
             port,
             addresses: Vec::new(),
+            is_elsewhere: false,
         };
         let fits = |rule: &&ConnectTo| {
             rule.from.0.as_ref().is_none_or(|from| *from == place.host)
@@ -100,10 +103,12 @@ impl Reroute {
             let (host, port) = rule.to.clone();
             place.host = host.unwrap_or(place.host);
             place.port = port.unwrap_or(place.port);
+            place.is_elsewhere = true;
         }
         let given = |rule: &&Resolve| rule.host == place.host && rule.port == place.port;
         if let Some(rule) = self.resolve.iter().find(given) {
             place.addresses.clone_from(&rule.addresses);
+            place.is_elsewhere = true;
         } else if let Ok(address) = place.host.parse() {
             place.addresses.push(address);
         }
@@ -135,6 +140,14 @@ mod tests {
             host: host.to_owned(),
             port,
             addresses: addresses.iter().map(|text| text.parse().unwrap()).collect(),
+            is_elsewhere: false,
+        }
+    }
+
+    fn elsewhere(host: &str, port: u16, addresses: &[&str]) -> Place {
+        Place {
+            is_elsewhere: true,
+            ..place(host, port, addresses)
         }
     }
 
@@ -152,14 +165,18 @@ mod tests {
             reroute.connect_to.push(rule.parse().unwrap());
         }
         let cases = [
-            ("a.test", 80, place("a.test", 80, &["127.0.0.1"])),
-            ("A.TEST", 80, place("a.test", 80, &["127.0.0.1"])),
+            ("a.test", 80, elsewhere("a.test", 80, &["127.0.0.1"])),
+            ("A.TEST", 80, elsewhere("a.test", 80, &["127.0.0.1"])),
             ("a.test", 81, place("a.test", 81, &[])),
-            ("b.test", 443, place("b.test", 443, &["::1", "127.0.0.2"])),
-            ("c.test", 80, place("c.test", 80, &["::1"])),
-            ("d.test", 80, place("a.test", 80, &["127.0.0.1"])),
-            ("e.test", 1, place("::1", 8080, &["::1"])),
-            ("f.test", 99, place("a.test", 80, &["127.0.0.1"])),
+            (
+                "b.test",
+                443,
+                elsewhere("b.test", 443, &["::1", "127.0.0.2"]),
+            ),
+            ("c.test", 80, elsewhere("c.test", 80, &["::1"])),
+            ("d.test", 80, elsewhere("a.test", 80, &["127.0.0.1"])),
+            ("e.test", 1, elsewhere("::1", 8080, &["::1"])),
+            ("f.test", 99, elsewhere("a.test", 80, &["127.0.0.1"])),
             ("127.0.0.9", 80, place("127.0.0.9", 80, &["127.0.0.9"])),
             ("[::2]", 80, place("::2", 80, &["::2"])),
         ];

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::client::TlsStream;
 
-use super::Wire;
+use super::{Reach, Wire};
 
 /// What bytes go over.
 #[derive(Debug)]
@@ -16,6 +16,17 @@ pub enum Stream {
     Plain(Wire),
     /// TLS over TCP.
     Encrypted(Box<TlsStream<Wire>>),
+}
+
+impl Stream {
+    /// Where it leads.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        match self {
+            Self::Plain(wire) => wire.reach(),
+            Self::Encrypted(stream) => stream.get_ref().0.reach(),
+        }
+    }
 }
 
 impl AsyncRead for Stream {

@@ -134,7 +134,7 @@ fn each_has_its_name_and_a_stall_ends_at_the_deadline() {
         ("/drip", "BodyTimeout", 0),
         ("/chunked-garbage", "MalformedBody", 0),
         ("/until-close", "200", 5),
-        ("/unknown-coding", "UnknownCoding", 0),
+        ("/unknown-coding", "200", 1),
         ("/malformed-coding", "MalformedCoding", 0),
         ("/too-long", "ContentTooLong", 0),
         ("/bomb", "ContentTooLong", 0),

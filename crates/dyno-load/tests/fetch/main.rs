@@ -11,3 +11,4 @@ mod name_server;
 mod names;
 mod server;
 mod tls;
+mod walls;

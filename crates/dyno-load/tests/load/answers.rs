@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use dyno_load::load::{Check, Shape, jsonl};
+use dyno_load::load::{Check, Shape};
 use dyno_origin::{Authority, Cache, Options, Origin, Running};
 use dyno_web::{Model, Web};
 use hdrhistogram::Histogram;
@@ -14,7 +14,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde_json::json;
 
 use crate::server::{HELLO, Server, read_request};
-use crate::stage::{described_as, get, number, shape, shaped};
+use crate::stage::{described, described_as, get, number, shape, shaped, without_failures};
 
 pub fn origin() -> (Arc<Authority>, Running) {
     origin_with_http2(1)
@@ -43,7 +43,7 @@ pub fn scratch(name: &str) -> PathBuf {
 fn answers_are_held_against_checks() {
     let (_, origin) = origin();
     let at = |path: &str| format!("http://{}{path}", origin.http()[0]);
-    let checks = |texts: &[&str]| -> Vec<Check> {
+    let checks = |texts: &[&str]| -> Arc<[Check]> {
         let parse = |text: &&str| Check::parse(text).unwrap();
         texts.iter().map(parse).collect()
     };
@@ -72,8 +72,7 @@ fn answers_are_held_against_checks() {
         at("/status/500"),
         at("/json"),
     );
-    let described = jsonl::lines(lines.as_bytes()).unwrap();
-    let mixed = described_as(described, &checked(&["status=200"])).requests(30);
+    let mixed = described_as(described(&lines), &checked(&["status=200"])).requests(30);
     let report = mixed.run();
     assert_eq!(number(&report, "/checks/right"), 20, "{report}");
     assert_eq!(number(&report, "/checks/wrong_json"), 10, "{report}");
@@ -111,10 +110,10 @@ fn a_connection_that_the_server_closed_unasked_is_opened_again() {
             }
         }
     });
-    let report = get(&[server.url()]).connections(1).requests(100).run();
+    let report = without_failures(|| get(&[server.url()]).connections(1).requests(100));
     assert_eq!(number(&report, "/requests"), 100, "{report}");
     assert_eq!(number(&report, "/connections/opened"), 10);
-    assert_eq!(server.accepted(), 10);
+    assert!(number(&report, "/resent") <= 9, "{report}");
 }
 
 #[test]
@@ -129,7 +128,7 @@ fn a_long_request_that_is_answered_early_is_answered() {
         crate::server::wait_for_the_end(stream);
     });
     let long = Shape {
-        body: Some(vec![b'a'; 32 << 20]),
+        body: Some(vec![b'a'; 32 << 20].into()),
         ..shape()
     };
     let report = shaped(&[server.url()], &long).requests(4).run();

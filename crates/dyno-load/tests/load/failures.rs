@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::server::{Server, read_request, reset, wait_for_the_end};
+use crate::server::{HELLO, Server, read_request, reset, wait_for_the_end};
 use crate::stage::{accounted, elapsed_ns, get, number, shape, shaped};
 
 const REQUESTS: u64 = 6;
@@ -304,5 +304,40 @@ fn a_timeout_that_nothing_can_keep_ends_each_request_all_the_same() {
         stage.plan.timeout = Duration::from_nanos(timeout_ns);
         let report = stage.run();
         assert_eq!(number(&report, "/errors_total"), REQUESTS, "{report}");
+    }
+}
+
+/// A server that works on every second request of a connection for a while, and then crashes.
+#[test]
+fn a_server_that_crashes_while_it_works_is_seen_to_fail() {
+    type Crash = fn(TcpStream);
+    let crashes: [(Crash, &str); 2] = [(drop, "ClosedBeforeAnswer"), (reset, "ConnectionReset")];
+    for work_ms in [1, 3, 10, 30, 100, 200] {
+        for (crash, name) in crashes {
+            let server = Server::start(move |mut stream| {
+                if read_request(&mut stream) && stream.write_all(HELLO).is_ok() {
+                    let came = read_request(&mut stream);
+                    thread::sleep(Duration::from_millis(if came { work_ms } else { 0 }));
+                    crash(stream);
+                }
+            });
+            let report = get(&[server.url()]).connections(1).requests(6).run();
+            let (failed, resent) = (number(&report, "/errors_total"), number(&report, "/resent"));
+            assert_eq!(accounted(&report), 6, "{work_ms} ms: {report}");
+            // Each connection has one answer and one crash, but for the last, and none is hidden.
+            let opened = number(&report, "/connections/opened");
+            assert_eq!(opened, number(&report, "/requests"), "{report}");
+            assert!(
+                (opened - 1..=opened).contains(&(failed + resent)),
+                "{report}"
+            );
+            let other = report["errors"].as_object().unwrap().keys();
+            assert!(other.into_iter().all(|error| error == name), "{report}");
+            // What takes longer than a request and an end need to cross is never sent again.
+            let round_trip_ns = number(&report, "/phases/connect/max_ns");
+            if work_ms * 1_000_000 > (2 * round_trip_ns).max(5_000_000) {
+                assert_eq!(resent, 0, "{work_ms} ms: {report}");
+            }
+        }
     }
 }

@@ -3,11 +3,11 @@
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 
-use dyno_load::load::jsonl;
+use bytes::Bytes;
 use dyno_load::load::{RequestError, Requests, Shape};
 
 use crate::server::{HELLO, Server};
-use crate::stage::{number, shape, shaped};
+use crate::stage::{described, number, shape, shaped};
 
 /// The bytes of the one request that a run sends, with the server's address and our version put aside.
 fn sent(path: &str, shape: &Shape) -> String {
@@ -34,7 +34,7 @@ fn headers(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 
 #[test]
 fn requests_are_sent_as_they_were_asked_for() {
-    let body = |text: &str| Some(text.as_bytes().to_vec());
+    let body = |text: &str| Some(Bytes::copy_from_slice(text.as_bytes()));
     let cases = [
         (
             "/a?b=c#d",
@@ -109,7 +109,7 @@ fn what_cannot_be_sent_is_refused_with_its_place() {
     ];
     for (line, expected) in cases {
         let text = format!("{{\"url\": \"http://a.test\"}}\n{line}\n");
-        let described = jsonl::lines(text.as_bytes()).unwrap();
+        let described = described(&text);
         for http2 in [false, true] {
             let shape = Shape { http2, ..shape() };
             let (place, error) = Requests::new(described.clone(), &shape).unwrap_err();
@@ -121,7 +121,7 @@ fn what_cannot_be_sent_is_refused_with_its_place() {
         headers: broken,
         ..shape()
     };
-    let described = jsonl::lines(b"{\"url\": \"http://a.test\"}").unwrap();
+    let described = described("{\"url\": \"http://a.test\"}");
     assert!(matches!(
         Requests::new(described, &shape),
         Err((0, RequestError::Header { .. }))

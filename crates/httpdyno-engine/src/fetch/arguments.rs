@@ -44,8 +44,8 @@ const MORE: &str = "\
 One URL a line comes in; url,code,start_time,duration,body_length goes out, as each is done. The code is the status of the last \
 answer, or the name of what went wrong. An option wins over the environment.
 
-Exit status: 0 every row is printed, 2 an option is wrong, 127 a variable cannot be honoured, 125 the fetcher failed, \
-128 + N signal N came.
+Exit status: 0 every row is printed, 2 an option is wrong, 4 a disk is full, 127 a variable cannot be honoured, 125 the \
+fetcher failed, 128 + N signal N came.
 
 More examples
   httpdyno fetch --per-host 2 --per-host-interval 500ms < urls.txt   politely
@@ -87,6 +87,9 @@ pub struct Arguments {
     /// Redirects that are followed
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub max_redirects: u32,
+    /// Follow redirects from a public host to private, loopback and link-local addresses, too
+    #[arg(long)]
+    pub allow_private: bool,
     /// The longest content, decoded, such as 100MiB
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = quantity::bytes)]
     pub max_content: u64,
@@ -99,6 +102,9 @@ pub struct Arguments {
     /// Note here which lines are done, and leave those out that are
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
+    /// With --resume: do not wait until rows and contents are on the disk; a power cut may lose what is noted as done
+    #[arg(long, requires = "resume")]
+    pub no_sync: bool,
     #[command(flatten)]
     pub servers: Servers,
     /// A name server in place of the machine's; may be repeated

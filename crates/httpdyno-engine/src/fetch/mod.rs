@@ -12,7 +12,7 @@ use dyno_load::fetch::{self, End, Options, Report};
 pub use arguments::Arguments;
 use options::options;
 
-use crate::complaint::complain;
+use crate::complaint::{Mistyped, complain};
 use crate::progress;
 use crate::report_file::ReportFile;
 
@@ -43,7 +43,14 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     }
     let input = rustix::io::dup(std::io::stdin()).context("standard input")?;
     let output = rustix::io::dup(std::io::stdout()).context("standard output")?;
-    match fetch::run(options, input, output)? {
+    let ended = fetch::run(options, input, output).map_err(|error| {
+        if error.is_mistake() {
+            Mistyped::new(error).into()
+        } else {
+            anyhow::Error::from(error)
+        }
+    });
+    match ended? {
         End::Finished(ended) => write(report, &ended).map(|()| 0),
         End::Interrupted(signal, ended) => {
             write(report, &ended)?;

@@ -38,10 +38,12 @@ pub fn options(arguments: &Arguments) -> Result<Options, String> {
             .unwrap_or(usize::MAX)
             .min(connections_possible()),
         max_redirects: arguments.max_redirects,
+        allow_private: arguments.allow_private,
         max_content: arguments.max_content,
         retries: arguments.retries,
         save: arguments.save.clone(),
         resume: arguments.resume.clone(),
+        sync: !arguments.no_sync,
         insecure: arguments.servers.insecure,
         cacert: arguments.servers.cacert.clone(),
         reroute: arguments.servers.reroute(),

@@ -1,12 +1,13 @@
 //! From the command line to the plan of a run.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use dyno_load::load::jsonl::{self, Described};
-use dyno_load::load::{Arrivals, Plan, Rate, Requests, Shape, Termination};
+use dyno_load::load::{Arrivals, Plan, Preparation, Rate, Requests, Shape, Termination};
 use dyno_load::transport::tls;
 use dyno_room::CpuSet;
 use rustix::process::{Resource, getrlimit};
@@ -26,10 +27,10 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
     let shape = Shape {
         method: arguments.method.clone(),
         headers: arguments.headers.clone(),
-        body: body(arguments)?,
+        body: body(arguments)?.map(Into::into),
         keepalive: arguments.keepalive,
         http2,
-        checks: arguments.checks.clone(),
+        checks: arguments.checks.clone().into(),
     };
     let method = match (&arguments.method, &shape.body) {
         (Some(method), _) => method.clone(),
@@ -91,10 +92,9 @@ fn body(arguments: &Arguments) -> Result<Option<Vec<u8>>> {
     match (&arguments.body, &arguments.body_file) {
         (Some(text), _) => Ok(Some(text.clone().into_bytes())),
         (None, Some(path)) => {
-            let bytes = std::fs::read(path);
-            Ok(Some(bytes.with_context(|| {
-                format!("--body-file {}", path.display())
-            })?))
+            let bytes =
+                std::fs::read(path).with_context(|| format!("--body-file {}", path.display()))?;
+            Ok(Some(bytes))
         }
         (None, None) => Ok(None),
     }
@@ -164,42 +164,42 @@ fn cpus(arguments: &Arguments) -> Result<Vec<usize>> {
 }
 
 fn requests(arguments: &Arguments, shape: &Shape) -> Result<Requests> {
-    let named = |url: &str| Described {
-        url: url.to_owned(),
-        ..Described::default()
-    };
-    let mut all: Vec<Described> = arguments.urls.iter().map(|url| named(url)).collect();
-    // Where a request came from, for the message if it is none.
-    let mut places: Vec<String> = vec![String::new(); all.len()];
+    let mut all = Preparation::new(shape);
+    for url in &arguments.urls {
+        all.add(of_url(url))?;
+    }
     if let Some(path) = &arguments.urls_file {
-        let text = read(path).with_context(|| format!("--urls {}", path.display()))?;
-        let text = String::from_utf8_lossy(&text);
-        for (index, line) in text.lines().enumerate() {
+        let name = || format!("--urls {}", path.display());
+        for (number, line) in (1..).zip(reader(path).with_context(name)?.split(b'\n')) {
+            let line = line.with_context(name)?;
+            let line = String::from_utf8_lossy(&line);
             if !line.trim().is_empty() {
-                all.push(named(line.trim()));
-                places.push(format!("--urls {}: line {}: ", path.display(), index + 1));
+                let added = all.add(of_url(line.trim()));
+                added.map_err(|error| anyhow!("{}: line {number}: {error}", name()))?;
             }
         }
     }
     if let Some(path) = &arguments.requests_file {
         let name = || format!("--requests-file {}", path.display());
-        let bytes = read(path).with_context(name)?;
-        let described = jsonl::lines(&bytes).with_context(name)?;
-        let numbers = bytes.split(|byte| *byte == b'\n').enumerate();
-        let numbers = numbers.filter(|(_, line)| !line.trim_ascii().is_empty());
-        places.extend(numbers.map(|(index, _)| format!("{}: line {}: ", name(), index + 1)));
-        all.extend(described);
+        for line in jsonl::lines(reader(path).with_context(name)?) {
+            let (number, described) = line.with_context(name)?;
+            let added = all.add(described);
+            added.map_err(|error| anyhow!("{}: line {number}: {error}", name()))?;
+        }
     }
-    if all.is_empty() {
-        bail!(
+    all.finish().map_err(|_| {
+        anyhow!(
             "{}: there is nothing to send in it; write a line for each request",
             files(arguments)
-        );
-    }
-    Requests::new(all, shape).map_err(|(index, error)| {
-        let place = places.get(index).map_or("", String::as_str);
-        anyhow::anyhow!("{place}{error}")
+        )
     })
+}
+
+fn of_url(url: &str) -> Described {
+    Described {
+        url: url.to_owned(),
+        ..Described::default()
+    }
 }
 
 /// The files that were named, as they were typed.
@@ -214,11 +214,9 @@ fn files(arguments: &Arguments) -> String {
     typed.collect::<Vec<_>>().join(", ")
 }
 
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    if path != Path::new("-") {
-        return std::fs::read(path);
+fn reader(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdin().lock()));
     }
-    let mut bytes = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut bytes)?;
-    Ok(bytes)
+    Ok(Box::new(BufReader::new(File::open(path)?)))
 }

@@ -71,6 +71,9 @@ class LoadSummary(FigureRecord):
     requests: Annotated[int, Recorded("answers that came whole, whatever their status")]
     requests_per_s: Annotated[float, Recorded("answers for each second of `load_elapsed_ns`", unit="1/s")]
     errors: Annotated[int, Recorded("requests and connections that failed")]
+    resent: Annotated[
+        int | None, Recorded("requests sent again, as the server closed their connection before it can have seen them")
+    ]
     open_loop: Annotated[bool, Recorded("whether requests were sent on a schedule, and not when an answer came")]
     rate_per_s: Annotated[float | None, Recorded("rate of the schedule, at its start where it is a ramp", unit="1/s")]
     rate_end_per_s: Annotated[float | None, Recorded("rate at the end of a ramp", unit="1/s")]

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from httpdyno.errors import EngineFailed, Interrupted, InvalidValue, NothingMeasured
+from httpdyno.errors import EngineFailed, Interrupted, InvalidValue, NothingMeasured, StorageFull
 from httpdyno.experiments.load.options import LoadOptions
 from httpdyno.experiments.load.progress import LoadProgress, parse_load_progress
 from httpdyno.experiments.load.started import StartedLoad, start_load
@@ -118,7 +118,8 @@ def _read(started: StartedLoad, options: LoadOptions) -> LoadReport:
     except ValueError as error:
         if status == -signal.SIGTERM:
             raise Interrupted("interrupted before the load began") from error
-        kind = NothingMeasured if status == NothingMeasured.exit_code else EngineFailed
+        kinds = {kind.exit_code: kind for kind in (NothingMeasured, StorageFull)}
+        kind = kinds.get(status, EngineFailed)
         raise kind(f"the load generator: {_refusal(started.said, status)}") from error
     if not isinstance(values, dict) or values.get("version") != REPORT_VERSION:
         raise EngineFailed(f"the load generator's report is not of version {REPORT_VERSION}; {RENEW_ENGINE}")

@@ -52,6 +52,7 @@ def _counts(report: Mapping[str, Any]) -> dict[str, Any]:
         "requests": int(report["requests"]),
         "requests_per_s": float(report["rps"]),
         "errors": int(report["errors_total"]),
+        "resent": report.get("resent", connections.get("retried_requests")),
         "open_loop": rate is not None,
         "rate_per_s": rate,
         "rate_end_per_s": plan.get("rate_end_per_s"),

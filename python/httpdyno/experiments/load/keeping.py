@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import httpdyno
+from httpdyno.credentials import without_credentials
 from httpdyno.experiments.load.judge import SERVER
 from httpdyno.experiments.load.options import NAME, LoadOptions
 from httpdyno.experiments.load.samples import load_samples
@@ -42,7 +43,8 @@ def target_of(options: LoadOptions) -> str:
         return f"{method}URLs of {_listed(options.urls_file)}"
     more = len(options.urls) - 1
     also = f" and those of {_listed(options.urls_file)}" if options.urls_file else ""
-    return f"{method}{options.urls[0]}{f' and {more} more' if more else ''}{also}"
+    first = without_credentials(options.urls[0])
+    return f"{method}{first}{f' and {more} more' if more else ''}{also}"
 
 
 def _listed(file: str | None) -> str:
@@ -111,8 +113,8 @@ def _settings(options: LoadOptions, plan: Mapping[str, Any], repeat: int) -> dic
     return {
         "target": target_of(options),
         **{name: plan.get(name) for name in _PLANNED},
-        "headers": "\n".join(options.headers),
-        "body": options.body_file if options.body is None else options.body[:200],
+        "headers": without_credentials("\n".join(options.headers)),
+        "body": options.body_file if options.body is None else without_credentials(options.body)[:200],
         "checks": ", ".join(options.checks),
         "insecure": options.insecure,
         "cpus": format_cpus(plan.get("cpus") or ()),

@@ -18,7 +18,7 @@ _FORM: Final = re.compile(r"(?P<name>[A-Za-z0-9_.]+)\s*(?P<operator>[<>])\s*(?P<
 _NUMBER: Final = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?", re.ASCII)
 _EXAMPLES: Final = "write it like 'p99 > 50ms', 'errors > 0.1%' or 'rps < 1000'"
 _KNOWN: Final[Mapping[str, Metric]] = {metric.name: metric for metric in LOAD_METRICS}
-_SHARED: Final = ("errors", "checks", "not_2xx")
+_SHARED: Final = ("errors", "checks", "not_2xx", "resent")
 """Counts that can be limited in per cent, too."""
 _ALL: Final = 100
 """Per cent."""

@@ -91,6 +91,15 @@ LOAD_METRICS: Final = (
         _LOWER,
         6,
     ),
+    Metric(
+        Column(
+            "resent",
+            _INTEGER,
+            description="requests sent again, as the server closed their connection before it can have seen them",
+        ),
+        _load("resent"),
+        _LOWER,
+    ),
     *(metric for kind in TIMES for metric in _times(kind)),
     Metric(Column("sent", _INTEGER, description="requests that were sent"), _load("sent")),
     Metric(

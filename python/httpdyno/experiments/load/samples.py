@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
+from httpdyno.credentials import without_credentials
 from httpdyno.errors import EngineFailed
 from httpdyno.installation import RENEW_ENGINE
 from httpdyno.judge.generator.samples import SAMPLE_COLUMNS
@@ -29,7 +30,7 @@ def load_samples(file: Path, number: int, started: datetime, *, url: Sequence[st
     given = {
         "trial": pl.lit(number, pl.Int32()),
         "line": pl.col("line").cast(pl.Int32),
-        "url": pl.col("url").fill_null(next(iter(url), "")),
+        "url": pl.col("url").fill_null(next(iter(url), "")).pipe(_without_credentials),
         "code": code,
         "status": status,
         "error": pl.when(status.is_null()).then(code),
@@ -50,3 +51,13 @@ def load_samples(file: Path, number: int, started: datetime, *, url: Sequence[st
         raise EngineFailed(
             f"{file}: the samples cannot be read: {str(error).partition(chr(10))[0]}; {RENEW_ENGINE}"
         ) from error
+
+
+def _without_credentials(urls: pl.Expr) -> pl.Expr:
+    """Replace what is secret in URLs, of which there are few for many samples."""
+    return urls.map_batches(
+        lambda values: values.replace_strict(
+            unique := values.unique(), pl.Series(map(without_credentials, unique), dtype=pl.String)
+        ),
+        return_dtype=pl.String,
+    )

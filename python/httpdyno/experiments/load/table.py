@@ -224,6 +224,8 @@ def _left_over(loads: Sequence[LoadSummary]) -> list[tuple[Cell, ...]]:
     if censored := sum(load.censored for load in loads):
         oldest = max((load.censored_oldest_ns or 0 for load in loads), default=0)
         rows.append((f"open at the end, the oldest for {format_time(oldest)}", censored))
+    if resent := sum(load.resent or 0 for load in loads):
+        rows.append(("sent again: the connection was closed as they were sent", resent))
     if unsent := sum(load.unsent or 0 for load in loads):
         rows.append(("due, but never sent: no connection was free", unsent))
     checks = [load.checks for load in loads if load.checks]

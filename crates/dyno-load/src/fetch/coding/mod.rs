@@ -12,8 +12,10 @@ pub const ACCEPTED: &str = "gzip, deflate, br, zstd";
 
 /// Codings that one answer may have, one over the other.
 const MOST_STEPS: usize = 4;
-/// Content that is decoded at a time: small enough to stay in a processor's cache.
-const PIECE_BYTES: usize = 64 << 10;
+/// Content that is decoded in one step: small enough to stay in a processor's cache.
+pub const PIECE_BYTES: usize = 64 << 10;
+/// The work after which other tasks of the thread have their turn, in bytes read and made: about a millisecond.
+pub const TURN_BYTES: usize = 1 << 20;
 /// The window of 8 MiB that RFC 9659 allows zstd as a content coding.
 const ZSTD_WINDOW_LOG: u32 = 23;
 /// The largest window of deflate.
@@ -29,16 +31,12 @@ pub trait Sink {
     fn take(&mut self, piece: &[u8]) -> Result<(), Failure>;
 }
 
-/// Room to decode into, shared by all answers of a thread: an answer holds it only while a piece is taken.
-#[derive(Debug, Default)]
-pub struct DecodingBuffers {
-    pieces: Vec<Box<[u8]>>,
-}
-
 /// The codings of one answer, in the order they are taken off.
 #[derive(Default)]
 pub struct Decoding {
     steps: Vec<Step>,
+    /// A coding is unknown, or there are too many: the content stays as it comes.
+    keeps: bool,
     /// Bytes that each step may make: what one makes behind the end of the next is nobody's content, and has a bound, too.
     most: u64,
 }
@@ -51,12 +49,23 @@ impl std::fmt::Debug for Decoding {
 
 struct Step {
     coder: Coder,
-    begun: bool,
-    /// The coding has ended: what follows is garbage, unless it begins another member.
-    ended: bool,
-    /// Garbage came: all that follows is, too, wherever the next piece happens to begin.
-    over: bool,
+    /// What it has not decoded yet begins at this place.
+    input: Vec<u8>,
+    used: usize,
+    /// Whether it filled its last piece: it may have more, even with no input left.
+    filled: bool,
+    stage: Stage,
     made: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    NotBegun,
+    UnderWay,
+    /// What follows is garbage, unless it begins another member.
+    Ended,
+    /// Garbage came: all that follows is, too, wherever the next piece happens to begin.
+    Over,
 }
 
 enum Coder {
@@ -67,7 +76,7 @@ enum Coder {
     Zstd(Decoder<'static>),
 }
 
-/// What one step of a coder came to.
+/// What a coder did in one step, in bytes.
 struct Progress {
     used: usize,
     made: usize,
@@ -77,9 +86,11 @@ struct Progress {
 impl Decoding {
     /// The codings that the values of `Content-Encoding` name, of a content of `most` bytes.
     ///
+    /// Where one of them is unknown, or there are more than four, the content stays as it comes.
+    ///
     /// # Errors
     ///
-    /// [`Failure::UnknownCoding`].
+    /// If there is no memory for a decoder.
     pub fn new<'v>(values: impl Iterator<Item = &'v [u8]>, most: u64) -> Result<Self, Failure> {
         let mut steps = Vec::new();
         for name in values.flat_map(|value| value.split(|byte| *byte == b',')) {
@@ -89,18 +100,19 @@ impl Decoding {
                 b"deflate" => Coder::Deflate(None, Vec::new()),
                 b"br" => Coder::Brotli(BrotliDecoder::new()),
                 b"zstd" => Coder::zstd()?,
-                _ => return Err(Failure::UnknownCoding),
+                _ => return Ok(Self::keeping()),
             };
             steps.push(Step {
                 coder,
-                begun: false,
-                ended: false,
-                over: false,
+                input: Vec::new(),
+                used: 0,
+                filled: false,
+                stage: Stage::NotBegun,
                 made: 0,
             });
         }
         if steps.len() > MOST_STEPS {
-            return Err(Failure::UnknownCoding);
+            return Ok(Self::keeping());
         }
         // They are named in the order they were put on.
         steps.reverse();
@@ -108,30 +120,74 @@ impl Decoding {
         let most = most
             .saturating_add(most / 8)
             .saturating_add(PIECE_BYTES as u64);
-        Ok(Self { steps, most })
+        Ok(Self {
+            steps,
+            keeps: false,
+            most,
+        })
     }
 
-    /// Whether content comes as it is.
+    fn keeping() -> Self {
+        Self {
+            keeps: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether content stays as it comes although it has a coding.
+    #[must_use]
+    pub const fn keeps(&self) -> bool {
+        self.keeps
+    }
+
+    /// Whether no coding is taken off.
     #[must_use]
     pub fn is_identity(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Decodes a piece off the wire, and hands on what comes of it.
+    /// Takes a piece off the wire, which [`Decoding::advance`] decodes. Without a coding it goes to the sink.
+    ///
+    /// # Errors
+    ///
+    /// The sink's.
+    pub fn take(&mut self, bytes: &[u8], sink: &mut impl Sink) -> Result<(), Failure> {
+        match self.steps.first_mut() {
+            Some(step) => {
+                step.give(bytes);
+                Ok(())
+            }
+            None => sink.take(bytes),
+        }
+    }
+
+    /// Decodes what was taken, for one turn at most, and hands on what comes of it; `room` has [`PIECE_BYTES`]. Returns the
+    /// work that was done, in bytes: with less than [`TURN_BYTES`] nothing is left to do.
     ///
     /// # Errors
     ///
     /// [`Failure::MalformedCoding`], [`Failure::ContentTooLong`], or the sink's.
-    pub fn take(
-        &mut self,
-        bytes: &[u8],
-        room: &mut DecodingBuffers,
-        sink: &mut impl Sink,
-    ) -> Result<(), Failure> {
-        while room.pieces.len() < self.steps.len() {
-            room.pieces.push(vec![0; PIECE_BYTES].into());
+    pub fn advance(&mut self, room: &mut [u8], sink: &mut impl Sink) -> Result<usize, Failure> {
+        let mut work = 0;
+        // The last step first: none holds more than a piece of the one before.
+        while work < TURN_BYTES
+            && let Some(place) = self.steps.iter().rposition(Step::has_work)
+        {
+            let step = &mut self.steps[place];
+            let progress = step.advance(room)?;
+            work += progress.used + progress.made;
+            let (made, most) = (step.made, self.most);
+            let piece = &room[..progress.made];
+            match self.steps.get_mut(place + 1) {
+                Some(next) => next.give(piece),
+                None if piece.is_empty() => {}
+                None => sink.take(piece)?,
+            }
+            if made > most {
+                return Err(Failure::ContentTooLong);
+            }
         }
-        run(&mut self.steps, &mut room.pieces, bytes, self.most, sink)
+        Ok(work)
     }
 
     /// The content has ended.
@@ -141,70 +197,75 @@ impl Decoding {
     /// [`Failure::MalformedCoding`] where a coding has not.
     pub fn end(&self) -> Result<(), Failure> {
         // Nothing at all is no content, whatever coding it is said to have.
-        if self.steps.iter().all(|step| step.ended || !step.begun) {
-            Ok(())
-        } else {
+        if self.steps.iter().any(|step| step.stage == Stage::UnderWay) {
             Err(Failure::MalformedCoding)
-        }
-    }
-}
-
-fn run(
-    steps: &mut [Step],
-    room: &mut [Box<[u8]>],
-    bytes: &[u8],
-    most: u64,
-    sink: &mut impl Sink,
-) -> Result<(), Failure> {
-    let (Some((step, steps)), Some((piece, room))) =
-        (steps.split_first_mut(), room.split_first_mut())
-    else {
-        return sink.take(bytes);
-    };
-    let mut rest = bytes;
-    loop {
-        if step.ended && !step.begins_again(rest)? {
-            return Ok(());
-        }
-        step.begun |= !rest.is_empty();
-        let progress = step.coder.decode(rest, piece)?;
-        rest = &rest[progress.used..];
-        step.ended = progress.ended;
-        if progress.made > 0 {
-            run(steps, room, &piece[..progress.made], most, sink)?;
-            step.made += progress.made as u64;
-            if step.made > most {
-                return Err(Failure::ContentTooLong);
-            }
-        }
-        // A piece that was filled may have more behind it, even with no input left.
-        if rest.is_empty() && progress.made < piece.len() {
-            return Ok(());
-        }
-        if progress.used == 0 && progress.made == 0 && !progress.ended {
-            return Err(Failure::MalformedCoding);
+        } else {
+            Ok(())
         }
     }
 }
 
 impl Step {
-    /// Whether another member begins behind the one that has ended; all else there is garbage.
-    fn begins_again(&mut self, rest: &[u8]) -> Result<bool, Failure> {
-        let begins = match (&self.coder, rest.first()) {
-            _ if self.over => false,
+    fn give(&mut self, bytes: &[u8]) {
+        if self.used == self.input.len() {
+            self.input.clear();
+            self.used = 0;
+        }
+        self.input.extend_from_slice(bytes);
+    }
+
+    fn has_work(&self) -> bool {
+        self.used < self.input.len() || self.filled
+    }
+
+    /// Decodes one piece into `room`.
+    fn advance(&mut self, room: &mut [u8]) -> Result<Progress, Failure> {
+        if !self.goes_on()? {
+            let used = self.input.len() - self.used;
+            (self.used, self.filled) = (self.input.len(), false);
+            return Ok(Progress {
+                used,
+                made: 0,
+                ended: true,
+            });
+        }
+        let rest = &self.input[self.used..];
+        if !rest.is_empty() {
+            self.stage = Stage::UnderWay;
+        }
+        let progress = self.coder.decode(rest, room)?;
+        self.used += progress.used;
+        self.made += progress.made as u64;
+        if progress.ended {
+            self.stage = Stage::Ended;
+        }
+        self.filled = progress.made == room.len();
+        let stands = progress.used == 0 && progress.made == 0 && !progress.ended;
+        if stands && self.used < self.input.len() {
+            return Err(Failure::MalformedCoding);
+        }
+        Ok(progress)
+    }
+
+    /// Whether there is more of the coding, or another member of it behind the one that has ended; all else there is garbage.
+    fn goes_on(&mut self) -> Result<bool, Failure> {
+        match self.stage {
+            Stage::NotBegun | Stage::UnderWay => return Ok(true),
+            Stage::Over => return Ok(false),
+            Stage::Ended => {}
+        }
+        match (&self.coder, self.input.get(self.used)) {
+            (_, None) => return Ok(false),
             (Coder::Gzip(_), Some(0x1f)) => {
                 self.coder = Coder::Gzip(Decompress::new_gzip(DEFLATE_WINDOW_BITS));
-                true
             }
-            (Coder::Zstd(_), Some(0x28 | 0x50..=0x5f)) => {
-                self.coder = Coder::zstd()?;
-                true
+            (Coder::Zstd(_), Some(0x28 | 0x50..=0x5f)) => self.coder = Coder::zstd()?,
+            _ => {
+                self.stage = Stage::Over;
+                return Ok(false);
             }
-            _ => false,
-        };
-        self.over |= !begins && !rest.is_empty();
-        self.ended = !begins;
-        Ok(begins)
+        }
+        Ok(true)
     }
 }
 

@@ -62,10 +62,7 @@ fn exchanges(wire: &str, pieces: &[usize], heads: &[bool]) -> Vec<Result<(Taken,
             let mut all = Vec::new();
             for is_head in heads {
                 let mut taken = Taken::default();
-                let request = Request {
-                    bytes: b"GET / HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(),
-                    is_head: *is_head,
-                };
+                let request = Request::new(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(), *is_head);
                 let exchanged = connection.exchange(&request, &mut taken).await;
                 all.push(exchanged.map(|exchanged| (taken, exchanged.reusable)));
             }
@@ -135,10 +132,7 @@ fn a_repeated_head_means_the_same_and_a_different_one_does_not() {
         ];
         for (answer, expected) in wire.iter().zip(expected) {
             theirs.write_all(answer.as_bytes()).await.unwrap();
-            let request = Request {
-                bytes: b"GET / HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(),
-                is_head: false,
-            };
+            let request = Request::new(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(), false);
             let mut found = Taken::default();
             let exchanged = connection.exchange(&request, &mut found).await.unwrap();
             assert_eq!(found, expected);
