@@ -47,7 +47,7 @@ test-subjects: build ## Hold every client and server against the contract
 	@$(BIN)/python tests/gate.py python tests/contract --subject all $(ARGS)
 
 measure: setup ## Measure what needs a quiet machine, a clock or luck; ARGS='--since COMMIT' says what crept since then
-	@scripts/setup-tests
+	@scripts/setup-tests measure
 	@$(BIN)/python tests/measure.py $(ARGS)
 
 check: setup ## Check format, lint, types and import rules

@@ -1,6 +1,7 @@
 """The commands end to end: real engine, real rooms."""
 
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -117,6 +118,89 @@ def test_a_command_that_fails_is_told_which_names_have_a_fault(httpdyno: Command
     assert spent.startswith("httpdyno: room: 1 request, ")
 
 
+IS_REFUSED = """
+import contextlib, socket, ssl, urllib.error, urllib.request
+for _ in range(3):
+    with contextlib.suppress(OSError), socket.create_connection(("a.example", 443)) as stream:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).wrap_socket(stream, server_hostname="a.example")
+with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+    datagrams.sendto(b"?", ("8.8.8.8", 53))
+with contextlib.suppress(urllib.error.HTTPError):
+    urllib.request.urlopen("http://a.example/status/429")
+"""
+
+
+def test_what_a_command_was_refused_is_said_at_its_end(httpdyno: Command) -> None:
+    ended = httpdyno("room", "--web", "plain", "--", sys.executable, "-c", IS_REFUSED)
+    assert ended.code == 0
+    outside, trust, status, _ = ended.err.splitlines()[-4:]
+    assert outside == (
+        "httpdyno: room: it asked 1 time for addresses that are not the web's, and cannot be reached;"
+        " names are answered at 198.18.0.1"
+    )
+    assert trust == (
+        "httpdyno: room: it refused 3 handshakes, since it does not trust the room's certificates;"
+        " where it has a trust store of its own, name that: --trust-file FILE"
+    )
+    assert status == "httpdyno: room: 429 from a.example: the web's answers, not the network's"
+
+
+def test_a_handshake_that_the_web_spoils_is_not_the_commands_refusal(httpdyno: Command, tmp_path: Path) -> None:
+    (tmp_path / "web.toml").write_text(
+        'name = "mine"\nseed = 1\n[[host]]\nname = "old.example"\nfault = "expired_certificate"\n', encoding="utf-8"
+    )
+    ended = httpdyno("room", "--web", "web.toml", "--", sys.executable, "-c", FETCH, "https://old.example/")
+    assert ended.code == 1
+    assert "trust" not in ended.err
+
+
+def test_a_command_without_memory_is_told_so(httpdyno: Command) -> None:
+    ended = httpdyno("room", "--web", "plain", "--memory", "64MiB", "--", sys.executable, "-c", "bytearray(400 << 20)")
+    if "memory is not limited" in ended.err or ended.code == 0:
+        pytest.skip("no control group keeps a limit of memory here")
+    assert "room: the kernel killed a process of it for want of memory, of which it may use 64 MiB\n" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["curl", "-s", "http://a.example/"], "room: write -- before the command: httpdyno room -- curl ..."),
+        (["--trust-file", "/tmp", "--", "true"], "--trust-file /tmp: is a folder; name a file"),
+        (["--trust-file", "/nowhere", "--", "true"], "--trust-file /nowhere: No such file or directory"),
+        (["--stdin", "/nowhere", "--", "true"], "--stdin /nowhere: No such file or directory"),
+        (["--stdin", "/tmp", "--", "true"], "--stdin /tmp: is a folder; name the file"),
+        (["--subject-cpus", "999", "--", "true"], "CPUs of the subject: CPU 999 is not available here; choose from"),
+        (["--report", "/nowhere/report", "--", "true"], "--report /nowhere/report: No such file or directory"),
+        (["--arrivals", "/tmp", "--", "true"], "--arrivals /tmp: Is a directory"),
+        (["--directory", "/nowhere", "--", "true"], "--directory /nowhere: No such file or directory"),
+    ],
+)
+def test_what_is_wrong_is_said_before_there_is_a_room(httpdyno: Command, typed: list[str], said: str) -> None:
+    refused = httpdyno("room", "--web", "plain", *typed)
+    assert refused.code == 2
+    assert refused.err.startswith(f"httpdyno: {said}"), refused.err
+    assert len(refused.err.splitlines()) == 1
+
+
+def test_what_a_shell_passes_as_a_file_name_is_read_or_refused(environment: dict[str, str], tmp_path: Path) -> None:
+    def bash(script: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-c", script],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+
+    read = bash("httpdyno room --web plain --stdin <(echo http://a.example/) -- cat")
+    assert (read.returncode, read.stdout) == (0, "http://a.example/\n"), read.stderr
+    refused = bash("httpdyno room --web plain -- cat <(echo hello)")
+    assert refused.returncode == 2
+    assert "a command in a room has standard input, output and error only" in refused.stderr
+
+
 def test_a_deadline_says_that_it_ended_the_command(httpdyno: Command) -> None:
     ended = httpdyno("room", "--web", "plain", "--deadline", "0.5s", "--", "sleep", "1000")
     assert ended.code == 124
@@ -137,10 +221,23 @@ time.sleep(1000)
 """
 
 
-def test_a_command_that_leaves_its_process_group_does_not_leave_its_deadline(httpdyno: Command) -> None:
-    ended = httpdyno("room", "--web", "plain", "--deadline", "1s", "--", sys.executable, "-c", LEAVES_ITS_GROUP)
-    assert ended.code == 124
-    assert "the command was still running after 1 s, and was ended\n" in ended.err
+def test_a_command_that_leaves_its_process_group_does_not_leave_its_deadline(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    # Only a command that has a terminal can: any other leads a session.
+    words = [*START, "room", "--web", "plain", "--deadline", "1s", "--", sys.executable, "-c", LEAVES_ITS_GROUP]
+    ended = subprocess.run(
+        ["script", "--quiet", "--return", "--command", shlex.join(words), "/dev/null"],
+        stdin=subprocess.DEVNULL,
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert ended.returncode == 124, ended.stdout
+    assert "the command was still running after 1 s, and was ended" in ended.stdout
 
 
 def test_try_takes_a_pipe(environment: dict[str, str], make_subject: MakeSubject, subject_folders: Path) -> None:

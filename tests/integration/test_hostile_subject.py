@@ -32,9 +32,15 @@ BAITS = (
     "abstract-sockets",
     "sockets-with-a-path",
     "files-of-the-same-user",
+    "keys-of-the-caller",
+    "session-of-the-caller",
+    "root-as-its-own-master",
 )
 """What is laid out for the test, and harmless to try outside of a room."""
 
+SYSTEM_CALLS = {"x86_64": {"add_key": 248, "keyctl": 250}, "aarch64": {"add_key": 217, "keyctl": 219}}
+KEYCTL_JOIN_SESSION_KEYRING = 1
+KEY_SPEC_SESSION_KEYRING = -3
 IPC_CREATE_FOR_ALL = 0o1666
 IPC_REMOVE = 0
 
@@ -76,6 +82,7 @@ def bait(folder: Path, user: int) -> Iterator[Bait]:
             "address": address,
             "port": port,
             "key": stack.enter_context(shared_memory_by_key()),
+            "has_key": add_key(token),
             "socket": str(folder / "socket"),
             **{name: str(place) for name, place in places.items()},
         }
@@ -89,6 +96,16 @@ def shared_memory_by_key() -> Iterator[int]:
     assert segment >= 0
     yield key
     library.shmctl(segment, IPC_REMOVE, None)
+
+
+def add_key(name: str) -> bool:
+    """Put a key into the session keyring of this process and of those that it starts, if this machine has keys."""
+    library, number = ctypes.CDLL(None), SYSTEM_CALLS[os.uname().machine]
+    # A keyring of this test's own, which goes with it.
+    library.syscall(number["keyctl"], KEYCTL_JOIN_SESSION_KEYRING, 0)
+    return bool(
+        library.syscall(number["add_key"], b"user", name.encode(), b"secret", 6, KEY_SPEC_SESSION_KEYRING) != -1
+    )
 
 
 def outer_address() -> str:
@@ -109,9 +126,9 @@ def python_for(user: int) -> str:
     return found
 
 
-@pytest.mark.parametrize("who", ["this user", "an ordinary user"])
-def test_what_the_page_promises(engine: Engine, who: str) -> None:
-    user = os.geteuid() if who == "this user" else NOBODY
+@pytest.mark.parametrize("options", [(), ("--no-seccomp",)], ids=["with the filter", "without the filter"])
+@pytest.mark.parametrize("user", [os.geteuid(), NOBODY], ids=["this user", "an ordinary user"])
+def test_what_the_page_promises(engine: Engine, user: int, options: tuple[str, ...]) -> None:
     if user != os.geteuid() and os.geteuid() != 0:
         pytest.skip("only root can become another user")
     with tempfile.TemporaryDirectory(prefix="httpdyno-hostile-") as name:
@@ -122,10 +139,12 @@ def test_what_the_page_promises(engine: Engine, who: str) -> None:
         with bait(folder, user) as laid:
             (folder / "bait").write_text(json.dumps(laid), encoding="utf-8")
             argv = [python_for(user), "-B", str(folder / "probe.py"), str(folder / "bait")]
+            baits = [name for name in BAITS if laid["has_key"] or name != "keys-of-the-caller"]
             # The bait is good: outside of a room it is reached. All else would harm the machine there.
-            outside = outcomes([*argv, *BAITS], user, folder)
-            inside = outcomes([str(folder / "engine"), "room", "--web", "plain", "--", *argv], user, folder)
-    assert {name: outcome for name, (outcome, _) in outside.items()} == dict.fromkeys(BAITS, "reached"), outside
+            outside = outcomes([*argv, *baits], user, folder)
+            room = [str(folder / "engine"), "room", "--web", "plain", *options, "--"]
+            inside = outcomes([*room, *argv], user, folder)
+    assert {name: outcome for name, (outcome, _) in outside.items()} == dict.fromkeys(baits, "reached"), outside
     assert {name: outcome for name, (outcome, _) in inside.items()} == promised(), inside
 
 

@@ -92,6 +92,9 @@ pub struct SubjectAccount {
     pub sent_packets: Option<u64>,
     /// Packets that came.
     pub received_packets: Option<u64>,
+    /// Connections and datagrams that it began to addresses to which no route leads, since they are not the web's; absent
+    /// on the machine's own network.
+    pub without_route: Option<u64>,
 }
 
 /// What one CPU did between the subject's exec and its end.

@@ -5,7 +5,15 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities,
 };
 
-/// What root keeps inside: file ownership, changes of user, low ports, raw sockets, memory locks, priorities.
+/// Whose network a program is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Network {
+    OfTheRoom,
+    OfTheMachine,
+}
+
+/// What root keeps inside: file ownership and capabilities of files (without which it cannot map itself into a user namespace of
+/// its own), changes of user, low ports, memory locks, priorities.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -14,17 +22,22 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETGID)
     .union(CapabilitySet::SETUID)
     .union(CapabilitySet::NET_BIND_SERVICE)
-    .union(CapabilitySet::NET_RAW)
+    .union(CapabilitySet::SETFCAP)
     .union(CapabilitySet::IPC_LOCK)
     .union(CapabilitySet::SYS_NICE)
     .union(CapabilitySet::SYS_CHROOT);
 
-/// Gives up, for this process and all it executes, every capability but those that are kept for root.
+/// Gives up, for this process and all it executes, every capability but those that are kept for root. Raw sockets are among them
+/// in a network of the room's own; in the machine's they would hear what others send.
 ///
 /// An ordinary user has none at all after the next exec.
-pub(crate) fn drop_capabilities() -> rustix::io::Result<()> {
+pub(crate) fn drop_capabilities(network: Network) -> rustix::io::Result<()> {
+    let kept = match network {
+        Network::OfTheRoom => KEPT.union(CapabilitySet::NET_RAW),
+        Network::OfTheMachine => KEPT,
+    };
     clear_ambient_capability_set()?;
-    for capability in CapabilitySet::all().difference(KEPT).iter() {
+    for capability in CapabilitySet::all().difference(kept).iter() {
         match remove_capability_from_bounding_set(capability) {
             // Capabilities that this kernel does not know.
             Ok(()) | Err(rustix::io::Errno::INVAL) => {}
@@ -34,8 +47,8 @@ pub(crate) fn drop_capabilities() -> rustix::io::Result<()> {
     set_capabilities(
         None,
         CapabilitySets {
-            effective: KEPT,
-            permitted: KEPT,
+            effective: kept,
+            permitted: kept,
             inheritable: CapabilitySet::empty(),
         },
     )

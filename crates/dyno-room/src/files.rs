@@ -98,6 +98,32 @@ pub(crate) fn keystore(authorities: &[Authority]) -> Vec<u8> {
     java_keystore(authorities.iter().map(|authority| authority.der.as_slice()))
 }
 
+/// A policy with which Chromium and its kin trust the authorities.
+pub(crate) fn chromium_policy(authorities: &[Authority]) -> String {
+    let certificates: Vec<String> = authorities
+        .iter()
+        .map(|authority| {
+            let lines = authority.pem.lines();
+            // What stands between the first line and the last one is the DER in base64.
+            lines.filter(|line| !line.starts_with('-')).collect()
+        })
+        .collect();
+    serde_json::json!({ "CACertificates": certificates }).to_string()
+}
+
+/// A policy with which Firefox trusts the authorities that have a file of their own in the directory of certificates.
+pub(crate) fn firefox_policy(directory: &[CertificateFile]) -> String {
+    let is_one = |name: &str| {
+        let number = name.rsplit_once('.').map(|(_, number)| number);
+        number.is_some_and(|number| number.parse::<usize>().is_ok())
+    };
+    let one_each = directory.iter().filter(|(name, _)| is_one(name));
+    let paths: Vec<String> = one_each
+        .map(|(name, _)| format!("{CERTIFICATES}/{name}"))
+        .collect();
+    serde_json::json!({ "policies": { "Certificates": { "Install": paths } } }).to_string()
+}
+
 /// Whether a trust file is a Java keystore rather than PEM, by its name.
 pub(crate) fn is_java_keystore(path: &Path) -> bool {
     path.file_name()
@@ -138,6 +164,31 @@ mod tests {
         ] {
             assert_eq!(is_java_keystore(Path::new(path)), java, "{path}");
         }
+    }
+
+    #[test]
+    fn policies_name_each_authority() {
+        let authority = |certificate: &str| Authority {
+            pem: format!(
+                "-----BEGIN CERTIFICATE-----\n{certificate}\nAA==\n-----END CERTIFICATE-----\n"
+            ),
+            der: Vec::new(),
+        };
+        assert_eq!(
+            chromium_policy(&[authority("MIIB"), authority("MIIC")]),
+            r#"{"CACertificates":["MIIBAA==","MIICAA=="]}"#
+        );
+        let directory = [
+            "ca-certificates.crt",
+            "java/cacerts",
+            "5a5d7a0e.0",
+            "5a5d7a0e.1",
+        ];
+        let directory = directory.map(|name| (name.to_owned(), Vec::new()));
+        assert_eq!(
+            firefox_policy(&directory),
+            r#"{"policies":{"Certificates":{"Install":["/etc/ssl/certs/5a5d7a0e.0","/etc/ssl/certs/5a5d7a0e.1"]}}}"#
+        );
     }
 
     #[test]

@@ -151,8 +151,8 @@ impl Init {
             .as_ref()
             .is_some_and(|subject| subject.pid() == reaped.pid);
         if reaped.ended == Ended::Stopped {
-            if let Some(subject) = self.subject.as_ref().filter(|_| is_subject) {
-                subject.stopped();
+            if is_subject && self.subject.as_ref().is_some_and(Subject::has_terminal) {
+                self.tell(&Event::SubjectStopped);
             }
             return false;
         }
@@ -231,6 +231,10 @@ impl Init {
                 self.end_subject(Cause::Stopped);
                 return true;
             }
+            Request::Continue => {
+                self.subject.iter().for_each(Subject::go_on);
+                return true;
+            }
             Request::Leave => {
                 self.finish();
                 return false;
@@ -246,7 +250,7 @@ impl Init {
         descriptors: Vec<OwnedFd>,
         grace_ns: u64,
     ) -> Result<Event> {
-        let peer = Peer::start(program, descriptors, grace_ns)?;
+        let peer = Peer::start(program, descriptors, grace_ns, self.place.network())?;
         let (keeper, at) = (peer.pid(), peer.started());
         self.peer = Some(peer);
         Ok(Event::PeerStarted { keeper, at })

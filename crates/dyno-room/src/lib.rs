@@ -60,12 +60,14 @@ mod starting;
 mod steering;
 mod subject;
 mod subject_hash;
+mod system_calls;
 mod tree_sampler;
 
 pub use account::{
     Accounting, CpuAccount, CpuRole, DriverAccount, Ending, Outcome, PeerAccount, Pressure,
     ServerAccount, ServerState, SubjectAccount,
 };
+pub use addresses::PEER_V4;
 pub use cpu::CpuSet;
 pub use cpu_time::CpuTime;
 pub use error::{Result, RoomError};

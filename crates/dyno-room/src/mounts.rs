@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::mount::{
     MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change,
+    mount_remount,
 };
 
 use crate::error::{Result, RoomError, Step};
-use crate::files::{self, BUNDLE, CERTIFICATES, FOLDER, HOME, TEMPORARY};
-use crate::options::Furnishing;
+use crate::files::{self, BUNDLE, CERTIFICATES, CertificateFile, FOLDER, HOME, TEMPORARY};
+use crate::options::{Authority, Furnishing};
 use crate::protocol::NameFiles;
 
 /// Symbolic links that are followed before giving up, as in the kernel.
@@ -28,18 +29,51 @@ const OTHER_BUNDLES: &[&str] = &[
     "/etc/pki/java/cacerts",
 ];
 
+/// Where browsers read policies, if the folder before it is there. Their trust is in none of the stores above.
+const CHROMIUM_POLICIES: [(&str, &str); 5] = [
+    ("/etc/chromium", "policies/managed/httpdyno.json"),
+    ("/etc/chromium-browser", "policies/managed/httpdyno.json"),
+    ("/etc/opt/chrome", "policies/managed/httpdyno.json"),
+    ("/etc/opt/edge", "policies/managed/httpdyno.json"),
+    ("/etc/brave", "policies/managed/httpdyno.json"),
+];
+const FIREFOX_POLICIES: [(&str, &str); 5] = [
+    ("/usr/lib/firefox-esr", "distribution/policies.json"),
+    ("/usr/lib/firefox", "distribution/policies.json"),
+    ("/usr/lib64/firefox", "distribution/policies.json"),
+    ("/opt/firefox", "distribution/policies.json"),
+    ("/etc/firefox", "policies/policies.json"),
+];
+
+/// What container runtimes make read-only and what they mask, by default: the triggers, interrupts and devices of the machine; its
+/// memory, its keys, its timers.
+const PROC_READ_ONLY: [&str; 5] = [
+    "/proc/bus",
+    "/proc/fs",
+    "/proc/irq",
+    "/proc/sys",
+    "/proc/sysrq-trigger",
+];
+const PROC_MASKED: [&str; 9] = [
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+];
+const SYS_MASKED: [&str; 2] = ["/sys/devices/virtual/powercap", "/sys/firmware"];
+
 /// Makes what needs no word from the caller: a private tree, an own `/proc`, empty `/run` and `/dev/shm`.
 ///
 /// `/run` is where the sockets of nscd, dbus and systemd-resolved lie: sockets with a path cross network namespaces.
 pub(crate) fn seclude() -> Result<()> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).step(|| "making the room's mounts private".to_owned())?;
-    let proc_flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    mount("proc", "/proc", "proc", proc_flags, None)
-        .step(|| "mounting the room's own /proc".to_owned())
-        .map_err(|error| {
-            error.with_cure("in a container it takes --privileged, or an unmasked /proc")
-        })?;
+    mount_proc()?;
     empty_directory("/run", "mode=0755")?;
     if Path::new("/dev/shm").is_dir() {
         empty_directory("/dev/shm", "mode=1777")?;
@@ -47,10 +81,35 @@ pub(crate) fn seclude() -> Result<()> {
     if fs::symlink_metadata("/var/run").is_ok_and(|var_run| var_run.is_dir()) {
         empty_directory("/var/run", "mode=0755")?;
     }
-    for (folder, mode) in [(FOLDER, 0o755), (HOME, 0o755), (TEMPORARY, 0o1777)] {
+    // Programs expect a place for locks, and one of the user's own.
+    let own = format!("/run/user/{}", rustix::process::getuid().as_raw());
+    for (folder, mode) in [
+        (FOLDER, 0o755),
+        (HOME, 0o755),
+        (TEMPORARY, 0o1777),
+        ("/run/lock", 0o1777),
+        ("/run/user", 0o755),
+        (&own, 0o700),
+    ] {
         create_directory(Path::new(folder), mode)?;
     }
     Ok(())
+}
+
+/// Mounts what this PID namespace has as its processes over `/proc`.
+fn mount_proc() -> Result<()> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount("proc", "/proc", "proc", flags, None)
+        .step(|| "mounting a /proc of its own".to_owned())
+        .map_err(|error| {
+            error.with_cure("in a container it takes --privileged, or an unmasked /proc")
+        })
+}
+
+/// Gives the first process of a PID namespace inside the room a `/proc` of its own, as protected as the room's.
+pub(crate) fn seclude_again() -> Result<()> {
+    mount_proc()?;
+    protect(&PROC_READ_ONLY, &PROC_MASKED)
 }
 
 fn empty_directory(path: &'static str, options: &str) -> Result<()> {
@@ -80,8 +139,8 @@ pub(crate) fn furnish(furnishing: &Furnishing, names: &NameFiles) -> Result<()> 
     if !furnishing.authorities.is_empty() {
         lay_trust(furnishing, &mut overlays)?;
     }
-    protect_kernel_settings();
-    Ok(())
+    protect(&PROC_READ_ONLY, &PROC_MASKED)?;
+    protect(&["/sys"], &SYS_MASKED)
 }
 
 fn lay_trust(furnishing: &Furnishing, overlays: &mut Overlays) -> Result<()> {
@@ -93,8 +152,8 @@ fn lay_trust(furnishing: &Furnishing, overlays: &mut Overlays) -> Result<()> {
     })?;
     let folder = Path::new(FOLDER).join("certificates");
     create_directory(&folder.join("java"), 0o755)?;
-    for (name, content) in generated {
-        write_file(&folder.join(name), &content)?;
+    for (name, content) in &generated {
+        write_file(&folder.join(name), content)?;
     }
     overlays.provide(Path::new(CERTIFICATES), Kind::Directory)?;
     bind(&folder, Path::new(CERTIFICATES))?;
@@ -108,7 +167,7 @@ fn lay_trust(furnishing: &Furnishing, overlays: &mut Overlays) -> Result<()> {
     for target in existing.chain(furnishing.trust_files.iter().map(PathBuf::as_path)) {
         if !target.is_file() {
             return Err(RoomError::Invalid {
-                what: format!("trust file {} does not exist", target.display()),
+                what: format!("trust file {} is no file", target.display()),
                 cure: "name a file that the subject reads its authorities from".to_owned(),
             });
         }
@@ -120,6 +179,26 @@ fn lay_trust(furnishing: &Furnishing, overlays: &mut Overlays) -> Result<()> {
         // On Debian several of these lead into the directory that has just been replaced.
         if !fs::canonicalize(target).is_ok_and(|target| target.starts_with(CERTIFICATES)) {
             bind(source, target)?;
+        }
+    }
+    lay_policies(&furnishing.authorities, &generated, overlays)
+}
+
+/// Has the browsers of this machine trust the authorities by a policy, which is how an administrator would.
+fn lay_policies(
+    authorities: &[Authority],
+    generated: &[CertificateFile],
+    overlays: &mut Overlays,
+) -> Result<()> {
+    let kinds = [
+        (CHROMIUM_POLICIES, files::chromium_policy(authorities)),
+        (FIREFOX_POLICIES, files::firefox_policy(generated)),
+    ];
+    for (places, policy) in kinds {
+        for (folder, file) in places {
+            if Path::new(folder).is_dir() {
+                lay_file(&Path::new(folder).join(file), policy.as_bytes(), overlays)?;
+            }
         }
     }
     Ok(())
@@ -232,15 +311,32 @@ fn follow_links(path: &Path) -> PathBuf {
     path
 }
 
-/// Keeps a subject that is root from the machine's settings and from the control groups that account for it.
-///
-/// Where the kernel refuses, nothing is lost but this protection.
-fn protect_kernel_settings() {
-    for path in ["/proc/sys", "/sys"] {
-        if mount_bind_recursive(path, path).is_ok() {
-            let _ = make_read_only(path);
-        }
+/// Keeps a subject that is root from the machine's settings, its memory, and the control groups that account for it.
+fn protect(read_only: &[&str], masked: &[&str]) -> Result<()> {
+    for path in masked {
+        mask(path).step(|| format!("masking {path} inside the room"))?;
     }
+    for path in read_only.iter().filter(|path| Path::new(path).exists()) {
+        mount_bind_recursive(*path, *path)
+            .map_err(io::Error::from)
+            .and_then(|()| make_read_only(path))
+            .step(|| format!("making {path} read-only inside the room"))?;
+    }
+    Ok(())
+}
+
+/// Lays nothing over a file or a folder that the machine has.
+fn mask(path: &str) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Ok(found) if found.is_dir() => {
+            let flags =
+                MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+            mount("tmpfs", path, "tmpfs", flags, c"mode=0555,nr_inodes=2")?;
+        }
+        _ => mount_bind("/dev/null", path)?,
+    }
+    Ok(())
 }
 
 /// Makes a mount and all below it read-only.
@@ -263,10 +359,16 @@ fn make_read_only(path: &str) -> io::Result<()> {
             size_of::<libc::mount_attr>(),
         )
     };
-    if result < 0 {
-        return Err(io::Error::last_os_error());
+    if result == 0 {
+        return Ok(());
     }
-    Ok(())
+    let error = io::Error::last_os_error();
+    if error.raw_os_error() != Some(libc::ENOSYS) {
+        return Err(error);
+    }
+    // Kernels before 5.12: what is mounted below stays as it is.
+    let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
+    Ok(mount_remount(&path, flags, c"")?)
 }
 
 #[cfg(test)]

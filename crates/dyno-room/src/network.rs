@@ -1,6 +1,7 @@
 //! The room's three network namespaces: the peer's, the subject's, and behind the peer one where nothing listens.
 
 use std::fs::{self, File};
+use std::io::{Read, Seek};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::thread::sleep;
@@ -50,6 +51,9 @@ pub(crate) struct Network {
     peer: Netlink,
     closed: Netlink,
     closed_namespace: OwnedFd,
+    /// What the kernel counts in the subject's namespace; absent where it does not say.
+    statistics: Option<[File; 2]>,
+    without_route_before: Option<u64>,
     /// The devices of an emulated link, until its emulator has them.
     ends: Option<Ends>,
     emulated: Option<Sending>,
@@ -71,6 +75,10 @@ impl Network {
         };
         let (closed_namespace, closed) = new_namespace(&[EVERYWHERE])?;
         let (subject_namespace, subject) = new_namespace(&[EVERYWHERE, ENDS])?;
+        // This process is in the subject's namespace for a moment: what is opened here stays the subject's.
+        let open = |name| File::open(Path::new("/proc/thread-self/net").join(name));
+        let statistics = open("snmp").ok().zip(open("snmp6").ok());
+        let statistics = statistics.map(<[File; 2]>::from);
         let subject_end = end(TO_PEER)?;
         let (_, peer) = new_namespace(&[EVERYWHERE, ENDS, FORWARDING])?;
         let peer_end = end(TO_SUBJECT)?;
@@ -80,6 +88,8 @@ impl Network {
             peer,
             closed,
             closed_namespace,
+            statistics,
+            without_route_before: None,
             ends: subject_end
                 .zip(peer_end)
                 .map(|(subject, peer)| Ends { subject, peer }),
@@ -107,12 +117,29 @@ impl Network {
             self.subject.counters(TO_PEER.device)?,
             self.peer.counters(TO_SUBJECT.device)?,
         );
+        self.without_route_before = self.read_without_route();
         Ok(())
     }
 
     /// What went through the subject's end of the link since it started.
     pub(crate) fn counters(&mut self) -> Result<LinkCounters> {
         Ok(self.subject.counters(TO_PEER.device)?.since(&self.before.0))
+    }
+
+    /// How often the subject asked for an address to which no route leads, since it started.
+    pub(crate) fn without_route(&self) -> Option<u64> {
+        Some(self.read_without_route()? - self.without_route_before?)
+    }
+
+    fn read_without_route(&self) -> Option<u64> {
+        let read = |mut file: &File| {
+            let mut text = String::new();
+            file.rewind().ok()?;
+            file.read_to_string(&mut text).ok()?;
+            Some(text)
+        };
+        let [v4, v6] = self.statistics.as_ref()?;
+        without_route(&read(v4)?, &read(v6)?)
     }
 
     /// What an emulator did not read in time since the subject started.
@@ -188,6 +215,21 @@ impl Network {
     }
 }
 
+/// How often no route was found: of IPv4 in `/proc/net/snmp`, where a line of names comes before one of numbers, of IPv6 in
+/// `/proc/net/snmp6`, where each number stands after its name.
+fn without_route(v4: &str, v6: &str) -> Option<u64> {
+    let mut lines = v4.lines().filter(|line| line.starts_with("Ip:"));
+    let names = lines.next()?.split(' ');
+    let numbers = lines.next()?.split(' ');
+    let (_, of_v4) = names
+        .zip(numbers)
+        .find(|(name, _)| *name == "OutNoRoutes")?;
+    let of_v6 = v6
+        .lines()
+        .find_map(|line| line.strip_prefix("Ip6OutNoRoutes"))?;
+    Some(of_v4.parse::<u64>().ok()? + of_v6.trim().parse::<u64>().ok()?)
+}
+
 /// A plan with the end of an emulated link in the place of an Ethernet, if there is one.
 fn ends_of(end: Device, emulated: Option<Sending>, mut plan: Vec<Setup>) -> Vec<Setup> {
     if let Some(sending) = emulated {
@@ -209,4 +251,18 @@ fn new_namespace(settings: &[Settings]) -> Result<(OwnedFd, Netlink)> {
         let _ = fs::write(Path::new("/proc/sys/net").join(name), value);
     }
     Ok((namespace.into(), Netlink::open()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_route_is_read_from_both_tables() {
+        let v4 = "Ip: Forwarding OutNoRoutes\nIp: 1 12\nIcmp: OutNoRoutes\nIcmp: 3\n";
+        let v6 = "Ip6InReceives                   \t7\nIp6OutNoRoutes                  \t2\n";
+        assert_eq!(without_route(v4, v6), Some(14));
+        assert_eq!(without_route("Ip: Forwarding\nIp: 1\n", v6), None);
+        assert_eq!(without_route(v4, ""), None);
+    }
 }

@@ -39,6 +39,8 @@ pub struct RoomOptions {
     pub link: Option<LinkOptions>,
     /// Have each end receive packets on its own CPUs, instead of those of the end that sent them; what came of it is reported.
     pub receive_steering: bool,
+    /// Refuse system calls that no subject needs; the room is as closed without.
+    pub filters_system_calls: bool,
 }
 
 impl Default for RoomOptions {
@@ -51,6 +53,7 @@ impl Default for RoomOptions {
             surroundings: Surroundings::Sealed,
             link: None,
             receive_steering: false,
+            filters_system_calls: true,
         }
     }
 }

@@ -6,12 +6,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::mount::{MountFlags, mount};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
+use crate::capabilities::Network;
 use crate::error::{Result, RoomError, Step};
+use crate::mounts;
 use crate::process::{self, Ended, Reaped};
-use crate::program::{LaunchReport, Streams, launch, lead_group};
+use crate::program::{LaunchReport, Streams, launch, lead_session};
 use crate::protocol::{Instants, PeerEnd, Program};
 use crate::signals::Signals;
 
@@ -33,6 +34,7 @@ impl Peer {
         program: &Program,
         descriptors: Vec<OwnedFd>,
         grace_ns: u64,
+        network: Network,
     ) -> Result<Self> {
         let streams = peer_streams(descriptors)?;
         let (watch, launch) = launch()?;
@@ -42,6 +44,7 @@ impl Peer {
             Keeper {
                 status: status_writer,
                 grace_ns,
+                network,
             }
             .keep(program, streams, launch);
         })
@@ -136,6 +139,7 @@ struct Keeper {
     status: PipeWriter,
     /// Between asking the program to end and killing it.
     grace_ns: u64,
+    network: Network,
 }
 
 impl Keeper {
@@ -150,12 +154,12 @@ impl Keeper {
             streams.output.as_fd(),
             streams.error.as_fd(),
         ]);
-        let flags = MountFlags::NOSUID | MountFlags::NODEV;
-        let mounted = mount("proc", "/proc", "proc", flags, None)
-            .step(|| "mounting the peer's own /proc".to_owned());
+        let secluded = mounts::seclude_again();
         let signals = Signals::block(&[libc::SIGCHLD, libc::SIGTERM]);
         let child = process::spawn(0, || {
-            launch.execute(program, streams, || mounted.and_then(|()| lead_group(None)));
+            launch.execute(program, streams, self.network, || {
+                secluded.and_then(|()| lead_session())
+            });
         });
         let (Ok(signals), Ok(child)) = (signals, child) else {
             return;

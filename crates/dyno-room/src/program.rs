@@ -9,10 +9,11 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::capabilities::drop_capabilities;
+use crate::capabilities::{Network, drop_capabilities};
 use crate::error::{Result, RoomError, Step};
 use crate::protocol::{Instants, Program};
 use crate::signals;
+use crate::system_calls;
 
 /// The bytes of the moment of the exec on the line to the parent: two numbers of eight.
 const MOMENT_BYTES: usize = 16;
@@ -89,9 +90,10 @@ impl LaunchReport {
         mut self,
         program: &Program,
         streams: Streams,
+        network: Network,
         prepare: impl FnOnce() -> Result<()>,
     ) {
-        let prepared = prepare().and_then(|()| command(program, streams));
+        let prepared = prepare().and_then(|()| command(program, streams, network));
         let now = Instants::now();
         let moment = [now.unix_ns.to_ne_bytes(), now.monotonic_ns.to_ne_bytes()].concat();
         // The parent reads until the pipe closes; when it is gone, so is this process.
@@ -111,7 +113,7 @@ impl AsFd for LaunchReport {
 }
 
 /// What every program of the room gets: limits, no capabilities, its directory, its variables, its streams.
-fn command(program: &Program, streams: Streams) -> Result<Command> {
+fn command(program: &Program, streams: Streams, network: Network) -> Result<Command> {
     let (name, arguments) = program
         .argv
         .split_first()
@@ -127,7 +129,15 @@ fn command(program: &Program, streams: Streams) -> Result<Command> {
     }
     // Not before: the terminal is taken with SIGTTOU blocked.
     signals::unblock_all().step(|| "letting signals through".to_owned())?;
-    drop_capabilities().step(|| "dropping capabilities".to_owned())?;
+    join_own_keyring().step(|| "making a keyring".to_owned())?;
+    if !program.is_unfiltered {
+        // A kernel without filters has the other walls.
+        match system_calls::refuse() {
+            Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => {}
+            refused => refused.step(|| "filtering system calls".to_owned())?,
+        }
+    }
+    drop_capabilities(network).step(|| "dropping capabilities".to_owned())?;
     let mut command = Command::new(name);
     command
         .args(arguments)
@@ -188,13 +198,32 @@ pub(crate) fn be_first_victim() {
     let _ = fs::write("/proc/self/oom_score_adj", "1000");
 }
 
-/// Puts this process into a group of its own, so that it can be signalled with all it starts, and on request into the terminal's foreground.
-pub(crate) fn lead_group(terminal: Option<BorrowedFd>) -> Result<()> {
-    rustix::process::setpgid(None, None).step(|| "making a process group".to_owned())?;
-    if let Some(terminal) = terminal {
-        let own: Pid = rustix::process::getpid();
-        // SIGTTOU is blocked here, as in the engine; a terminal that refuses leaves the engine in its foreground.
-        let _ = rustix::termios::tcsetpgrp(terminal, own);
+/// Gives this process a session keyring of its own, which is empty: it would have that of the caller.
+fn join_own_keyring() -> io::Result<()> {
+    const JOIN_SESSION_KEYRING: libc::c_long = 1;
+    // SAFETY: no name is passed, so that no memory is read.
+    let result = unsafe { libc::syscall(libc::SYS_keyctl, JOIN_SESSION_KEYRING, 0_usize) };
+    let error = io::Error::last_os_error();
+    match error.raw_os_error() {
+        // Without keys, or where a container keeps them from all that runs in it, there is nothing to leave.
+        _ if result >= 0 => Ok(()),
+        Some(libc::ENOSYS | libc::EPERM) => Ok(()),
+        _ => Err(error),
     }
+}
+
+/// Puts this process into a session of its own, without a terminal: it can be signalled with all it starts, and types nothing into
+/// the caller's.
+pub(crate) fn lead_session() -> Result<()> {
+    rustix::process::setsid().step(|| "making a session".to_owned())?;
+    Ok(())
+}
+
+/// Puts this process into a group of its own, so that it can be signalled with all it starts, in the foreground of a terminal.
+pub(crate) fn lead_group(terminal: BorrowedFd) -> Result<()> {
+    rustix::process::setpgid(None, None).step(|| "making a process group".to_owned())?;
+    let own: Pid = rustix::process::getpid();
+    // SIGTTOU is blocked here, as in the engine; a terminal that refuses leaves the engine in its foreground.
+    let _ = rustix::termios::tcsetpgrp(terminal, own);
     Ok(())
 }

@@ -14,6 +14,8 @@ pub(crate) struct Program {
     pub(crate) argv: Vec<OsString>,
     pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) directory: Option<PathBuf>,
+    /// Whether all system calls are let through.
+    pub(crate) is_unfiltered: bool,
 }
 
 /// Where the subject's names come from.
@@ -48,6 +50,8 @@ pub(crate) enum Request {
         /// Standard input is the terminal of this session, and the engine is in its foreground.
         takes_terminal: bool,
     },
+    /// Continue the subject, which was stopped.
+    Continue,
     /// End the subject; a second time: at once. A peer program that drives the subject ends with it.
     Stop,
     /// End the room, which has no subject. Answered by `Finished`.
@@ -68,6 +72,8 @@ pub(crate) enum Event {
     SubjectStarted(Instants),
     /// A request could not be carried out.
     Failed(String),
+    /// The subject, which has the terminal, was stopped.
+    SubjectStopped,
     SubjectEnded {
         at: Instants,
         exit_code: Option<i32>,

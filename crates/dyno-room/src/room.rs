@@ -193,6 +193,7 @@ impl Room {
             argv: argv.to_vec(),
             variables: environment::variables(own, std::env::vars_os(), self.trusts_authorities),
             directory,
+            is_unfiltered: !self.options.filters_system_calls,
         }
     }
 }

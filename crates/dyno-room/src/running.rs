@@ -8,8 +8,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
-use rustix::process::getpgrp;
-use rustix::termios::tcsetpgrp;
+use rustix::process::{Pid, Signal, getpgrp, kill_current_process_group};
+use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
 use crate::account::{Ending, Outcome};
 use crate::cpu_series::{CpuSampler, Point};
@@ -31,8 +31,15 @@ pub struct Running {
     start: std::result::Result<Instants, String>,
     before: MachineSnapshot,
     samplers: Option<Samplers>,
-    terminal: Option<OwnedFd>,
+    terminal: Option<Terminal>,
     stop: Stopper,
+}
+
+/// The terminal that the subject has, with the group of its processes.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    pub(crate) descriptor: OwnedFd,
+    pub(crate) group: Pid,
 }
 
 /// Those who look at the subject while it runs.
@@ -71,6 +78,7 @@ struct SubjectEnd {
     is_deaf: bool,
     /// Absent on the machine's own network, where nobody tells the subject's part.
     counters: Option<LinkCounters>,
+    without_route: Option<u64>,
     after: MachineSnapshot,
     link: Option<LinkAccount>,
 }
@@ -82,7 +90,7 @@ impl Running {
         start: std::result::Result<Instants, String>,
         before: MachineSnapshot,
         samplers: Option<Samplers>,
-        terminal: Option<OwnedFd>,
+        terminal: Option<Terminal>,
     ) -> Result<Self> {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .step(|| "making an event descriptor".to_owned())?;
@@ -160,6 +168,9 @@ impl Running {
 
     /// What is to be known of the subject's end at that very moment, if this event tells of it.
     fn subject_end(&mut self, event: &Event) -> Result<Option<SubjectEnd>> {
+        if matches!(event, Event::SubjectStopped) {
+            self.suspend();
+        }
         let &Event::SubjectEnded {
             at,
             exit_code,
@@ -172,6 +183,7 @@ impl Running {
             return Ok(None);
         };
         let after = self.snapshot()?;
+        let without_route = self.room.network.as_ref().and_then(Network::without_route);
         let network = self.room.network.as_mut();
         Ok(Some(SubjectEnd {
             at,
@@ -180,6 +192,7 @@ impl Running {
             cause,
             asked_ns,
             is_deaf,
+            without_route,
             counters: network.map(Network::counters).transpose()?,
             after,
             link: self.link()?,
@@ -204,10 +217,24 @@ impl Running {
         Ok(Some(link.account(&told, network.unread()?)))
     }
 
+    /// The subject was stopped from the terminal. So is the group of this process, as a shell expects of a job, until the shell has
+    /// it go on; then so does the subject, in the foreground if this process is there.
+    fn suspend(&self) {
+        // Where no shell could have it go on, the kernel does not stop it.
+        let _ = kill_current_process_group(Signal::TSTP);
+        if let Some(Terminal { descriptor, group }) = &self.terminal
+            && tcgetpgrp(descriptor).is_ok_and(|foreground| foreground == getpgrp())
+        {
+            let _ = tcsetpgrp(descriptor, *group);
+        }
+        // A first process that is gone shows in the next look at its line.
+        let _ = self.room.init.channel.send(&Request::Continue, &[]);
+    }
+
     /// A subject in the terminal's foreground leaves it to nobody.
     fn take_terminal_back(&self) {
         if let Some(terminal) = &self.terminal {
-            let _ = tcsetpgrp(terminal, getpgrp());
+            let _ = tcsetpgrp(&terminal.descriptor, getpgrp());
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::machine_window::MachineSnapshot;
 use crate::options::SubjectOptions;
 use crate::protocol::{Event, Instants, Request};
 use crate::room::Room;
-use crate::running::{Running, Samplers};
+use crate::running::{Running, Samplers, Terminal};
 use crate::tree_sampler::TreeSampler;
 
 impl Room {
@@ -68,6 +68,11 @@ impl Room {
             Err(RoomError::Init(reason)) => Err(reason),
             Err(error) => return Err(error),
         };
+        // The subject took the foreground before its exec.
+        let terminal = terminal.and_then(|descriptor| {
+            let group = tcgetpgrp(&descriptor).ok()?;
+            Some(Terminal { descriptor, group })
+        });
         let samplers = match &answer {
             Ok(at) => Some(self.sample(*at)?),
             Err(_) => None,

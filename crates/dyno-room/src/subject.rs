@@ -5,10 +5,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
+use crate::capabilities::Network;
 use crate::cpu::CpuSet;
 use crate::error::{Result, Step};
 use crate::process;
-use crate::program::{Streams, be_first_victim, launch, lead_group};
+use crate::program::{Streams, be_first_victim, launch, lead_group, lead_session};
 use crate::protocol::{Cause, Instants, Program};
 
 /// Where a subject runs.
@@ -23,6 +24,14 @@ pub(crate) struct SubjectPlace {
 }
 
 impl SubjectPlace {
+    /// Whose network it is.
+    pub(crate) fn network(&self) -> Network {
+        match self.namespace {
+            Some(_) => Network::OfTheRoom,
+            None => Network::OfTheMachine,
+        }
+    }
+
     fn enter(&self) -> Result<()> {
         for entry in &self.group_entries {
             rustix::io::write(entry, b"0")
@@ -66,8 +75,11 @@ impl Subject {
             let terminal = takes_terminal
                 .then(|| streams.input.as_fd().try_clone_to_owned().ok())
                 .flatten();
-            report.execute(program, streams, || {
-                lead_group(terminal.as_ref().map(AsFd::as_fd))?;
+            report.execute(program, streams, place.network(), || {
+                match &terminal {
+                    Some(terminal) => lead_group(terminal.as_fd())?,
+                    None => lead_session()?,
+                }
                 place.enter()
             });
         })
@@ -129,11 +141,14 @@ impl Subject {
         }
     }
 
-    /// The subject was stopped. Nobody here could continue it (Ctrl-Z is for shells), so that is done at once.
-    pub(crate) fn stopped(&self) {
-        if self.takes_terminal {
-            self.signal(Signal::CONT);
-        }
+    /// Whether it is in the foreground of a terminal, from which it can be stopped (Ctrl-Z).
+    pub(crate) fn has_terminal(&self) -> bool {
+        self.takes_terminal
+    }
+
+    /// Has it go on after a stop.
+    pub(crate) fn go_on(&self) {
+        self.signal(Signal::CONT);
     }
 
     fn signal(&self, signal: Signal) {

@@ -31,6 +31,7 @@ use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use dyno_room::RoomError;
 
 use crate::complaint::{ENGINE_FAILED, FULL, Mistyped, USAGE, complain, one_line};
 
@@ -104,7 +105,7 @@ fn main() -> ExitCode {
         Verb::Room(_) | Verb::Drive(_) | Verb::Origin(_) | Verb::Calibrator(_)
     );
     let outcome = match verb {
-        Verb::Room(arguments) => room::run(&arguments),
+        Verb::Room(arguments) => room::run(*arguments),
         Verb::Origin(arguments) => origin::run(&arguments),
         Verb::Reach(arguments) => against::run(&arguments),
         Verb::Load(arguments) => load::run(&arguments),
@@ -128,11 +129,9 @@ fn main() -> ExitCode {
         }
         Err(error) => {
             complain(one_line(&*error));
-            ExitCode::from(if error.is::<Mistyped>() {
-                USAGE
-            } else {
-                ENGINE_FAILED
-            })
+            let is_mistake = error.is::<Mistyped>()
+                || matches!(error.downcast_ref(), Some(RoomError::Invalid { .. }));
+            ExitCode::from(if is_mistake { USAGE } else { ENGINE_FAILED })
         }
     }
 }

@@ -93,6 +93,11 @@ fn unknown_argument(error: &Error, verb: &str) -> String {
         };
         return format!("fetch reads URLs from standard input: {command}");
     }
+    if !typed.starts_with('-') && verb == "room" {
+        return format!(
+            "room: write -- before the command: httpdyno room -- {typed} ..., options of the room before it"
+        );
+    }
     if !typed.starts_with('-') {
         return format!("{typed}: more than it takes");
     }
@@ -155,9 +160,13 @@ mod tests {
     #[test]
     fn every_mistake_is_one_line_that_names_the_option() {
         let room = "room: name the command: httpdyno room -- curl https://example.org/";
-        let cases: [(&[&str], &str); 15] = [
+        let cases: [(&[&str], &str); 16] = [
             (&["room"], room),
             (&["room", "--web", "plain"], room),
+            (
+                &["room", "--web", "plain", "curl", "-s", "http://a/"],
+                "room: write -- before the command: httpdyno room -- curl ..., options of the room before it",
+            ),
             (
                 &["room", "--sed", "1", "--", "true"],
                 "--sed: there is no such option; did you mean --seed?",

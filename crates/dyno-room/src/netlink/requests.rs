@@ -46,8 +46,6 @@ pub(crate) enum Hop {
     Local,
     /// Dropped without a word.
     Blackhole,
-    /// Refused to the sender at once.
-    Unreachable,
     /// Through a neighbour on a device.
     Via(IpAddr, Device),
 }
@@ -179,7 +177,6 @@ pub(crate) fn add_route(table: Table, prefix: Prefix, hop: Hop) -> Message {
     let (kind, scope) = match hop {
         Hop::Local => (libc::RTN_LOCAL, libc::RT_SCOPE_HOST),
         Hop::Blackhole => (libc::RTN_BLACKHOLE, libc::RT_SCOPE_UNIVERSE),
-        Hop::Unreachable => (libc::RTN_UNREACHABLE, libc::RT_SCOPE_UNIVERSE),
         Hop::Via(..) => (libc::RTN_UNICAST, libc::RT_SCOPE_UNIVERSE),
     };
     let table = match table {
@@ -206,7 +203,7 @@ pub(crate) fn add_route(table: Table, prefix: Prefix, hop: Hop) -> Message {
                 .attribute(libc::RTA_GATEWAY, &octets(gateway))
                 .attribute(libc::RTA_OIF, &device.0.to_ne_bytes());
         }
-        Hop::Blackhole | Hop::Unreachable => {}
+        Hop::Blackhole => {}
     }
     message
 }
@@ -294,8 +291,8 @@ mod tests {
 
     #[test]
     fn a_default_route_has_no_destination() {
-        let bytes = body(&mut add_route(Table::Main, DEFAULT_V6, Hop::Unreachable));
-        assert_eq!(bytes[..8], [10, 0, 0, 0, 254, 4, 0, 7]);
+        let bytes = body(&mut add_route(Table::Main, DEFAULT_V6, Hop::Blackhole));
+        assert_eq!(bytes[..8], [10, 0, 0, 0, 254, 4, 0, 6]);
         assert_eq!(attributes(&bytes[12..]).count(), 0);
     }
 

@@ -67,6 +67,7 @@ impl Running {
             received_bytes: end.counters.map(|link| link.received_bytes),
             sent_packets: end.counters.map(|link| link.sent_packets),
             received_packets: end.counters.map(|link| link.received_packets),
+            without_route: end.without_route,
             ..self.blank_account()
         }
     }
@@ -143,6 +144,7 @@ impl Running {
             received_bytes: None,
             sent_packets: None,
             received_packets: None,
+            without_route: None,
         }
     }
 }

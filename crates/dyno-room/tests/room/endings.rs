@@ -245,11 +245,11 @@ fn two_rooms_do_not_meet(stage: &Stage) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The subject reads the terminal, Ctrl-C ends it alone, and the shell that started the engine reads the terminal again.
+/// The subject reads the terminal, Ctrl-Z stops it and the engine until the shell has them go on, Ctrl-C ends it alone, and the shell that started the engine reads the terminal again.
 fn a_terminal_is_the_subjects_while_it_runs(stage: &Stage) -> Result<(), Failed> {
     let (near, far) = terminal()?;
     let program = stage.program();
-    let script = "set -m; \"$0\" engine -- sh -c 'read word; echo subject has $word; exec sleep 600'; echo status $?; read word; echo shell has $word";
+    let script = "set -m; \"$0\" engine -- sh -c 'read word; echo subject has $word; read word; echo then $word; exec sleep 600'; echo stopped $?; fg; echo status $?; read word; echo shell has $word";
     let mut command = Command::new("bash");
     command.args(["-c", script]).arg(&program);
     command
@@ -272,6 +272,8 @@ fn a_terminal_is_the_subjects_while_it_runs(stage: &Stage) -> Result<(), Failed>
     let mut heard = String::new();
     for (words, awaited) in [
         ("one\n", "subject has one"),
+        ("\x1a", "stopped 148"),
+        ("more\n", "then more"),
         ("\x03", "status 130"),
         ("two\n", "shell has two"),
     ] {

@@ -144,6 +144,7 @@ fn run(arguments: &Arguments) -> Result<Ending> {
             cpu: None,
         }),
         receive_steering: arguments.steer,
+        filters_system_calls: true,
     })?;
     let authorities = arguments.authority.iter().map(|stem| Authority {
         pem: std::fs::read_to_string(stem.with_extension("pem")).expect("a PEM file"),

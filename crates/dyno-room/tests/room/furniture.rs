@@ -70,7 +70,7 @@ fn the_rooms_files_lie_over_the_machines(stage: &Stage) -> Result<(), Failed> {
     same(
         "what the subject sees",
         ended.stdout(),
-        "nameserver 198.18.0.1\nhosts: files dns\n/dev/shm:\n\n/run:\nhttpdyno\nsubject\n",
+        "nameserver 198.18.0.1\nhosts: files dns\n/dev/shm:\n\n/run:\nhttpdyno\nlock\nuser\nsubject\n",
     )?;
     same("the machine's hosts file", fs::read("/etc/hosts")?, before)?;
     same("the machine's mounts", machine_mounts()?, mounts)
@@ -126,7 +126,7 @@ fn a_missing_trust_file_is_one_line(stage: &Stage) -> Result<(), Failed> {
     let text = ended.stderr();
     holds(
         &text,
-        text.contains("trust file /no/such/cacert.pem does not exist"),
+        text.contains("trust file /no/such/cacert.pem is no file"),
     )?;
     same("one line", text.lines().count(), 1)
 }

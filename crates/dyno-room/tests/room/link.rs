@@ -127,7 +127,7 @@ fn everything_in_a_room_is_reached_over_a_link(stage: &Stage) -> Result<(), Fail
         ("10.67.0.1:80", "ConnectionRefused"),
         ("[2001:db8:67::1]:80", "ConnectionRefused"),
         ("silent:10.66.0.1:80", "TimedOut"),
-        ("1.1.1.1:80", "HostUnreachable"),
+        ("1.1.1.1:80", "NetworkUnreachable"),
     ];
     for link in ["rtt=4ms", "rate=20mbit,mtu=1280", "rtt=1ms,loss=1%"] {
         let subject: Vec<&str> = ["connect"]

@@ -49,6 +49,14 @@ pub const TESTS: &[(&str, Test)] = &[
         "on_the_machines_own_network_a_given_name_is_reached",
         on_the_machines_own_network_a_given_name_is_reached,
     ),
+    (
+        "on_the_machines_own_network_there_are_no_raw_sockets",
+        on_the_machines_own_network_there_are_no_raw_sockets,
+    ),
+    (
+        "a_peer_program_cannot_change_the_kernels_settings",
+        a_peer_program_cannot_change_the_kernels_settings,
+    ),
 ];
 
 /// What only root can set up.
@@ -95,7 +103,19 @@ fn closed_hosts_refuse_and_silent_ones_are_silent(stage: &Stage) -> Result<(), F
 fn the_rest_of_the_world_is_unreachable(stage: &Stage) -> Result<(), Failed> {
     let addresses = ["1.1.1.1:80", "192.168.1.1:80", "[2606:4700::1]:80"];
     let found = connect(stage, &addresses)?;
-    same("outcomes", found, ["HostUnreachable"; 3])
+    same("outcomes", found, ["NetworkUnreachable"; 3])?;
+    // It is said how often that was asked for, and nothing of it is the kernel's own.
+    for asked in [&addresses[..], &["10.0.0.1:80"][..]] {
+        let arguments: Vec<&str> = ["connect"].iter().chain(asked).copied().collect();
+        let ended = stage.run(&[], &stage.subject(&arguments))?;
+        let expected = if asked.len() > 1 { asked.len() } else { 0 };
+        same(
+            "without a route",
+            ended.report["subject"]["without_route"].as_u64(),
+            Some(expected as u64),
+        )?;
+    }
+    Ok(())
 }
 
 fn names_come_from_the_rooms_files_and_its_name_server(stage: &Stage) -> Result<(), Failed> {
@@ -267,7 +287,42 @@ fn on_the_machines_own_network_a_given_name_is_reached(stage: &Stage) -> Result<
         Some("deadline"),
     )?;
     let ended = stage.run(&["--host", "other.test"], &["ls", "/run"])?;
-    same("what lies in /run", ended.stdout().trim(), "httpdyno")
+    same(
+        "what lies in /run",
+        ended.stdout(),
+        "httpdyno\nlock\nuser\n",
+    )
+}
+
+fn on_the_machines_own_network_there_are_no_raw_sockets(stage: &Stage) -> Result<(), Failed> {
+    let subject = stage.subject(&["raw-socket"]);
+    let ended = stage.run(&["--host", "other.test"], &subject)?;
+    same("outside", ended.stdout(), "PermissionDenied\n")?;
+    // Root has them in a network of the room's own, where only the web hears them.
+    let inside = match stage.user() {
+        User::Root => "opened\n",
+        User::Ordinary => "PermissionDenied\n",
+    };
+    same("inside", stage.run(&[], &subject)?.stdout(), inside)
+}
+
+fn a_peer_program_cannot_change_the_kernels_settings(stage: &Stage) -> Result<(), Failed> {
+    let (file, ready) = (stage.path("found"), stage.path("ready"));
+    let (file, ready) = (file.display(), ready.display());
+    // A setting of the room's own, which is harmless to write to.
+    let attempts = format!(
+        "echo changed > /proc/sys/kernel/domainname && echo a setting was written >> {file}; \
+         head -c 1 /proc/keys | grep -q . && echo keys were read >> {file}; \
+         touch {ready}; exec sleep 600"
+    );
+    let subject = format!("while ! [ -e {ready} ]; do sleep 0.02; done");
+    let ended = stage.run(&["--peer", &attempts], &["sh", "-c", &subject])?;
+    same("status", ended.output.status.code(), Some(0))?;
+    same(
+        "what the peer got at",
+        std::fs::read_to_string(file.to_string()).unwrap_or_default(),
+        "",
+    )
 }
 
 fn each_end_receives_on_its_own_cpus_if_asked_to(stage: &Stage) -> Result<(), Failed> {

@@ -37,6 +37,7 @@ pub fn main(arguments: &[OsString]) -> ! {
         ["daemon", token] => leave_behind(&["sleep", token], Stdio::null()),
         ["greet", port] => greet(port),
         ["unmount", path] => unmount(path),
+        ["raw-socket"] => raw_socket(),
         ["descriptors"] => descriptors(),
         ["bare-etc", ref command @ ..] => bare_etc(command),
         ["version-2-only", ref command @ ..] => version_2_only(command),
@@ -110,6 +111,15 @@ fn ignore(task: &[&str]) {
 fn unmount(path: &str) {
     match rustix::mount::unmount(path, rustix::mount::UnmountFlags::DETACH) {
         Ok(()) => println!("unmounted"),
+        Err(error) => println!("{:?}", error.kind()),
+    }
+}
+
+/// Prints whether it may send and hear packets of any kind.
+fn raw_socket() {
+    use rustix::net::{AddressFamily, SocketType, ipproto, socket};
+    match socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)) {
+        Ok(_) => println!("opened"),
         Err(error) => println!("{:?}", error.kind()),
     }
 }

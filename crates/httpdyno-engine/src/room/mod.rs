@@ -13,6 +13,7 @@ mod report;
 mod server;
 mod summary;
 mod supply;
+mod typed;
 mod url_list;
 mod web;
 
@@ -22,7 +23,12 @@ pub use arguments::Arguments;
 use server::Drive;
 
 /// Makes the room, runs the command in it, reports; the status is the command's.
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(mut arguments: Arguments) -> Result<u8> {
+    typed::check(&arguments)?;
+    let again = arguments.stdin.as_deref().map(typed::readable_again);
+    let again = again.transpose()?;
+    arguments.stdin = again.as_ref().map(|(path, _)| path.clone());
+    let arguments = &arguments;
     match (&arguments.against, Drive::read(&arguments.server)?) {
         (Some(origin), _) => against::run(arguments, origin),
         (None, Some(drive)) => server::run(arguments, &drive),

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dyno_origin::{OriginReport, Record};
-use dyno_room::{Ending, Outcome};
+use dyno_room::{Ending, Outcome, PEER_V4};
 use dyno_web::Fault;
 
 use crate::complaint::{complain, is_typed};
 
-/// How many names with a fault are listed: more are counted.
+/// How many names are listed: more are counted.
 const LISTED: usize = 5;
 
 /// Says what a command that was started has spent, in one line; before it, that its deadline ended it, and which faults of the web
@@ -31,7 +31,67 @@ pub fn tell(ending: &Ending, deadline: Option<Duration>, web: Option<(&str, &Rec
     {
         complain(line);
     }
+    refusals(ending, web.map(|(_, record)| record))
+        .iter()
+        .for_each(complain);
     complain(spent(ending, web.map(|(_, record)| &record.report)));
+}
+
+/// What the command was refused that it may take for something else.
+fn refusals(ending: &Ending, record: Option<&Record>) -> Vec<String> {
+    let subject = &ending.subject;
+    let mut lines = Vec::new();
+    if subject.out_of_memory {
+        let limit = subject
+            .memory_limit_bytes
+            .map_or_else(String::new, |bytes| {
+                format!(", of which it may use {} MiB", bytes >> 20)
+            });
+        lines.push(format!(
+            "room: the kernel killed a process of it for want of memory{limit}"
+        ));
+    }
+    if let Some(asked) = subject.without_route.filter(|asked| *asked > 0) {
+        let times = counted(asked, "time");
+        lines.push(format!(
+            "room: it asked {times} for addresses that are not the web's, and cannot be reached; names are answered at {}",
+            PEER_V4.address
+        ));
+    }
+    let Some(record) = record else {
+        return lines;
+    };
+    if record.handshakes_refused > 0 {
+        let handshakes = counted(record.handshakes_refused, "handshake");
+        lines.push(format!(
+            "room: it refused {handshakes}, since it does not trust the room's certificates; where it has a trust store of its \
+             own, name that: --trust-file FILE"
+        ));
+    }
+    lines.extend(statuses_chosen(&record.refusing_names));
+    lines
+}
+
+fn statuses_chosen(names: &BTreeMap<String, u16>) -> Option<String> {
+    let listed: Vec<String> = names
+        .iter()
+        .take(LISTED)
+        .map(|(name, status)| format!("{status} from {name}"))
+        .collect();
+    (!listed.is_empty()).then(|| {
+        format!(
+            "room: {}{}: the web's answers, not the network's",
+            listed.join(", "),
+            more(names.len())
+        )
+    })
+}
+
+fn more(count: usize) -> String {
+    match count.saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    }
 }
 
 fn faults_met(web: &str, names: &BTreeMap<String, Fault>) -> Option<String> {
@@ -43,13 +103,10 @@ fn faults_met(web: &str, names: &BTreeMap<String, Fault>) -> Option<String> {
         .take(LISTED)
         .map(|(name, fault)| format!("{name} ({})", fault.name()))
         .collect();
-    let more = match names.len().saturating_sub(LISTED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     Some(format!(
-        "room: it asked for names that have a fault in the web {web}: {}{more}; in --web plain no name has one",
-        listed.join(", ")
+        "room: it asked for names that have a fault in the web {web}: {}{}; in --web plain no name has one",
+        listed.join(", "),
+        more(names.len())
     ))
 }
 
@@ -99,6 +156,18 @@ mod tests {
             "room: it asked for names that have a fault in the web mine: a.test (nxdomain), b.test (tls_alert); \
              in --web plain no name has one"
         );
+    }
+
+    #[test]
+    fn statuses_are_said_to_be_the_webs() {
+        let names = |count: u16| (0..count).map(|number| (format!("{number}.test"), 400 + number));
+        let said = |count| statuses_chosen(&names(count).collect());
+        assert_eq!(said(0), None);
+        assert_eq!(
+            said(2).unwrap(),
+            "room: 400 from 0.test, 401 from 1.test: the web's answers, not the network's"
+        );
+        assert!(said(7).unwrap().contains("404 from 4.test and 2 more: "));
     }
 
     #[test]

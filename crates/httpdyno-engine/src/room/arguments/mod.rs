@@ -30,8 +30,8 @@ const EXAMPLE: &str = "Example: httpdyno room -- curl -s https://www.wikipedia.o
 const MORE: &str = "\
 It seals the network and the processes, not the files: the command reads and writes those of whoever starts it.
 
-The last line of standard error says what the command did on the wire and what CPU time it took; when it failed, the one
-before which names it asked for that have a fault in the web.
+The last line of standard error says what the command did on the wire and what CPU time it took; those before it what it
+was refused: names with a fault, statuses of the web, memory, addresses outside, certificates that it does not trust.
 
 Exit status: that of the command; 128 + N when signal N ended it, 124 at its deadline, 125 when the engine failed.
 
@@ -124,6 +124,9 @@ pub struct Arguments {
     /// A further file of trusted certificates to replace by the room's (certifi's cacert.pem, a JVM's cacerts)
     #[arg(long = "trust-file", value_name = "FILE")]
     pub trust_files: Vec<PathBuf>,
+    /// Let system calls through that no program needs here (kernel modules, counters, keys); the room is as closed without the filter
+    #[arg(long)]
+    pub no_seccomp: bool,
     /// The command's working directory
     #[arg(long, value_name = "FOLDER")]
     pub directory: Option<PathBuf>,
@@ -163,6 +166,7 @@ impl Arguments {
             },
             receive_steering: self.receive_steering == Switch::On,
             link: self.link.options(),
+            filters_system_calls: !self.no_seccomp,
             ..RoomOptions::default()
         })
     }
