@@ -35,10 +35,8 @@ def require_h2spec() -> Path:
     if program.exists():
         return program
     if shutil.which("go", path=program_path(os.environ)) or os.environ.get("CI"):
-        pytest.fail("no h2spec, though this machine can build it: run scripts/setup-h2spec")
-    pytest.skip(
-        "no h2spec and no go to build it with: httpdyno subjects install go-net-http, then scripts/setup-h2spec"
-    )
+        pytest.fail("no h2spec, though this machine can build it: run scripts/setup-tests")
+    pytest.skip("no h2spec and no go to build it with: httpdyno subjects install go-net-http, then scripts/setup-tests")
 
 
 def failures(report: Path) -> tuple[int, set[str]]:

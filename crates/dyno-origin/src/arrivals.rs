@@ -6,6 +6,8 @@ use std::io::{self, Write};
 
 use dyno_web::Scheme;
 
+use crate::bounds::Distinct;
+
 /// A URL's fingerprint: 128 bits, so that a million URLs share none by chance (1 in 10^26).
 type Fingerprint = u128;
 
@@ -46,8 +48,10 @@ pub(crate) struct Place(Option<usize>);
 #[derive(Debug)]
 pub(crate) struct Log {
     fingerprints: Fingerprints,
-    /// Distinct URLs, with their places in `ends` where arrivals are logged.
-    seen: HashMap<Fingerprint, u32>,
+    /// Distinct URLs that were only counted.
+    counted: Distinct,
+    /// Distinct URLs that were logged, with their places in `urls`.
+    logged: HashMap<Fingerprint, u32>,
     urls: Texts,
     /// Absent when arrivals are only counted.
     arrivals: Option<Vec<Arrival>>,
@@ -71,10 +75,12 @@ impl Texts {
 }
 
 impl Log {
-    pub(crate) fn new(fingerprints: Fingerprints, log_arrivals: bool) -> Self {
+    /// An empty log. Where arrivals are only counted, it remembers as many URLs as `most` says, or all.
+    pub(crate) fn new(fingerprints: Fingerprints, log_arrivals: bool, most: Option<usize>) -> Self {
         Self {
             fingerprints,
-            seen: HashMap::new(),
+            counted: Distinct::new(most),
+            logged: HashMap::new(),
             urls: Texts::default(),
             arrivals: log_arrivals.then(Vec::new),
             before: 0,
@@ -82,12 +88,17 @@ impl Log {
     }
 
     /// Begins a new log, and gives what this one has; what is completed of it later is not noted.
-    pub(crate) fn turn_over(&mut self, log_arrivals: bool) -> Self {
+    pub(crate) fn turn_over(&mut self, log_arrivals: bool, most: Option<usize>) -> Self {
         let next = Self {
             before: self.before + self.arrivals.as_ref().map_or(0, Vec::len),
-            ..Self::new(self.fingerprints.clone(), log_arrivals)
+            ..Self::new(self.fingerprints.clone(), log_arrivals, most)
         };
         std::mem::replace(self, next)
+    }
+
+    /// Whether arrivals are logged.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.arrivals.is_some()
     }
 
     fn at(&mut self, place: Place) -> Option<&mut Arrival> {
@@ -99,11 +110,11 @@ impl Log {
     pub(crate) fn arrive(&mut self, url: Url<'_>, at_ns: u64, connection: u64) -> Place {
         let fingerprint = self.fingerprints.of(&url);
         let Some(arrivals) = &mut self.arrivals else {
-            self.seen.insert(fingerprint, 0);
+            self.counted.insert(fingerprint);
             return Place(None);
         };
         let urls = &mut self.urls;
-        let url = *self.seen.entry(fingerprint).or_insert_with(|| {
+        let url = *self.logged.entry(fingerprint).or_insert_with(|| {
             for part in [url.scheme.name(), "://", url.authority, url.target] {
                 urls.bytes.push_str(part);
             }
@@ -167,11 +178,12 @@ impl Arrivals {
 
     /// How many different URLs were requested.
     pub(crate) fn distinct_urls(&self) -> u64 {
+        let counted = Distinct::count(self.logs.iter().map(|log| &log.counted));
         match self.logs.as_slice() {
-            [log] => log.seen.len() as u64,
+            [log] => counted + log.logged.len() as u64,
             logs => {
-                let all: HashSet<_> = logs.iter().flat_map(|log| log.seen.keys()).collect();
-                all.len() as u64
+                let all: HashSet<_> = logs.iter().flat_map(|log| log.logged.keys()).collect();
+                counted + all.len() as u64
             }
         }
     }
@@ -251,8 +263,8 @@ mod tests {
     #[test]
     fn logs_of_threads_become_one_csv_in_order() {
         let fingerprints = Fingerprints::default();
-        let mut first = Log::new(fingerprints.clone(), true);
-        let mut second = Log::new(fingerprints, true);
+        let mut first = Log::new(fingerprints.clone(), true, None);
+        let mut second = Log::new(fingerprints, true, None);
         let done = first.arrive(url(Scheme::Https, "a.test", "/?q=1,2"), 30, 7);
         first.answer(done, 200);
         first.complete(done, 35);
@@ -272,9 +284,9 @@ mod tests {
 
     #[test]
     fn a_log_that_was_turned_over_is_left_alone() {
-        let mut log = Log::new(Fingerprints::default(), true);
+        let mut log = Log::new(Fingerprints::default(), true, None);
         let early = log.arrive(url(Scheme::Http, "a.test", "/early"), 1, 1);
-        let first = log.turn_over(true);
+        let first = log.turn_over(true, None);
         let late = log.arrive(url(Scheme::Http, "a.test", "/late"), 2, 1);
         log.complete(early, 9);
         log.answer(early, 500);
@@ -286,7 +298,7 @@ mod tests {
             String::from_utf8(csv).unwrap()
         };
         assert!(csv(first).ends_with("status\n1,,1,http://a.test/early,\n"));
-        let second = log.turn_over(false);
+        let second = log.turn_over(false, None);
         assert!(csv(second).ends_with("status\n2,3,1,http://a.test/late,200\n"));
         log.complete(late, 4);
         assert_eq!(Arrivals::new(vec![log]).len(), 0);
@@ -294,7 +306,7 @@ mod tests {
 
     #[test]
     fn without_logging_urls_are_still_told_apart() {
-        let mut log = Log::new(Fingerprints::default(), false);
+        let mut log = Log::new(Fingerprints::default(), false, None);
         for target in ["/", "/a", "/"] {
             let place = log.arrive(url(Scheme::Http, "a.test", target), 1, 1);
             log.answer(place, 200);

@@ -1,6 +1,6 @@
 //! The room's own certificate authority.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::thread;
@@ -19,6 +19,8 @@ use crate::error::Error;
 use crate::leaf::{self, Flavour, Serials};
 
 const SHARDS: usize = 64;
+/// How many hosts of a shard keep their leaves, apart from those that were prepared: of 65,536 in all.
+const UNPREPARED: usize = 1_024;
 const VARIANTS: usize = Flavour::COUNT * 2;
 /// What the RSA key of the leaves is kept as, in PKCS #8.
 const RSA_KEY: &str = "leaf-rsa-2048.pk8";
@@ -30,6 +32,42 @@ struct LeafKey {
 }
 
 type Variants = [Option<Arc<CertifiedKey>>; VARIANTS];
+
+/// The leaves of some hosts.
+#[derive(Default)]
+struct Shard {
+    leaves: HashMap<Box<str>, Variants>,
+    /// The hosts that were not prepared, in the order of their first handshakes.
+    unprepared: VecDeque<Box<str>>,
+}
+
+impl Shard {
+    fn get(&self, host: &str, variant: usize) -> Option<Arc<CertifiedKey>> {
+        self.leaves.get(host)?[variant].clone()
+    }
+
+    /// Keeps a leaf unless there is one; gives the one that is kept. The oldest that was not prepared makes room.
+    fn keep(
+        &mut self,
+        host: &str,
+        variant: usize,
+        leaf: Arc<CertifiedKey>,
+        is_prepared: bool,
+    ) -> Arc<CertifiedKey> {
+        let is_new = !self.leaves.contains_key(host);
+        let variants = self.leaves.entry(host.into()).or_default();
+        let leaf = variants[variant].get_or_insert(leaf).clone();
+        if is_new && !is_prepared {
+            self.unprepared.push_back(host.into());
+            if self.unprepared.len() > UNPREPARED
+                && let Some(oldest) = self.unprepared.pop_front()
+            {
+                self.leaves.remove(&oldest);
+            }
+        }
+        leaf
+    }
+}
 
 /// A certificate authority with the leaves it made: one a process, and its own key never leaves memory.
 ///
@@ -47,7 +85,7 @@ pub struct Authority {
     rsa: OnceLock<LeafKey>,
     serials: Serials,
     hasher: RandomState,
-    leaves: [RwLock<HashMap<Box<str>, Variants>>; SHARDS],
+    shards: [RwLock<Shard>; SHARDS],
 }
 
 impl std::fmt::Debug for Authority {
@@ -98,7 +136,7 @@ impl Authority {
             provider,
             serials,
             hasher: RandomState::new(),
-            leaves: std::array::from_fn(|_| RwLock::default()),
+            shards: std::array::from_fn(|_| RwLock::default()),
         })
     }
 
@@ -116,7 +154,8 @@ impl Authority {
 
     /// Mints the leaves of `hosts` ahead, on every CPU this process may use; returns when all are there.
     ///
-    /// A host that was not prepared gets its leaf in its first handshake, which then takes some 100 microseconds longer.
+    /// A host that was not prepared gets its leaf in its first handshake, which then takes some 100 microseconds longer; of
+    /// those the last 65,536 are kept.
     pub fn prepare<S: AsRef<str> + Sync>(&self, web: &Web, hosts: &[S]) {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let share = hosts.len().div_ceil(threads).max(1);
@@ -127,7 +166,7 @@ impl Authority {
                         let handshake = web.handshake(host.as_ref());
                         if !matches!(handshake.fault, Some(Fault::StallTls | Fault::TlsAlert)) {
                             // A name that cannot stand in a certificate fails again in its handshake, where it is counted.
-                            drop(self.leaf(host.as_ref(), handshake));
+                            drop(self.kept_leaf(host.as_ref(), handshake, true));
                         }
                     }
                 });
@@ -141,23 +180,32 @@ impl Authority {
         host: &str,
         handshake: Handshake,
     ) -> Result<Arc<CertifiedKey>, Error> {
+        self.kept_leaf(host, handshake, false)
+    }
+
+    fn kept_leaf(
+        &self,
+        host: &str,
+        handshake: Handshake,
+        is_prepared: bool,
+    ) -> Result<Arc<CertifiedKey>, Error> {
         let flavour = Flavour::of(handshake.fault);
         let variant = flavour as usize * 2 + usize::from(handshake.key == KeyKind::Ecdsa);
-        let place = self.hasher.hash_one(host) % SHARDS as u64;
-        let shard = &self.leaves[usize::try_from(place).expect("below 64")];
+        let shard = &self.shards[self.place(host)];
         let known = shard.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(leaf) = known
-            .get(host)
-            .and_then(|variants| variants[variant].clone())
-        {
+        if let Some(leaf) = known.get(host, variant) {
             return Ok(leaf);
         }
         drop(known);
         let leaf = Arc::new(self.mint(host, flavour, handshake.key)?);
         let mut known = shard.write().unwrap_or_else(PoisonError::into_inner);
-        let slot = &mut known.entry(host.into()).or_default()[variant];
         // Two handshakes may have minted at once: the first one stands.
-        Ok(slot.get_or_insert(leaf).clone())
+        Ok(known.keep(host, variant, leaf, is_prepared))
+    }
+
+    fn place(&self, host: &str) -> usize {
+        let place = self.hasher.hash_one(host) % SHARDS as u64;
+        usize::try_from(place).expect("below 64")
     }
 
     fn mint(&self, host: &str, flavour: Flavour, kind: KeyKind) -> Result<CertifiedKey, Error> {
@@ -204,5 +252,37 @@ impl LeafKey {
         let der = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(pair.serialize_der()));
         let signing = provider.key_provider.load_private_key(der)?;
         Ok(Self { pair, signing })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dyno_web::Model;
+
+    use super::*;
+
+    #[test]
+    fn the_leaves_of_hosts_that_were_not_prepared_make_room_for_each_other() {
+        let authority = Authority::new().unwrap();
+        let web = Web::new(Model::from_toml("name = 'test'\nseed = 1").unwrap(), None);
+        let prepared: Vec<String> = (0..100).map(|host| format!("{host}.prepared")).collect();
+        authority.prepare(&web, &prepared);
+        let leaf = authority.leaf("0.test", web.handshake("0.test")).unwrap();
+        // One leaf under all names: what is minted makes no difference here, and takes 100 microseconds.
+        for host in 0..200_000 {
+            let host = format!("{host}.test");
+            let place = authority.place(&host);
+            let mut shard = authority.shards[place].write().unwrap();
+            shard.keep(&host, 0, leaf.clone(), false);
+        }
+        let kept = |host: &str| {
+            let shard = authority.shards[authority.place(host)].read().unwrap();
+            shard.leaves.contains_key(host)
+        };
+        let count = |shard: &RwLock<Shard>| shard.read().unwrap().leaves.len();
+        let all: usize = authority.shards.iter().map(count).sum();
+        assert!(all <= SHARDS * UNPREPARED + prepared.len());
+        assert!(prepared.iter().all(|host| kept(host)));
+        assert!(kept("199999.test") && !kept("0.test"));
     }
 }

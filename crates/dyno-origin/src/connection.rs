@@ -3,7 +3,7 @@
 use std::io;
 use std::pin::pin;
 use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use dyno_web::{Block, Fault, Scheme, Web};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -12,23 +12,19 @@ use tokio::net::TcpStream;
 use crate::accepted::Accepted;
 use crate::control::ControlConnection;
 use crate::handshake::{HandshakeEnd, shake_hands};
-use crate::http::{self, End, Rest};
+use crate::http::{self, End, LINGER, Rest};
 use crate::http2::{self, Preceded};
 use crate::message::{self, Input};
 use crate::tls;
 use crate::wire::Wire;
 use crate::worker::Worker;
 
-/// How long, at most, a closed connection is read on, so that bytes on their way do not reset it before the peer has read
-/// the answer (RFC 9112, section 9.6).
-const LINGER: Duration = Duration::from_secs(2);
-
 /// Serves a connection to its end.
 pub(crate) async fn serve(accepted: Accepted, stream: TcpStream) {
     let worker = &accepted.worker;
     worker.counters.borrow_mut().connections += 1;
     let turn = worker.turn();
-    let mut wire = Wire::new(stream, worker.clone());
+    let mut wire = Wire::new(stream, &accepted);
     let block = worker
         .faulty_blocks
         .then(|| Web::connection(accepted.local.ip()))
@@ -57,6 +53,12 @@ pub(crate) async fn serve(accepted: Accepted, stream: TcpStream) {
         }
         _ => match shake_hands(wire, &accepted).await {
             Ok(HandshakeEnd::Encrypted(mut stream)) => {
+                let name = stream.get_ref().1.server_name();
+                let name = name.map(|name| name.trim_end_matches('.').to_ascii_lowercase());
+                let accepted = Accepted {
+                    server_name: name.map(Into::into),
+                    ..accepted.clone()
+                };
                 let end = if stream.get_ref().1.alpn_protocol() == Some(tls::HTTP2) {
                     http2::serve(&mut *stream, &accepted).await
                 } else {
@@ -122,7 +124,7 @@ pub(crate) async fn go_on(
     let Ok(stream) = TcpStream::from_std(stream) else {
         return;
     };
-    let mut wire = Wire::new(stream, accepted.worker.clone());
+    let mut wire = Wire::new(stream, &accepted);
     if let Some(rest) = rest
         && rest.send(&mut wire, &accepted.worker).await.is_err()
     {
@@ -134,10 +136,14 @@ pub(crate) async fn go_on(
 
 async fn finish_plain(wire: Wire, accepted: &Accepted, end: End) -> io::Result<()> {
     if end == End::Parked {
-        return accepted
-            .worker
-            .park
-            .take(wire.into_stream(), accepted.number, accepted.local);
+        let park = &accepted.worker.park;
+        let connection = accepted.connection.clone();
+        return park.take(
+            wire.into_stream(),
+            accepted.number,
+            connection,
+            accepted.local,
+        );
     }
     finish(wire, accepted, end, Wire::reset).await
 }

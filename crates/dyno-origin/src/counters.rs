@@ -1,17 +1,18 @@
 //! What one thread counts, and how the threads' counts become the report.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use dyno_web::{Coding, Fault};
 use hdrhistogram::Histogram;
 
+use crate::bounds::Distinct;
 use crate::report::{Lateness, OriginReport};
 use crate::throughput::{Bins, Throughput};
 use crate::user_agents::UserAgents;
 
 /// Statuses have three digits.
 const STATUSES: usize = 1_000;
-/// How many names with a fault are kept.
+/// How many names with a fault, or with a status of 400 or more, are kept.
 const FAULTY_NAMES: usize = 100;
 
 /// The counts of one thread; nothing here is shared, so that counting is an addition.
@@ -21,6 +22,8 @@ pub(crate) struct Counters {
     pub(crate) handshakes_full: u64,
     pub(crate) handshakes_resumed: u64,
     pub(crate) handshakes_failed: u64,
+    /// Those of them on which the client sent an alert, though their hosts have no fault of TLS: it does not trust the certificate.
+    pub(crate) handshakes_refused: u64,
     pub(crate) tls_1_2: u64,
     pub(crate) tls_1_3: u64,
     pub(crate) http_1_0: u64,
@@ -29,10 +32,16 @@ pub(crate) struct Counters {
     pub(crate) requests: u64,
     pub(crate) reused: u64,
     pub(crate) dns_queries: u64,
+    /// What was let go because of bounds: connections that were too many or idle, DNS queries.
+    pub(crate) crowded_out: u64,
+    pub(crate) idle: u64,
+    pub(crate) unanswered: u64,
     /// Fingerprints of (name, type).
-    pub(crate) dns_seen: HashSet<u128>,
+    pub(crate) dns_seen: Distinct,
     /// The first names that were asked for and have a fault, of whichever layer.
     pub(crate) faulty_names: BTreeMap<String, Fault>,
+    /// The first names that were answered with a status of 400 or more, as the web has it, and the first status of each.
+    pub(crate) refusing_names: BTreeMap<String, u16>,
     pub(crate) user_agents: UserAgents,
     pub(crate) bins: Bins,
     statuses: Box<[u64; STATUSES]>,
@@ -44,12 +53,14 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    pub(crate) fn new() -> Self {
+    /// Counts from 0, which remember as many names as `most_names` says, or all.
+    pub(crate) fn new(most_names: Option<usize>) -> Self {
         Self {
             connections: 0,
             handshakes_full: 0,
             handshakes_resumed: 0,
             handshakes_failed: 0,
+            handshakes_refused: 0,
             tls_1_2: 0,
             tls_1_3: 0,
             http_1_0: 0,
@@ -58,8 +69,12 @@ impl Counters {
             requests: 0,
             reused: 0,
             dns_queries: 0,
-            dns_seen: HashSet::new(),
+            crowded_out: 0,
+            idle: 0,
+            unanswered: 0,
+            dns_seen: Distinct::new(most_names),
             faulty_names: BTreeMap::new(),
+            refusing_names: BTreeMap::new(),
             user_agents: UserAgents::default(),
             bins: Bins::default(),
             statuses: Box::new([0; STATUSES]),
@@ -88,6 +103,16 @@ impl Counters {
         }
     }
 
+    /// Takes note of a status that the web chose for a name.
+    pub(crate) fn chosen(&mut self, name: &str, status: u16) {
+        if status >= 400
+            && self.refusing_names.len() < FAULTY_NAMES
+            && !self.refusing_names.contains_key(name)
+        {
+            self.refusing_names.insert(name.to_owned(), status);
+        }
+    }
+
     pub(crate) fn lateness(&mut self, late_ns: u64) {
         self.lateness.saturating_record(late_ns);
         self.lateness_sum_ns += late_ns;
@@ -103,11 +128,7 @@ fn new_lateness() -> Histogram<u64> {
 pub(crate) fn merge(threads: Vec<Counters>) -> (OriginReport, Throughput) {
     let sum = |count: fn(&Counters) -> u64| threads.iter().map(count).sum::<u64>();
     let dns_queries = sum(|thread| thread.dns_queries);
-    let dns_distinct: HashSet<u128> = threads
-        .iter()
-        .flat_map(|thread| &thread.dns_seen)
-        .copied()
-        .collect();
+    let dns_distinct = Distinct::count(threads.iter().map(|thread| &thread.dns_seen));
     let mut lateness = new_lateness();
     for thread in &threads {
         lateness
@@ -130,8 +151,13 @@ pub(crate) fn merge(threads: Vec<Counters>) -> (OriginReport, Throughput) {
         ]),
         requests: sum(|thread| thread.requests),
         reused: sum(|thread| thread.reused),
+        let_go: present([
+            ("connections", sum(|thread| thread.crowded_out)),
+            ("idle_connections", sum(|thread| thread.idle)),
+            ("dns_queries", sum(|thread| thread.unanswered)),
+        ]),
         dns_queries,
-        dns_repeated: dns_queries - dns_distinct.len() as u64,
+        dns_repeated: dns_queries - dns_distinct,
         statuses: statuses(&threads),
         codings: present(CODINGS.map(|coding| (coding.name(), coded(&threads, coding)))),
         faults: present(
@@ -205,7 +231,7 @@ mod tests {
 
     #[test]
     fn threads_add_up_and_what_never_occurred_is_absent() {
-        let (mut first, mut second) = (Counters::new(), Counters::new());
+        let (mut first, mut second) = (Counters::new(None), Counters::new(None));
         first.status(200);
         second.status(200);
         second.status(404);
@@ -214,7 +240,8 @@ mod tests {
         (first.http_1_1, second.http_1_1) = (2, 3);
         second.http_2 = 4;
         (first.dns_queries, second.dns_queries) = (2, 1);
-        first.dns_seen.extend([1, 2]);
+        first.dns_seen.insert(1);
+        first.dns_seen.insert(2);
         second.dns_seen.insert(1);
         first.lateness(1_000);
         second.lateness(5_000_000);

@@ -66,10 +66,21 @@ pub(crate) async fn shake_hands(wire: Wire, accepted: &Accepted) -> io::Result<H
         _ => {
             let stream = complete(start, accepted, name.is_some(), &host, handshake).await;
             stream
-                .inspect_err(|_| failed())
+                .inspect_err(|error| {
+                    failed();
+                    if handshake.fault.is_none() && is_alert(error) {
+                        worker.counters.borrow_mut().handshakes_refused += 1;
+                    }
+                })
                 .map(|stream| HandshakeEnd::Encrypted(Box::new(stream)))
         }
     }
+}
+
+/// Whether the peer ended a handshake with an alert.
+fn is_alert(error: &io::Error) -> bool {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+    matches!(cause, Some(rustls::Error::AlertReceived(_)))
 }
 
 async fn complete(

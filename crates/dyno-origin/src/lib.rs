@@ -35,10 +35,12 @@
 mod accepted;
 mod arrivals;
 mod authority;
+mod bounds;
 mod cache;
 pub mod calibrator;
 mod clock;
 mod connection;
+mod connections;
 mod control;
 mod counters;
 mod date;
@@ -51,6 +53,7 @@ mod leaf;
 mod listen;
 mod live;
 mod message;
+mod open_connection;
 mod origin;
 mod park;
 mod parked;
@@ -68,6 +71,7 @@ mod worker;
 
 pub use arrivals::Arrivals;
 pub use authority::Authority;
+pub use bounds::Bounds;
 pub use cache::Cache;
 pub use control::{CONTROL_PATH, ControlConnection};
 pub use error::Error;

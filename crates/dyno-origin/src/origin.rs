@@ -9,6 +9,7 @@ use tokio::sync::mpsc::unbounded_channel;
 
 use crate::arrivals::Fingerprints;
 use crate::authority::Authority;
+use crate::bounds::Bounds;
 use crate::cache::Cache;
 use crate::control::ControlConnection;
 use crate::error::Error;
@@ -40,6 +41,8 @@ pub struct Options {
     /// Whether the blocks of addresses in which the network itself misbehaves are the web's: not where the addresses are
     /// those of a real machine.
     pub faulty_blocks: bool,
+    /// What it keeps at most; a trial's keeps all that it saw, and every connection.
+    pub bounds: Option<Bounds>,
     /// Where connections go whose first request is for something below [`CONTROL_PATH`](crate::CONTROL_PATH); without it
     /// those paths are the web's as all others are.
     pub control: Option<mpsc::Sender<ControlConnection>>,
@@ -62,6 +65,7 @@ impl Options {
             cpus: Vec::new(),
             log_arrivals: false,
             faulty_blocks: true,
+            bounds: None,
             control: None,
             cache: Cache::none(),
             making: |_| {},
@@ -93,6 +97,7 @@ impl Origin {
             cpus,
             log_arrivals,
             faulty_blocks,
+            bounds,
             control,
             cache,
             making,
@@ -126,6 +131,7 @@ impl Origin {
             log_arrivals,
             sockets,
             faulty_blocks,
+            bounds,
             control: control.clone(),
         });
         let running = Running {

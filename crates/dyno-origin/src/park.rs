@@ -4,10 +4,12 @@ use std::cell::RefCell;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
+use std::rc::Rc;
 
 use rustix::event::epoll;
 use tokio::io::unix::AsyncFd;
 
+use crate::open_connection::Connection;
 use crate::timer::watched;
 
 /// A connection that waits.
@@ -15,6 +17,7 @@ use crate::timer::watched;
 pub(crate) struct Parked {
     pub(crate) stream: TcpStream,
     pub(crate) number: u64,
+    pub(crate) connection: Rc<Connection>,
     pub(crate) local: SocketAddr,
 }
 
@@ -45,6 +48,7 @@ impl Park {
         &self,
         stream: tokio::net::TcpStream,
         number: u64,
+        connection: Rc<Connection>,
         local: SocketAddr,
     ) -> io::Result<()> {
         let stream = stream.into_std()?;
@@ -60,11 +64,21 @@ impl Park {
         if place == places.taken.len() {
             places.taken.push(None);
         }
+        connection.park(place);
         places.taken[place] = Some(Parked {
             stream,
             number,
+            connection,
             local,
         });
         Ok(())
+    }
+
+    /// Closes a connection.
+    pub(crate) fn drop(&self, place: usize) {
+        let mut places = self.places.borrow_mut();
+        if places.taken[place].take().is_some() {
+            places.free.push(place);
+        }
     }
 }

@@ -11,7 +11,7 @@ use dyno_web::Scheme;
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use rustix::net::RecvFlags;
-use tokio::task::{spawn_local, yield_now};
+use tokio::task::yield_now;
 
 use crate::accepted::Accepted;
 use crate::connection;
@@ -92,9 +92,13 @@ impl Park {
                 worker: worker.clone(),
                 scheme: Scheme::Http,
                 number: parked.number,
+                connection: parked.connection.clone(),
                 local: parked.local,
+                server_name: None,
             };
-            spawn_local(connection::go_on(accepted, parked.stream, input, rest));
+            parked
+                .connection
+                .serve(connection::go_on(accepted, parked.stream, input, rest));
         }
     }
 }
@@ -108,6 +112,7 @@ impl Parked {
             Err(error) if error == rustix::io::Errno::AGAIN => return Needs::Nothing,
             Err(_) => return Needs::End,
         };
+        self.connection.note();
         worker.live().received_bytes.add(count as u64);
         let mut received = &buffer[..count];
         while !received.is_empty() {

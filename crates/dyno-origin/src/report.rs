@@ -33,6 +33,10 @@ pub struct OriginReport {
     pub dns_queries: u64,
     /// Those whose name and type had been asked for before.
     pub dns_repeated: u64,
+    /// What an origin that runs for long let go: `connections` that were too many, `idle_connections`, and `dns_queries`
+    /// whose answers were delayed; absent where there was nothing.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub let_go: BTreeMap<&'static str, u64>,
     /// Answers by final status; refusals of malformed requests are among them.
     pub statuses: BTreeMap<String, u64>,
     /// Answers by the content coding they were sent in.

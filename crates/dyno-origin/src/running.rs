@@ -73,6 +73,10 @@ pub struct Record {
     pub arrivals: Arrivals,
     /// Names that were looked up and have a fault, the first 100 of each thread.
     pub faulty_names: BTreeMap<String, Fault>,
+    /// The first names that the web answered with a status of 400 or more, with the first status of each.
+    pub refusing_names: BTreeMap<String, u16>,
+    /// Handshakes that the client ended with an alert, though their hosts have no fault of TLS.
+    pub handshakes_refused: u64,
 }
 
 impl Running {
@@ -202,6 +206,11 @@ impl Running {
             .iter()
             .flat_map(|thread: &Counters| thread.faulty_names.clone())
             .collect();
+        let refusing_names = counted
+            .iter()
+            .flat_map(|thread| thread.refusing_names.clone())
+            .collect();
+        let handshakes_refused = counted.iter().map(|thread| thread.handshakes_refused).sum();
         let (report, throughput) = counters::merge(counted);
         let arrivals = Arrivals::new(logs);
         let before = *self.before();
@@ -221,6 +230,8 @@ impl Running {
             throughput,
             arrivals,
             faulty_names,
+            refusing_names,
+            handshakes_refused,
         }
     }
 }

@@ -17,7 +17,9 @@ use tokio::task::{LocalSet, spawn_local};
 
 use crate::accepted::Accepted;
 use crate::arrivals::{Fingerprints, Log};
+use crate::bounds::Bounds;
 use crate::clock::Clock;
+use crate::connections::Connections;
 use crate::control::ControlConnection;
 use crate::counters::Counters;
 use crate::date::Date;
@@ -32,6 +34,7 @@ use crate::{connection, dns};
 
 /// How long accepting rests after an error that more attempts would only repeat, as a lack of descriptors.
 const REST: Duration = Duration::from_millis(10);
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Where a thread of an origin listens.
 #[derive(Default)]
@@ -53,6 +56,7 @@ pub(crate) struct Plan {
     pub(crate) log_arrivals: bool,
     pub(crate) sockets: Sockets,
     pub(crate) faulty_blocks: bool,
+    pub(crate) bounds: Option<Bounds>,
     pub(crate) control: Option<mpsc::Sender<ControlConnection>>,
     pub(crate) orders: UnboundedReceiver<TurnOver>,
 }
@@ -116,9 +120,15 @@ fn pin(cpu: Option<usize>) -> Result<(), Error> {
 
 /// Starts the tasks of a thread: those that accept, and those that look after what they share.
 fn begin(plan: Plan) -> io::Result<Rc<Worker>> {
+    let names = plan.bounds.map(|bounds| bounds.names);
+    let names = names.filter(|_| !plan.log_arrivals);
     let worker = Rc::new(Worker {
-        counters: RefCell::new(Counters::new()),
-        log: RefCell::new(Log::new(plan.fingerprints.clone(), plan.log_arrivals)),
+        counters: RefCell::new(Counters::new(names)),
+        log: RefCell::new(Log::new(
+            plan.fingerprints.clone(),
+            plan.log_arrivals,
+            names,
+        )),
         web: plan.web,
         pages: plan.pages,
         tls: plan.tls,
@@ -129,6 +139,8 @@ fn begin(plan: Plan) -> io::Result<Rc<Worker>> {
         date: Date::default(),
         repeated: RefCell::default(),
         park: Park::new()?,
+        open: Connections::new(plan.bounds),
+        delayed_queries: Cell::new(0),
         faulty_blocks: plan.faulty_blocks,
         control: plan.control,
         index: plan.index,
@@ -160,6 +172,15 @@ fn look_after(worker: &Rc<Worker>, mut orders: UnboundedReceiver<TurnOver>) {
     });
     let timer = worker.timer.clone();
     spawn_local(async move { timer.run().await });
+    if worker.open.bounds().is_some() {
+        let closing = worker.clone();
+        spawn_local(async move {
+            loop {
+                closing.timer.until(Instant::now() + SECOND).await;
+                closing.tick();
+            }
+        });
+    }
     let parking = worker.clone();
     spawn_local(async move { parking.park.run(&parking).await });
 }
@@ -168,13 +189,16 @@ fn accept_http(worker: Rc<Worker>, scheme: Scheme, listener: TcpListener) -> io:
     let listener = tokio::net::TcpListener::from_std(listener)?;
     spawn_local(async move {
         accept(&worker.clone(), &listener, |stream, local| {
-            let connection = Accepted {
+            let connection = worker.enter();
+            let accepted = Accepted {
                 worker: worker.clone(),
                 scheme,
                 number: worker.next_connection(),
+                connection: connection.clone(),
                 local,
+                server_name: None,
             };
-            spawn_local(connection::serve(connection, stream));
+            connection.serve(connection::serve(accepted, stream));
         })
         .await;
     });
@@ -185,7 +209,8 @@ fn accept_names(worker: Rc<Worker>, listener: TcpListener) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     spawn_local(async move {
         accept(&worker.clone(), &listener, |stream, _| {
-            spawn_local(dns::serve_tcp(worker.clone(), stream));
+            let connection = worker.enter();
+            connection.serve(dns::serve_tcp(worker.clone(), connection.clone(), stream));
         })
         .await;
     });

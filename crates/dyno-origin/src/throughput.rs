@@ -3,6 +3,9 @@
 /// The length of a bin: 200 ms.
 pub(crate) const BIN_NS: u64 = 200_000_000;
 
+/// How many bins are counted: 58 hours. A series of an origin that runs for longer ends there.
+const MOST_BINS: u64 = 1 << 20;
+
 /// A series of `(elapsed_ns_at_end_of_bin, answers_completed_in_bin)`.
 pub type Throughput = Vec<(u64, u64)>;
 
@@ -13,7 +16,11 @@ pub(crate) struct Bins(Vec<u64>);
 impl Bins {
     /// Counts an answer that was complete after `elapsed_ns`.
     pub(crate) fn count(&mut self, elapsed_ns: u64) {
-        let bin = usize::try_from(elapsed_ns / BIN_NS).expect("a trial of fewer than 2^32 bins");
+        let bin = elapsed_ns / BIN_NS;
+        if bin >= MOST_BINS {
+            return;
+        }
+        let bin = usize::try_from(bin).expect("below 2^20");
         if bin >= self.0.len() {
             self.0.resize(bin + 1, 0);
         }
@@ -50,6 +57,8 @@ mod tests {
         let merged = Bins::merge([&first, &second].into_iter());
         let expected = [(1, 2), (2, 1), (3, 0), (4, 1)].map(|(end, count)| (end * BIN_NS, count));
         assert_eq!(merged, expected);
+        first.count(MOST_BINS * BIN_NS);
+        assert_eq!(Bins::merge([&first].into_iter()).len(), 2);
         assert!(Bins::merge(std::iter::empty()).is_empty());
     }
 }

@@ -16,20 +16,24 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
+use crate::accepted::Accepted;
+use crate::open_connection::Connection;
 use crate::worker::Worker;
 
 /// A connection, with the worker that counts its bytes.
 pub(crate) struct Wire {
     stream: TcpStream,
     worker: Rc<Worker>,
+    connection: Rc<Connection>,
     has_received: bool,
 }
 
 impl Wire {
-    pub(crate) fn new(stream: TcpStream, worker: Rc<Worker>) -> Self {
+    pub(crate) fn new(stream: TcpStream, accepted: &Accepted) -> Self {
         Self {
             stream,
-            worker,
+            worker: accepted.worker.clone(),
+            connection: accepted.connection.clone(),
             has_received: false,
         }
     }
@@ -65,6 +69,18 @@ impl Wire {
         }
     }
 
+    /// Whether the peer, which had ended its side before this one was ended, has received all: then the connection is gone.
+    ///
+    /// # Errors
+    ///
+    /// The connection's, which it has when the peer resets it.
+    pub(crate) fn is_received(&self) -> io::Result<bool> {
+        match self.stream.take_error()? {
+            Some(error) => Err(error),
+            None => Ok(self.stream.peer_addr().is_err()),
+        }
+    }
+
     /// Sends the first `bytes` of a file, which the kernel passes on without a copy.
     pub(crate) async fn send_file(&self, file: &File, bytes: usize) -> io::Result<()> {
         let mut offset = 0;
@@ -79,6 +95,7 @@ impl Wire {
                 return Err(io::ErrorKind::WriteZero.into());
             }
             rest -= sent;
+            self.connection.note();
             self.worker.live().sent_bytes.add(sent as u64);
         }
         Ok(())
@@ -86,6 +103,7 @@ impl Wire {
 
     fn count_sent(&self, sent: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(Ok(bytes)) = sent {
+            self.connection.note();
             self.worker.live().sent_bytes.add(bytes as u64);
         }
         sent
@@ -120,7 +138,10 @@ impl AsyncRead for Wire {
         let before = buffer.filled().len();
         let read = Pin::new(&mut wire.stream).poll_read(context, buffer);
         let bytes = buffer.filled().len() - before;
-        wire.has_received |= bytes > 0;
+        if bytes > 0 {
+            wire.has_received = true;
+            wire.connection.note();
+        }
         wire.worker.live().received_bytes.add(bytes as u64);
         read
     }

@@ -10,11 +10,13 @@ use dyno_web::Web;
 
 use crate::arrivals::{Fingerprints, Log};
 use crate::clock::Clock;
+use crate::connections::Connections;
 use crate::control::ControlConnection;
 use crate::counters::Counters;
 use crate::date::Date;
 use crate::live::{Live, Shared};
 use crate::message::Repeated;
+use crate::open_connection::Connection;
 use crate::park::Park;
 use crate::prepared::Pages;
 use crate::timer::Timer;
@@ -43,6 +45,9 @@ pub(crate) struct Worker {
     pub(crate) date: Date,
     pub(crate) repeated: RefCell<Repeated>,
     pub(crate) park: Park,
+    pub(crate) open: Connections,
+    /// DNS queries over UDP whose answers wait for their moment.
+    pub(crate) delayed_queries: Cell<usize>,
     /// Whether addresses decide about connections.
     pub(crate) faulty_blocks: bool,
     pub(crate) control: Option<mpsc::Sender<ControlConnection>>,
@@ -67,10 +72,30 @@ impl Worker {
         self.turns.set(self.turns.get() + 1);
         // What is kept points into the log.
         self.repeated.take();
-        let counters = self.counters.replace(Counters::new());
-        let log = self.log.borrow_mut().turn_over(order.log_arrivals);
+        let most = self.most_names().filter(|_| !order.log_arrivals);
+        let counters = self.counters.replace(Counters::new(most));
+        let log = self.log.borrow_mut().turn_over(order.log_arrivals, most);
         // Whoever has given the order and does not wait does not want it.
         drop(order.seen.send((counters, log)));
+    }
+
+    /// How many names are remembered while no trial is logged.
+    pub(crate) fn most_names(&self) -> Option<usize> {
+        self.open.bounds().map(|bounds| bounds.names)
+    }
+
+    /// A connection was accepted.
+    pub(crate) fn enter(&self) -> Rc<Connection> {
+        let (connection, has_closed) = self.open.enter(&self.park);
+        self.counters.borrow_mut().crowded_out += u64::from(has_closed);
+        connection
+    }
+
+    /// A second has passed.
+    pub(crate) fn tick(&self) {
+        let is_logged = self.log.borrow().is_kept();
+        let idle = self.open.tick(&self.park, !is_logged);
+        self.counters.borrow_mut().idle += idle as u64;
     }
 
     /// Notes that bytes are being handed to the kernel.

@@ -1,6 +1,7 @@
 //! `origin`: a web on this machine's own network.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -8,7 +9,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use dyno_origin::{Authority, Options, Origin, Record, Running};
+use dyno_load::open_files;
+use dyno_origin::{Authority, Bounds, Options, Origin, Record, Running};
 use dyno_room::CpuSet;
 use dyno_web::Web;
 use serde_json::json;
@@ -19,6 +21,7 @@ use crate::control::{self, Allowed, Desk};
 use crate::listen_address::{PORT, listen_address};
 use crate::preparation;
 use crate::progress::{Done, Progress};
+use crate::quantity;
 use crate::usage::HELP;
 use crate::web_identity;
 use crate::web_source::WebArguments;
@@ -26,6 +29,15 @@ use crate::web_source::WebArguments;
 /// How often and how long is waited until nobody asks anything any more.
 const MOST_PAUSES: u32 = 2_000;
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// Connections at once, unless it is said.
+const MOST_CONNECTIONS: usize = 65_536;
+/// Open files that are no connections.
+const OTHER_FILES: usize = 64;
+/// URLs and DNS questions that are remembered, to count those that come again.
+const NAMES: usize = 65_536;
+/// DNS queries whose answers wait for their moment.
+const DELAYED_QUERIES: usize = 16_384;
 
 /// What the options come after.
 const EXAMPLE: &str =
@@ -61,6 +73,13 @@ pub struct Arguments {
     /// Where to write the certificate that clients must trust (PEM)
     #[arg(long, value_name = "FILE")]
     authority: Option<PathBuf>,
+    /// How many connections may be open; one more closes the one that has been silent for longest [default: 65536, or what
+    /// the limit of open files leaves]
+    #[arg(long, value_name = "N")]
+    max_connections: Option<NonZeroUsize>,
+    /// How long a connection may be silent before it is closed
+    #[arg(long, value_name = "TIME", default_value = "75s", value_parser = quantity::standard_duration)]
+    idle_timeout: Duration,
     /// CPUs to serve with, one thread each [default: one thread; for measuring from another machine on the first CPU]
     #[arg(long, value_name = "CPUS")]
     cpus: Option<CpuSet>,
@@ -96,6 +115,21 @@ impl Arguments {
         self.control.clone().unwrap_or(default)
     }
 
+    /// What `threads` keep at most, each.
+    fn bounds(&self, threads: usize) -> Bounds {
+        let possible = open_files::raise().map_or(MOST_CONNECTIONS, |files| {
+            usize::try_from(files)
+                .map_or(MOST_CONNECTIONS, |files| files.saturating_sub(OTHER_FILES))
+        });
+        let connections = self.max_connections.map_or(MOST_CONNECTIONS, usize::from);
+        Bounds {
+            connections: connections.min(possible).div_ceil(threads).max(1),
+            idle: self.idle_timeout,
+            names: NAMES.div_ceil(threads),
+            queries: DELAYED_QUERIES.div_ceil(threads),
+        }
+    }
+
     /// Its threads' CPUs: whoever measures against it is told how busy they were.
     fn cpus(&self, allowed: &Allowed) -> Result<Option<CpuSet>> {
         let available = CpuSet::allowed()?;
@@ -117,10 +151,12 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let (listen, allowed) = (arguments.listen()?, arguments.allowed());
     let cpus = arguments.cpus(&allowed)?;
     let (control, visitors) = mpsc::channel();
+    let cpus_served: Vec<usize> = cpus.iter().flat_map(CpuSet::iter).collect();
     let running = Origin::start(Options {
+        bounds: Some(arguments.bounds(cpus_served.len().max(1))),
         https: ports_at(&listen, arguments.tls_port),
         dns: ports_at(&listen, arguments.dns_port),
-        cpus: cpus.iter().flat_map(CpuSet::iter).collect(),
+        cpus: cpus_served,
         faulty_blocks: false,
         control: (allowed != Allowed::Nobody).then_some(control),
         http: listen,

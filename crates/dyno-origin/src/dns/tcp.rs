@@ -10,13 +10,14 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio::task::spawn_local;
 
 use super::answer::{self, Reply};
+use crate::open_connection::Connection;
 use crate::worker::Worker;
 
 /// How many queries of a connection are taken whose answers are not sent: what a client does not read would pile up here.
 const MOST_UNANSWERED: usize = 512;
 
 /// Answers the queries of a connection until the client closes it.
-pub(crate) async fn serve(worker: Rc<Worker>, stream: TcpStream) {
+pub(crate) async fn serve(worker: Rc<Worker>, connection: Rc<Connection>, stream: TcpStream) {
     let (mut receiving, sending) = stream.into_split();
     let sending = Rc::new(Mutex::new(sending));
     let unanswered = Arc::new(Semaphore::new(MOST_UNANSWERED));
@@ -25,15 +26,18 @@ pub(crate) async fn serve(worker: Rc<Worker>, stream: TcpStream) {
         if read(&mut receiving, &mut query).await.is_err() {
             return;
         }
+        connection.note();
         let Some(Reply { message, moment }) = answer::reply(&worker, &query) else {
             return;
         };
         let Ok(length) = u16::try_from(message.len()) else {
             return;
         };
-        let (worker, sending) = (worker.clone(), sending.clone());
+        let (worker, connection, sending) = (worker.clone(), connection.clone(), sending.clone());
         spawn_local(async move {
+            let waiting = connection.wait();
             worker.timer.until(moment).await;
+            drop(waiting);
             let framed = [&length.to_be_bytes()[..], &message].concat();
             // A client that has gone needs no answer.
             drop(sending.lock().await.write_all(&framed).await);

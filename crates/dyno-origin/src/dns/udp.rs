@@ -27,9 +27,17 @@ pub(crate) async fn serve(worker: Rc<Worker>, socket: Rc<UdpSocket>) {
         if moment <= Instant::now() {
             drop(socket.send_to(&message, from).await);
         } else {
+            let delayed = worker.delayed_queries.get();
+            let bounds = worker.open.bounds();
+            if bounds.is_some_and(|bounds| delayed >= bounds.queries) {
+                worker.counters.borrow_mut().unanswered += 1;
+                continue;
+            }
+            worker.delayed_queries.set(delayed + 1);
             spawn_local(async move {
                 worker.timer.until(moment).await;
                 drop(socket.send_to(&message, from).await);
+                worker.delayed_queries.set(worker.delayed_queries.get() - 1);
             });
         }
     }

@@ -3,22 +3,24 @@
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use dyno_http::request::Parser;
-use dyno_http::{Limits, Method, Parse, Tolerance, Version, body};
+use dyno_http::{Limits, Parse, Tolerance, Version, body};
 use dyno_web::Request;
+use tokio::io::AsyncWriteExt;
 
-use super::End;
 use super::arrival::{Spoken, arrive};
 use super::sending::write;
+use super::{End, LINGER};
 use crate::accepted::Accepted;
+use crate::live::InFlight;
 use crate::message::Input;
 use crate::message::arrived::Arrived;
 use crate::message::delivery::Delivery;
 use crate::message::head;
 use crate::message::kept::{Kept, Same};
-use crate::message::request::{Asked, Names};
+use crate::message::request::{Asked, MISDIRECTED, Names, refusal};
 use crate::wire::Outlet;
 use crate::worker::Worker;
 
@@ -36,6 +38,9 @@ const LIMITS: Limits = Limits {
     },
 };
 
+/// How often the kernel is asked whether a peer has received all.
+const ASKED_EVERY: Duration = Duration::from_millis(1);
+
 /// A connection between two requests, with the memory that it uses for each.
 pub(crate) struct Exchange<'c, S> {
     pub(super) stream: &'c mut S,
@@ -46,6 +51,10 @@ pub(crate) struct Exchange<'c, S> {
     parser: Parser,
     names: Names,
     pub(super) is_reused: bool,
+    /// The request that is being answered, as long as its peer waits for sure.
+    in_flight: Option<InFlight<'c>>,
+    /// Whether the peer has ended its side. It may have closed the connection or may still read: only what is sent to it tells.
+    has_peer_ended: bool,
     /// How many requests the last ones were that are kept.
     pub(super) again: u32,
 }
@@ -81,6 +90,8 @@ impl<'c, S: Outlet> Exchange<'c, S> {
             parser: Parser::new(LIMITS),
             names: Names::default(),
             is_reused: false,
+            in_flight: None,
+            has_peer_ended: false,
             again: 0,
         }
     }
@@ -101,10 +112,12 @@ impl<'c, S: Outlet> Exchange<'c, S> {
         let scheme = self.accepted.scheme;
         let repeated = &self.worker.repeated;
         let kept = repeated.borrow().find(scheme, self.input.bytes());
-        match kept {
-            Some(kept) => self.answer_again(&kept).await,
-            None => self.answer().await,
+        if let Some(kept) = kept.filter(|kept| self.accepted.is_for(&kept.same.host)) {
+            return self.answer_again(&kept).await;
         }
+        let answered = self.answer().await;
+        self.in_flight = None;
+        answered
     }
 
     /// Any request with its answer.
@@ -116,7 +129,7 @@ impl<'c, S: Outlet> Exchange<'c, S> {
             again,
         } = self.receive().await?;
         let worker = self.worker;
-        let _in_flight = worker.shared.in_flight();
+        self.in_flight = Some(worker.shared.in_flight());
         let complete = if asked.has_body() {
             self.drain(&asked).await?;
             Instant::now()
@@ -129,8 +142,12 @@ impl<'c, S: Outlet> Exchange<'c, S> {
             target: &self.names.target,
             accepted: asked.codings,
         });
-        if let Some(fault) = answer.fault {
-            worker.counters.borrow_mut().fault(fault);
+        {
+            let mut counters = worker.counters.borrow_mut();
+            if let Some(fault) = answer.fault {
+                counters.fault(fault);
+            }
+            counters.chosen(&self.names.host, answer.status);
         }
         if let Some(interim) = answer.interim
             && asked.version == Version::Http11
@@ -150,6 +167,14 @@ impl<'c, S: Outlet> Exchange<'c, S> {
                     &format!("the web's own answer cannot be sent: {error}\n"),
                 )
                 .await;
+        }
+        if self.has_peer_ended {
+            let began = Instant::now();
+            self.send(&answer, &delivery, source).await?;
+            self.until_received().await?;
+            arrived.note_head(worker, &answer, &delivery, planned + began.elapsed());
+            arrived.note_end(worker);
+            return Err(End::Gone);
         }
         arrived.note_head(worker, &answer, &delivery, planned);
         if let Some(same) = again {
@@ -174,11 +199,10 @@ impl<'c, S: Outlet> Exchange<'c, S> {
                     self.fill().await?;
                     continue;
                 }
-                Ok(Parse::Complete { head, .. }) if head.method == Method::Connect => (
-                    501,
-                    "this is no proxy: CONNECT is not understood\n".to_owned(),
-                ),
                 Ok(Parse::Complete { head, bytes }) => {
+                    if let Some((status, reason)) = refusal(head.method) {
+                        return self.refuse(status, reason).await;
+                    }
                     let asked = Asked::of(&head);
                     self.names.take(&head, self.accepted.scheme);
                     let user_agent = head.fields.get("user-agent").unwrap_or_default();
@@ -191,6 +215,10 @@ impl<'c, S: Outlet> Exchange<'c, S> {
                         Spoken::Http1(asked.version),
                     );
                     self.is_reused = true;
+                    if !self.accepted.is_for(&self.names.host) {
+                        self.worker.log.borrow_mut().answer(arrived.place, 421);
+                        return self.refuse(421, MISDIRECTED).await;
+                    }
                     let head_bytes = &self.input.bytes()[..bytes];
                     let again =
                         !asked.has_body() && self.worker.repeated.borrow_mut().is_again(head_bytes);
@@ -198,6 +226,7 @@ impl<'c, S: Outlet> Exchange<'c, S> {
                         Box::new(Same {
                             scheme: self.accepted.scheme,
                             head: head_bytes.to_vec(),
+                            host: self.names.host.as_str().into(),
                             version: asked.version,
                             user_agent: user_agent.to_vec(),
                             arrived,
@@ -271,21 +300,28 @@ impl<'c, S: Outlet> Exchange<'c, S> {
         write(self.stream, &self.head).await
     }
 
-    /// Waits until `moment`. That the peer closes before means that it has given the request up.
+    /// Waits until `moment`. That the peer ends a connection of TLS before means that it has given the request up; of TCP alone it
+    /// may have ended its own side only.
     pub(super) async fn wait(&mut self, moment: Instant) -> Result<(), End> {
         if Instant::now() >= moment {
             return Ok(());
         }
         let (input, stream) = (&mut self.input, &mut *self.stream);
+        let _waiting = self.accepted.connection.wait();
+        let (in_flight, has_peer_ended) = (&mut self.in_flight, &mut self.has_peer_ended);
         let mut until = pin!(self.worker.timer.until(moment));
         poll_fn(|context| {
             if until.as_mut().poll(context).is_ready() {
                 return Poll::Ready(Ok(()));
             }
             // What comes meanwhile is the next request.
-            while input.has_room() {
+            while input.has_room() && !*has_peer_ended {
                 match input.poll_fill(context, stream) {
                     Poll::Ready(Ok(true)) => {}
+                    Poll::Ready(Ok(false)) if stream.wire().is_some() => {
+                        *has_peer_ended = true;
+                        *in_flight = None;
+                    }
                     Poll::Ready(_) => return Poll::Ready(Err(End::Gone)),
                     Poll::Pending => break,
                 }
@@ -293,6 +329,19 @@ impl<'c, S: Outlet> Exchange<'c, S> {
             Poll::Pending
         })
         .await
+    }
+
+    /// Ends the connection, and waits until the peer has all that was sent: one that has closed it wholly resets it instead.
+    async fn until_received(&mut self) -> Result<(), End> {
+        self.stream.shutdown().await.map_err(|_| End::Gone)?;
+        let last = Instant::now() + LINGER;
+        while let Some(wire) = self.stream.wire()
+            && !wire.is_received().map_err(|_| End::Gone)?
+            && Instant::now() < last
+        {
+            self.worker.timer.until(Instant::now() + ASKED_EVERY).await;
+        }
+        Ok(())
     }
 
     /// Sends nothing more, and waits until the peer goes.

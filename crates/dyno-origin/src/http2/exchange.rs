@@ -9,7 +9,7 @@ use std::time::Instant;
 use dyno_web::{Answer, Coding, Content, Fault};
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
-use http::{Method, Request};
+use http::Request;
 use tokio::task::spawn_local;
 
 use super::head;
@@ -18,7 +18,7 @@ use super::request::{asked, note};
 use super::session::{Completion, Flight, Session};
 use crate::message::arrived::Arrived;
 use crate::message::delivery::Delivery;
-use crate::message::request::Asked;
+use crate::message::request::{Asked, MISDIRECTED, refusal};
 use crate::worker::Worker;
 
 /// A request that is being answered.
@@ -47,13 +47,22 @@ pub(super) fn begin(
     mut respond: SendResponse<Outgoing>,
 ) {
     let (parts, body) = request.into_parts();
-    if parts.method == Method::CONNECT {
-        let reason = "this is no proxy: CONNECT is not understood\n";
-        refuse(session, &mut respond, 501, reason);
+    let method = dyno_http::Method::from_token(parts.method.as_str().as_bytes());
+    if let Some((status, reason)) = method.and_then(refusal) {
+        refuse(session, &mut respond, status, reason);
         return;
     }
     let asked = asked(&parts, &body);
     let (arrived, answer) = note(session, &parts, &asked);
+    if !session.accepted.is_for(&session.names.borrow().host) {
+        let log = &session.worker().log;
+        log.borrow_mut().answer(arrived.place, 421);
+        refuse(session, &mut respond, 421, MISDIRECTED);
+        return;
+    }
+    let mut counters = session.worker().counters.borrow_mut();
+    counters.chosen(&session.names.borrow().host, answer.status);
+    drop(counters);
     let exchange = Exchange {
         flight: Flight::begin(session),
         asked,
@@ -216,7 +225,9 @@ impl Exchange {
 
     /// Waits until `moment`, unless the peer gives the request up before.
     async fn wait(&mut self, moment: Instant) -> Result<(), Gone> {
-        let worker = self.flight.0.worker();
+        let accepted = &self.flight.0.accepted;
+        let worker = &accepted.worker;
+        let _waiting = accepted.connection.wait();
         wait(worker, moment, |context| self.respond.poll_reset(context)).await
     }
 

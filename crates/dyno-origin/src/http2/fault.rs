@@ -89,10 +89,12 @@ impl Exchange {
         drip: Drip,
     ) {
         let start = Instant::now();
-        let worker = self.session().worker().clone();
+        let accepted = self.session().accepted.clone();
+        let worker = accepted.worker.clone();
         let mut sent = 0;
         for piece in 0_u32.. {
             let moment = start + drip.every.duration().saturating_mul(piece);
+            let _waiting = accepted.connection.wait();
             if wait(&worker, moment, |context| stream.poll_reset(context))
                 .await
                 .is_err()

@@ -2,14 +2,14 @@
 
 use dyno_web::{Answer, Framing};
 use http::header::{
-    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, DATE, HeaderName, HeaderValue, LINK, LOCATION,
-    TRAILER, VARY,
+    ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, DATE, HeaderName, HeaderValue, LINK,
+    LOCATION, TRAILER, VARY,
 };
 use http::{HeaderMap, Response};
 
 use crate::date;
 use crate::message::delivery::Delivery;
-use crate::message::head::{Field, HINT, TRAILER_VALUE, describe};
+use crate::message::head::{ALLOWED, Field, HINT, TRAILER_VALUE, describe};
 
 /// The trailer section's field.
 const TRAILER_NAME: HeaderName = HeaderName::from_static("server-timing");
@@ -70,6 +70,9 @@ pub(super) fn refusal(
     let content_type = HeaderValue::from_static("text/plain; charset=utf-8");
     fields.insert(CONTENT_TYPE, content_type);
     fields.insert(CONTENT_LENGTH, reason.len().into());
+    if status == 405 {
+        fields.insert(ALLOW, HeaderValue::from_static(ALLOWED));
+    }
     Ok(head)
 }
 

@@ -93,6 +93,9 @@ pub(crate) fn write(
     Ok(())
 }
 
+/// The methods that are answered, for those that are not (RFC 9110, 15.5.6).
+pub(crate) const ALLOWED: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+
 /// Writes a whole answer that refuses a request and closes the connection.
 ///
 /// # Errors
@@ -106,9 +109,12 @@ pub(crate) fn write_refusal(
 ) -> Result<(), Error> {
     out.clear();
     let head = write::response(out, Version::Http11, status)?;
-    let head = head
+    let mut head = head
         .field("Date", date)?
         .field("Content-Type", b"text/plain; charset=utf-8")?;
+    if status == 405 {
+        head = head.field("Allow", ALLOWED.as_bytes())?;
+    }
     head.content_length(reason.len() as u64).close().end();
     out.extend_from_slice(reason.as_bytes());
     Ok(())

@@ -37,6 +37,7 @@ pub(crate) struct Repeated {
 pub(crate) struct Same {
     pub(crate) scheme: Scheme,
     pub(crate) head: Vec<u8>,
+    pub(crate) host: Box<str>,
     pub(crate) version: Version,
     pub(crate) user_agent: Vec<u8>,
     /// An arrival of it.

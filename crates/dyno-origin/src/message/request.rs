@@ -26,6 +26,26 @@ pub(crate) struct Names {
     pub(crate) target: String,
 }
 
+/// Why a request is refused whatever it is for, with the status.
+pub(crate) fn refusal(method: Method<'_>) -> Option<(u16, &'static str)> {
+    match method {
+        Method::Get
+        | Method::Head
+        | Method::Post
+        | Method::Put
+        | Method::Patch
+        | Method::Delete
+        | Method::Options => None,
+        Method::Trace => Some((405, "TRACE is not allowed\n")),
+        Method::Connect => Some((501, "this is no proxy: CONNECT is not understood\n")),
+        Method::Other(_) => Some((501, "the method is not understood\n")),
+    }
+}
+
+/// What is said of a request for another host than the connection's, with status 421.
+pub(crate) const MISDIRECTED: &str =
+    "the request is for another host than the one that TLS was shaken for\n";
+
 impl Asked {
     pub(crate) fn of(head: &RequestHead<'_>) -> Self {
         let mut codings = Accepted::NONE;

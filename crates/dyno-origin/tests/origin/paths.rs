@@ -1,12 +1,13 @@
 //! What ordinary requests get.
 
 use std::io::{Read, Write};
+use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
 use dyno_http::Method;
 use dyno_web::{Class, JSON_DOCUMENT, STREAM_LINE, WRONG_DOCUMENT, text};
 
-use crate::stage::{Stage, is_silent, reply, request};
+use crate::stage::{PATIENCE, Stage, is_silent, reply, request};
 
 #[test]
 fn fixed_paths_are_served() {
@@ -280,7 +281,7 @@ fn what_is_no_request_is_refused() {
         "GET /plain HTTP/1.1\r\nHost: a.test\r\nX: {}\r\n\r\n",
         "x".repeat(70_000)
     );
-    let cases: [(&[u8], &str); 6] = [
+    let cases: [(&[u8], &str); 9] = [
         (b"nonsense\r\n\r\n", "400 Bad Request"),
         (b"GET /plain HTTP/1.1\r\n\r\n", "400 Bad Request"),
         (
@@ -290,6 +291,18 @@ fn what_is_no_request_is_refused() {
         (long.as_bytes(), "431 Request Header Fields Too Large"),
         (
             b"CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n\r\n",
+            "501 Not Implemented",
+        ),
+        (
+            b"TRACE / HTTP/1.1\r\nHost: a.test\r\n\r\n",
+            "405 Method Not Allowed",
+        ),
+        (
+            b"PROPFIND / HTTP/1.1\r\nHost: a.test\r\n\r\n",
+            "501 Not Implemented",
+        ),
+        (
+            b"get / HTTP/1.1\r\nHost: a.test\r\n\r\n",
             "501 Not Implemented",
         ),
         (
@@ -322,4 +335,68 @@ fn delays_and_drips_take_their_time() {
     let lateness = stage.stop().report.lateness_ns;
     assert_eq!(lateness.count, 3);
     assert!(lateness.max > 0 && lateness.p50 <= lateness.p99 && lateness.p99 <= lateness.max);
+}
+
+#[test]
+fn every_method_of_http_but_trace_and_connect_is_answered() {
+    let stage = Stage::new("");
+    let mut stream = stage.connect();
+    for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
+        stream
+            .write_all(&request(
+                method,
+                "a.test",
+                "/plain",
+                "Content-Length: 0\r\n",
+            ))
+            .unwrap();
+        let asked = Method::from_token(method.as_bytes()).unwrap();
+        assert_eq!(reply(&mut stream, asked).status, 200, "{method}");
+    }
+    stream
+        .write_all(&request("TRACE", "a.test", "/plain", ""))
+        .unwrap();
+    let refused = reply(&mut stream, Method::Trace);
+    assert_eq!(
+        refused.field("allow"),
+        Some("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+    );
+}
+
+#[test]
+fn a_client_that_ends_its_side_still_gets_a_delayed_answer() {
+    let stage = Stage::new("");
+    for target in ["/delay/60", "/drip?duration_ms=60&numbytes=5", "/plain"] {
+        let mut stream = stage.ask("a.test", target, "");
+        stream.shutdown(Shutdown::Write).unwrap();
+        let answer = reply(&mut stream, Method::Get);
+        assert_eq!(answer.status, 200, "{target}");
+        assert_eq!(stream.read(&mut [0]).unwrap(), 0, "{target}");
+    }
+    assert_eq!(stage.settled(3).answers, 3);
+    let report = stage.stop().report;
+    assert_eq!(report.statuses, [("200".to_owned(), 3)].into());
+}
+
+#[test]
+fn a_client_that_closes_before_a_delayed_answer_has_given_it_up() {
+    let stage = Stage::new("");
+    drop(stage.ask("a.test", "/delay/100", ""));
+    wait_until(|| stage.running().snapshot().requests == 1);
+    wait_until(|| stage.running().snapshot().in_flight == 0);
+    // It is over once the planned moment is, and the reset that follows.
+    assert_eq!(stage.get("a.test", "/delay/200", "").status, 200);
+    let report = stage.stop().report;
+    assert_eq!(
+        (report.requests, report.statuses),
+        (2, [("200".to_owned(), 1)].into())
+    );
+}
+
+fn wait_until(mut is_true: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_true() {
+        assert!(start.elapsed() < PATIENCE, "it never is");
+        std::thread::yield_now();
+    }
 }

@@ -124,3 +124,39 @@ fn bytes_that_are_no_hello_are_a_failed_handshake_and_silence_is_none() {
         (3, 1, 1)
     );
 }
+
+#[test]
+fn a_connection_is_for_the_host_that_its_handshake_named() {
+    let stage = Stage::new("");
+    let config = stage.client(&[&TLS13]);
+    for (host, status) in [
+        ("a.test", 200),
+        ("A.Test.", 200),
+        ("a.test:443", 200),
+        ("b.test", 421),
+    ] {
+        let mut stream = stage.secure("a.test", &config);
+        stream
+            .write_all(&request("GET", host, "/plain", ""))
+            .unwrap();
+        assert_eq!(reply(&mut stream, Method::Get).status, status, "{host}");
+    }
+    // A reused connection is held to it, also where the same request was answered before.
+    let mut others = stage.secure("b.test", &config);
+    ask(&mut others, "b.test");
+    ask(&mut others, "b.test");
+    let mut stream = stage.secure("a.test", &config);
+    ask(&mut stream, "a.test");
+    stream
+        .write_all(&request("GET", "b.test", "/plain", ""))
+        .unwrap();
+    assert_eq!(reply(&mut stream, Method::Get).status, 421);
+    // Without a name in the handshake any host may be asked for, as over TCP alone.
+    let mut nameless = stage.secure("127.0.0.1", &config);
+    ask(&mut nameless, "b.test");
+    let report = stage.stop().report;
+    assert_eq!(
+        report.statuses,
+        [("200".to_owned(), 7), ("421".to_owned(), 2)].into()
+    );
+}

@@ -1,6 +1,7 @@
 //! What ordinary requests get: what HTTP/1.1 gives them.
 
 use dyno_http::Method;
+use h2::client::Builder;
 use http::Request;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -104,10 +105,32 @@ fn what_cannot_be_answered_is_refused_alike() {
         let (refused, _) = whole(answer.await.unwrap()).await.unwrap();
         assert_eq!(refused.status, 501);
         assert!(refused.content.starts_with(b"this is no proxy"));
+        for (method, status) in [("TRACE", 405), ("PROPFIND", 501)] {
+            let answer = peer.ask(method, "http://a.test/plain", &[]);
+            let (refused, _) = whole(answer.await.unwrap()).await.unwrap();
+            assert_eq!(refused.status, status, "{method}");
+            assert_eq!(refused.field("allow").is_some(), status == 405, "{method}");
+        }
         assert_eq!(peer.get("http://a.test/plain").await.status, 200);
     });
     let report = stage.stop().report;
-    assert_eq!(report.requests, 2, "CONNECT is none");
+    assert_eq!(report.requests, 2, "what is refused by its method is none");
+}
+
+#[test]
+fn a_connection_is_for_the_host_that_its_handshake_named() {
+    let stage = Stage::new("[http]\nhttp2 = 1.0\n");
+    run(async {
+        let stream = secure(&stage, "a.test", &[b"h2"]).await;
+        let mut peer = Peer::over(stream, &Builder::new()).await;
+        assert_eq!(peer.get("https://a.test/plain").await.status, 200);
+        assert_eq!(peer.get("https://A.test:443/plain").await.status, 200);
+        assert_eq!(peer.get("https://b.test/plain").await.status, 421);
+    });
+    assert_eq!(
+        stage.stop().report.statuses,
+        [("200".to_owned(), 2), ("421".to_owned(), 1)].into()
+    );
 }
 
 #[test]

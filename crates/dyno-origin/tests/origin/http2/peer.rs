@@ -10,6 +10,7 @@ use h2::RecvStream;
 use h2::client::{Builder, ResponseFuture, SendRequest};
 use http::{HeaderMap, Request, Response};
 use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
@@ -41,6 +42,13 @@ impl Peer {
 
     pub async fn with(address: SocketAddr, builder: &Builder) -> Self {
         let stream = TcpStream::connect(address).await.unwrap();
+        Self::over(stream, builder).await
+    }
+
+    pub async fn over(
+        stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+        builder: &Builder,
+    ) -> Self {
         let (requests, connection) = builder.handshake(stream).await.unwrap();
         let end = tokio::spawn(connection);
         Self { requests, end }
