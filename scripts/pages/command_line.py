@@ -45,6 +45,8 @@ def command_line_page(engine_help: Mapping[str, str]) -> str:
 def _commands(group: Any, path: str = "httpdyno") -> Iterator[tuple[str, Any]]:  # noqa: ANN401  # click's, untyped
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
+            if command.invoke_without_command:
+                yield f"{path} {name}", command
             yield from _commands(command, f"{path} {name}")
         else:
             yield f"{path} {name}", command

@@ -70,6 +70,8 @@ def all_commands() -> Mapping[str, Any]:
 def _commands(group: TyperGroup, path: str = "") -> Iterator[tuple[str, Any]]:
     for name, command in group.commands.items():
         if isinstance(command, TyperGroup):
+            if command.invoke_without_command:
+                yield name, command
             yield from _commands(command, f"{name} ")
         elif name not in ENGINE_VERBS:
             yield f"{path}{name}", command

@@ -1,4 +1,4 @@
-"""Asks a user before something is sent to the real internet."""
+"""Asks a user before something is done that cannot be taken back."""
 
 import sys
 from collections.abc import Sequence
@@ -10,10 +10,17 @@ from httpdyno.lab.interruption import Interruption
 __all__ = ["ask"]
 
 
-def ask(lines: Sequence[str], interruption: Interruption, *, agreed: bool) -> None:
-    """Print what will be sent, and ask whether it may; without a terminal it must be agreed to already."""
+def ask(
+    lines: Sequence[str],
+    interruption: Interruption,
+    *,
+    agreed: bool,
+    asks: str = "--web live asks before it starts",
+    declined: str = "not begun: nothing was sent",
+) -> None:
+    """Print what will be done, and ask whether it may; without a terminal it must be agreed to already."""
     if not agreed and not (sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()):
-        raise UsageError("--web live asks before it starts, and there is no terminal to ask at; give --yes to agree")
+        raise UsageError(f"{asks}, and there is no terminal to ask at; give --yes to agree")
     for line in lines:
         tell(line)
     if agreed:
@@ -23,4 +30,4 @@ def ask(lines: Sequence[str], interruption: Interruption, *, agreed: bool) -> No
         sys.stderr.flush()
         answer = sys.stdin.readline()
     if answer.strip().lower() not in {"y", "yes"}:
-        raise Interrupted("not begun: nothing was sent")
+        raise Interrupted(declined)

@@ -69,7 +69,7 @@ app.command("try", cls=VerbCommand, rich_help_panel=_MEASURE)(try_.try_subject)
 for _verb in verbs():
     _command = _IN_THEIR_OWN_WAY.get(_verb.name) or experiment_verb(_verb)
     app.command(_verb.name, cls=VerbCommand, rich_help_panel=_MEASURE, help=_verb.help)(_command)
-app.command("runs", cls=VerbCommand, rich_help_panel=_LOOK)(runs.runs)
+app.add_typer(runs.app, name="runs", rich_help_panel=_LOOK)
 app.command("report", cls=VerbCommand, rich_help_panel=_LOOK)(report.report)
 app.command("compare", cls=VerbCommand, rich_help_panel=_LOOK)(compare.compare)
 app.command("plan", cls=VerbCommand, rich_help_panel=_LOOK)(plan.plan)

@@ -36,6 +36,14 @@ EXAMPLES: Final[dict[str, Sequence[Example]]] = {
         Example("httpdyno runs", "all runs below runs/, the newest first"),
         Example("httpdyno runs --format json | jq '.[0].run'", "the name of the newest"),
     ),
+    "runs prune": (
+        Example("httpdyno runs prune --keep 20", "all but the newest 20, after asking"),
+        Example("httpdyno runs prune --older 30d --size 2GB --dry-run", "what would go"),
+    ),
+    "runs pin": (
+        Example("httpdyno runs pin latest", "no pruning removes it"),
+        Example("httpdyno runs pin latest --remove", "and now it may again"),
+    ),
     "report": (
         Example("httpdyno report latest", "the table, and the page"),
         Example("httpdyno report latest --charts charts", "the charts, as SVG and PNG"),

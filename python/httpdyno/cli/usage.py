@@ -88,5 +88,5 @@ def _command(error: ClickException, words: Sequence[str]) -> str:
     context = error.ctx if isinstance(error, UsageError) else None
     if context is not None:
         return context.command_path
-    verbs = words[1:3] if words[1:2] == ["subjects"] else words[1:2]
+    verbs = words[1:3] if words[1:2] in (["subjects"], ["runs"]) else words[1:2]
     return " ".join(["httpdyno", *(word for word in verbs if not word.startswith("-"))])

@@ -1,5 +1,7 @@
 """Verbs as Typer runs them, with help that teaches: an example first, options in groups, more examples at the end."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from typing import Any, Final
 
@@ -30,14 +32,8 @@ class VerbCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
         """Run the verb; where a variable of the environment has set an option, an error of it names the variable."""
-        try:
+        with _variables_named(self.params, ctx):
             return super().invoke(ctx)
-        except HttpdynoError as error:
-            for param in self.params:
-                option, source = param.opts[0], ctx.get_parameter_source(param.name)
-                if source is not None and source.name == "ENVIRONMENT" and error.line.startswith(f"{option}:"):
-                    error.args = (of_environment(str(param.envvar)) + error.line.removeprefix(option),)
-            raise
 
     # Typed as Typer's own, whose parameter is a class that it keeps to itself.
     def get_params(self, ctx: Any) -> Any:  # noqa: ANN401
@@ -61,7 +57,7 @@ class VerbCommand(TyperCommand):
 
 
 class VerbGroup(TyperGroup):
-    """All verbs, or those of ``subjects``."""
+    """All verbs, or those of ``subjects`` and ``runs``."""
 
     def get_params(self, ctx: Any) -> Any:  # noqa: ANN401
         """Return the options without what Python calls their types."""
@@ -70,11 +66,31 @@ class VerbGroup(TyperGroup):
             _dress(param)
         return params
 
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
+        """Run the verb, as ``VerbCommand`` does."""
+        with _variables_named(self.params, ctx):
+            return super().invoke(ctx)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
-        """Print the help; one example comes before the verbs."""
+        """Print the help; one example comes before the verbs, those of a group that is a verb itself at the end."""
         shown = copy(self)
         shown.help = _with_example(self.help or "", ctx)
         super(VerbGroup, shown).format_help(ctx, formatter)
+        if self.invoke_without_command and (examples := examples_text(_verb(ctx), more=True)):
+            formatter.write(f"\n{examples}")
+
+
+@contextmanager
+def _variables_named(params: Sequence[Any], ctx: Any) -> Iterator[None]:  # noqa: ANN401
+    """Where a variable of the environment has set an option, have an error of it name the variable."""
+    try:
+        yield
+    except HttpdynoError as error:
+        for param in params:
+            option, source = param.opts[0], ctx.get_parameter_source(param.name)
+            if source is not None and source.name == "ENVIRONMENT" and error.line.startswith(f"{option}:"):
+                error.args = (of_environment(str(param.envvar)) + error.line.removeprefix(option),)
+        raise
 
 
 def _verb(ctx: Any) -> str:  # noqa: ANN401

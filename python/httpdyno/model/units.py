@@ -28,6 +28,7 @@ _NANOSECONDS: Final = {
     "m": 60_000_000_000,
     "min": 60_000_000_000,
     "h": 3_600_000_000_000,
+    "d": 86_400_000_000_000,
 }
 _BYTES: Final = {
     "B": 1,
@@ -53,7 +54,7 @@ _LARGEST: Final = 2**63 - 1
 def parse_duration_ns(text: str, *, bare_unit: str = "s", name: str = "duration") -> int:
     """Read a duration in nanoseconds, 0 or more, such as ``40ms``, ``600s``, ``1.5h`` or ``5``.
 
-    Units are ns, us, ms, s, m (or min) and h; ``bare_unit`` where the text has none. A fraction of one nanosecond is
+    Units are ns, us, ms, s, m (or min), h and d; ``bare_unit`` where the text has none. A fraction of one nanosecond is
     cut off.
     """
     return _parse(text, units=_NANOSECONDS, bare_unit=bare_unit, name=name, examples="40ms, 5s or 10m")

@@ -8,6 +8,7 @@ from httpdyno.errors import UnreadableRun
 from httpdyno.model import Cell, Column, ColumnKind, Table
 from httpdyno.store import Run, holder_of, open_run, run_folders
 from httpdyno.store.find import foreign_folders
+from httpdyno.store.layout import PINNED
 
 __all__ = ["RUN_COLUMNS", "runs_table"]
 
@@ -17,6 +18,7 @@ RUN_COLUMNS: Final = (
     Column("state", description="running, complete, or partial when it was stopped: then it can be resumed"),
     Column("trials", ColumnKind.INTEGER, description="trials that are finished"),
     Column("planned", ColumnKind.INTEGER, description="trials that were planned"),
+    Column("pinned", ColumnKind.BOOLEAN, description="whether `runs prune` leaves it alone"),
     Column("process", ColumnKind.INTEGER, description="the process that is making it"),
     Column("command", description="how it was started"),
 )
@@ -49,6 +51,7 @@ def _row(run: Run) -> tuple[Cell, ...]:
         manifest.state if holder is None else "running",
         len(run.trials),
         manifest.trials_planned,
+        True if (run.folder / PINNED).exists() else None,
         None if holder is None else holder.process,
         shlex.join(manifest.command),
     )

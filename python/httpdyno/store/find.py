@@ -8,7 +8,7 @@ from typing import Final
 from httpdyno.errors import UnknownName, UnreadableRun
 from httpdyno.store.layout import MANIFEST
 
-__all__ = ["RELATIVE_NAMES", "find_run", "foreign_folders", "run_folders"]
+__all__ = ["RELATIVE_NAMES", "find_run", "foreign_folders", "run_folders", "started_at"]
 
 RELATIVE_NAMES: Final = ("latest", "previous")
 """The run that was started last, and the one before it."""
@@ -44,7 +44,7 @@ def run_folders(runs: Path) -> tuple[Path, ...]:
     run keeps its place: the latest run that is damaged is still the latest.
     """
     found = [path for path in _folders(runs) if (path / MANIFEST).is_file()]
-    return tuple(sorted(found, key=lambda path: (_started_at(path), path.name), reverse=True))
+    return tuple(sorted(found, key=lambda path: (started_at(path), path.name), reverse=True))
 
 
 def foreign_folders(runs: Path) -> tuple[Path, ...]:
@@ -60,8 +60,8 @@ def _folders(runs: Path) -> list[Path]:
         raise UnreadableRun(f"{runs}: the runs cannot be listed: {error.strerror}") from error
 
 
-def _started_at(folder: Path) -> datetime:
-    """When a run was started: people rename folders, so the manifest says it, and the name where that is damaged."""
+def started_at(folder: Path) -> datetime:
+    """Return when a run was started: from its manifest, since people rename folders, or else from its name."""
     try:
         # The time alone, without the whole manifest's validation: also one of a newer version has it.
         return _time(json.loads((folder / MANIFEST).read_bytes())["started_at"])

@@ -8,6 +8,7 @@ __all__ = [
     "MANIFEST",
     "OUTPUT",
     "PARTS",
+    "PINNED",
     "REPORT",
     "SAMPLES",
     "TRIALS",
@@ -26,6 +27,8 @@ REPORT: Final = "report.html"
 """What the run says, as a page."""
 PARTS: Final = "parts"
 """Folder with three files for each finished trial, until the run is complete."""
+PINNED: Final = "pinned"
+"""There when no pruning may remove the run."""
 URLS: Final = "urls.gz"
 """The list of URLs, one a line, until the run is complete; not there when a web made it."""
 LOCK: Final = "lock"

@@ -52,7 +52,7 @@ def test_every_verb_has_examples() -> None:
 @pytest.mark.parametrize(("verb", "line"), LINES)
 def test_each_example_can_be_typed(verb: str, line: str, subjects: frozenset[str]) -> None:
     words = typed(line)[1:]
-    (name,) = [name for name in all_commands() if words[: len(name.split())] == name.split()]
+    name = max((name for name in all_commands() if words[: len(name.split())] == name.split()), key=len)
     context = all_commands()[name].make_context(name, words[len(name.split()) :])
     if name not in {"urls", "published", "query", "load", "report", "compare", "plan"}:
         given = context.params.get("names") or context.params.get("name") or []

@@ -73,8 +73,8 @@ def test_beside_a_table_clients_rank_as_their_run_ranks_them(httpdyno: Command, 
     trials = [measured(name, block, rate, cost) for block in range(3) for name, rate, cost in clients]
     for ranked_by, first in (("right_per_s", "go-net-http"), ("right_per_core_s", "rust-reqwest")):
         make_run(tmp_path / "runs", trials, name=ranked_by, settings={"rank_by": ranked_by})
-        told = httpdyno("published", "crawl", "--beside", ranked_by, "--format", "json").rows
-        assert [row["subject"] for row in told if row["rank"] == 1] == [first]
+        rows = httpdyno("published", "crawl", "--beside", ranked_by, "--format", "json").rows
+        assert [row["subject"] for row in rows if row["rank"] == 1] == [first]
 
 
 @pytest.mark.parametrize(

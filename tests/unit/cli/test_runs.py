@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from doubles.command_line import Command
+from doubles.runs import NOON, make_run
+from doubles.trials import trial
 from httpdyno.errors import UnreadableRun
 from httpdyno.store import open_run
 
@@ -49,3 +51,45 @@ def test_runs_are_listed_the_newest_first(httpdyno: Command, given: list[str], t
     assert "left out: runs/foreign is no run of httpdyno" in httpdyno("runs").err
     with pytest.raises(UnreadableRun):
         open_run(tmp_path / "runs" / "foreign")
+
+
+def test_old_runs_are_pruned_and_a_pinned_one_stays(httpdyno: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    for day, name in enumerate(("oldest", "pinned", "newer", "newest"), start=1):
+        make_run(folder, [trial("client", 0)], name=name, started_at=NOON.replace(day=day))
+    assert httpdyno("runs", "pin", "pinned").code == 0
+    shown = httpdyno("runs", "--format", "json").rows
+    assert [(row["run"], row["pinned"]) for row in shown] == [
+        ("newest", None),
+        ("newer", None),
+        ("pinned", True),
+        ("oldest", None),
+    ]
+    planned = httpdyno("runs", "prune", "--keep", "1", "--dry-run")
+    assert (planned.code, planned.err) == (0, "")
+    assert ["newer" in planned.out, "oldest" in planned.out, "pinned" in planned.out] == [True, True, False]
+    unasked = httpdyno("runs", "prune", "--keep", "1")
+    assert (unasked.code, "no terminal to ask at; give --yes" in unasked.err) == (2, True)
+    assert len(list(folder.iterdir())) == 4
+    assert httpdyno("runs", "prune", "--keep", "1", "--yes").code == 0
+    assert {path.name for path in folder.iterdir()} == {"newest", "pinned"}
+    assert "no run is beyond a limit" in httpdyno("runs", "prune", "--keep", "1", "--yes").err
+    assert httpdyno("runs", "pin", "pinned", "--remove").code == 0
+    assert httpdyno("runs", "prune", "--size", "1", "--yes").code == 0
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["prune"], "say what may stay: --keep 20, --older 30d or --size 2GB"),
+        (["prune", "--older", "soon"], "--older: 'soon'"),
+        (["prune", "--size", "much"], "--size: 'much'"),
+        (["prune", "--keep", "-1"], "--keep"),
+        (["pin", "never"], "'never': there is no such run"),
+        (["--format", "json", "prune", "--keep", "1"], "write it behind: httpdyno runs prune"),
+    ],
+)
+def test_what_cannot_be_pruned_or_pinned_is_said(httpdyno: Command, arguments: list[str], said: str) -> None:
+    ended = httpdyno("runs", *arguments)
+    assert (ended.code, said in ended.err) == (2, True), ended.err
