@@ -190,6 +190,55 @@ def test_samples_are_streamed_and_kept(here: Command, origin: str, tmp_path: Pat
     assert here("query", asked, "--format", "json").rows == [{"n": 50, "status": 200}]
 
 
+@pytest.mark.parametrize(("option", "begins"), [("--samples", "intended_ns,"), ("--hdr-log", "#[Histogram log format")])
+def test_what_is_written_for_each_request_or_second_may_be_a_pipe(
+    option: str, begins: str, environment: dict[str, str], here: Command, origin: str, tmp_path: Path
+) -> None:
+    load = f"httpdyno load {' '.join(PATIENT)} {origin}/plain -n 50 -c 2"
+    for script in (f"{load} {option} >(cat > piped) > table; wait $!", f"{load} {option} /dev/stdout > piped"):
+        ran = subprocess.run(
+            ["bash", "-c", script],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        assert ran.returncode == 0, ran.stderr
+        assert (tmp_path / "piped").read_text().startswith(begins)
+    # A file is replaced.
+    (tmp_path / "file").write_text("earlier\n" * 10_000)
+    assert here("load", *PATIENT, f"{origin}/plain", "-n", "50", "-c", "2", option, "file").code == 0
+    assert "earlier" not in (tmp_path / "file").read_text()
+    refused = here("load", *PATIENT, f"{origin}/plain", "-n", "50", "--repeat", "2", option, "/dev/stderr")
+    assert refused.code == 2, refused.err
+    assert "with --repeat each trial has a file of its own" in refused.err
+
+
+@pytest.mark.parametrize(
+    "verb", [("load", "-n", "50"), ("runs",), ("subjects",), ("urls", "plain"), ("link", "4g"), ("-h",)]
+)
+def test_a_full_disk_behind_standard_output_is_one_line(
+    verb: tuple[str, ...], environment: dict[str, str], origin: str, tmp_path: Path
+) -> None:
+    words = ["httpdyno", *verb, *([f"{origin}/plain", *PATIENT] if verb[0] == "load" else [])]
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            words,
+            env=environment,
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+    assert ran.returncode == 4, ran.stderr
+    assert "No space left on device" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
 def test_a_load_is_a_run_like_any_other(here: Command, origin: str, tmp_path: Path) -> None:
     load = ("load", *PATIENT, f"{origin}/plain", "-n", "200", "-c", "2", "--repeat", "3")
     assert here(*load).code == 0

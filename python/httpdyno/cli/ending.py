@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 
-from httpdyno.errors import HttpdynoError, Interrupted
+from httpdyno.errors import HttpdynoError, Interrupted, StorageFull
 from httpdyno.lab.interruption import interrupted_exit_code
 
 TYPE_CHECKING = False
@@ -24,6 +25,16 @@ def exit_code_of(command: Callable[[], object]) -> int:
     """
     try:
         ended = command()
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        from httpdyno.cli.terminal import silence, tell
+
+        # What was not written is not tried again at the end of the program.
+        silence()
+        tell(f"{error.filename or 'standard output'}: {error.strerror}; free some space")
+        return StorageFull.exit_code
     except HttpdynoError as error:
         from httpdyno.cli.terminal import tell  # heavy: only who fails pays for it
 

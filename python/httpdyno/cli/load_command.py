@@ -7,8 +7,9 @@ sends, what judges and draws it when it has sent.
 from __future__ import annotations
 
 import os
+import stat
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from httpdyno.experiments.load.started import start_load
 from httpdyno.experiments.load.words import FORMATS, load_arguments
@@ -37,7 +38,8 @@ def send_load(values: Mapping[str, Any]) -> None:
     engine = usable_engine(os.environ) or str(find_engine())
     with (
         Interruption() as interruption,
-        _list_given(values, interruption) as given,
+        _list_given(values, interruption) as listed,
+        _outputs_given(listed) as given,
         start_load(engine, load_arguments(given)) as started,
     ):
         ended = _measure(given, started, interruption)
@@ -119,6 +121,58 @@ def _list_given(values: Mapping[str, Any], interruption: Interruption) -> Iterat
                 file.file.write(line)
             file.file.flush()
         yield {**values, "urls_file": str(file.path)}
+
+
+@contextmanager
+def _outputs_given(values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Have what is to go into a pipe or to a device written to a file first: the run is made of it, too."""
+    options = {name: values[name] for name in ("samples", "hdr_log") if _is_stream(values[name])}
+    if not options:
+        yield values
+        return
+    from contextlib import ExitStack
+    from shutil import copyfileobj
+
+    from httpdyno.errors import UsageError
+    from httpdyno.lab.scratch import ScratchFile
+    from httpdyno.storage import storage_errors
+
+    for name, path in options.items():
+        if values["repeat"] > 1:
+            raise UsageError(
+                f"--{name.replace('_', '-')} {path}: with --repeat each trial has a file of its own; name a file"
+            )
+    with ExitStack() as stack:
+        files = {name: stack.enter_context(ScratchFile()) for name in options}
+        yield {**values, **{name: str(file.path) for name, file in files.items()}}
+        for name, path in options.items():
+            descriptor = _descriptor(path)
+            with (
+                storage_errors(f"--{name.replace('_', '-')}: cannot write"),
+                suppress(BrokenPipeError),
+                files[name].path.open("rb") as content,
+                # Not by its name, which would begin a file anew that standard output goes to.
+                open(path if descriptor is None else os.dup(descriptor), "wb") as stream,  # noqa: PTH123  # or a number
+            ):
+                copyfileobj(content, stream)
+
+
+def _is_stream(path: str | None) -> bool:
+    """Whether it is an open descriptor, or a file that is there and keeps nothing: a pipe, a terminal, a device."""
+    if path is not None and _descriptor(path) is not None:
+        return True
+    try:
+        mode = os.stat(path).st_mode if path is not None else None  # noqa: PTH116  # pathlib is too slow to import
+    except OSError:
+        return False
+    return mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+def _descriptor(path: str) -> int | None:
+    """Return the number of the descriptor that a path names, such as ``/dev/stdout``."""
+    named = {"/dev/stdout": 1, "/dev/stderr": 2}.get(path)
+    folder, _, number = path.rpartition("/")
+    return int(number) if folder in ("/dev/fd", "/proc/self/fd") and number.isdecimal() else named
 
 
 def _measure(values: Mapping[str, Any], started: StartedLoad, interruption: Interruption) -> LoadRun:

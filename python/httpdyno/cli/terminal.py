@@ -9,13 +9,13 @@ from rich.console import Console
 
 from httpdyno.report.cell import without_controls
 
-__all__ = ["messages", "reader_may_leave", "results", "tell"]
+__all__ = ["messages", "reader_may_leave", "results", "silence", "tell"]
 
 
 class _Results(Console):
     def on_broken_pipe(self) -> None:
         """End the command quietly: whoever read the lines has seen enough."""
-        _silence()
+        silence()
         raise SystemExit(0)
 
 
@@ -35,10 +35,11 @@ def reader_may_leave() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        _silence()
+        silence()
 
 
-def _silence() -> None:
+def silence() -> None:
+    """Write to stdout no more."""
     # Not closed: Python flushes stdout once more at its end, which must not fail again.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

@@ -213,7 +213,7 @@ impl Done {
         }
     }
 
-    /// The first line of the list, once it was asked for.
+    /// The first line of the list; empty before [`Done::has`] was called.
     #[must_use]
     pub fn first(&self) -> Vec<u8> {
         self.first.clone().unwrap_or_default()
@@ -420,18 +420,18 @@ mod tests {
             .append(FIRST, &noted(&[(3, b"https://c.test/")]))
             .unwrap();
         let (mut done, journal) = open(&path, None).unwrap();
-        let told = done.has(1, b"https://z.test/").unwrap_err().to_string();
+        let message = done.has(1, b"https://z.test/").unwrap_err().to_string();
         assert!(
-            told.contains("line 1 of the list was https://a.test/ when"),
-            "{told}"
+            message.contains("line 1 of the list was https://a.test/ when"),
+            "{message}"
         );
         drop(journal);
         let (mut done, _journal) = open(&path, None).unwrap();
         assert!(!done.has(1, FIRST).unwrap());
-        let told = done.has(3, b"https://z.test/").unwrap_err().to_string();
+        let message = done.has(3, b"https://z.test/").unwrap_err().to_string();
         assert!(
-            told.contains("line 3 of the list was another URL"),
-            "{told}"
+            message.contains("line 3 of the list was another URL"),
+            "{message}"
         );
         fs::remove_file(path).unwrap();
     }

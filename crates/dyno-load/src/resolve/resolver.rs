@@ -155,8 +155,8 @@ impl Resolver {
 
     async fn ask(&self, host: Rc<str>, name: Name, flight: &Weak<Flight>) {
         let mut kept = Duration::MAX;
-        let mut take = |family: Family, told| {
-            let (known, keep) = learned(told);
+        let mut take = |family: Family, answer| {
+            let (known, keep) = learned(answer);
             kept = kept.min(keep);
             if let Some(flight) = flight.upgrade() {
                 flight.families.borrow_mut()[family.index()] = Some(known);

@@ -114,8 +114,8 @@ impl Stage {
     }
 }
 
-/// The report of the first run in which no request failed. Whether the end of a connection crossed a request is told by a
-/// clock: on a busy machine a server may close too late in one run, and hardly in twenty.
+/// The report of the first run in which no request failed. A clock decides whether the end of a connection crossed a request: on
+/// a busy machine a server may close too late in one run, and hardly in twenty.
 pub fn without_failures(stage: impl Fn() -> Stage) -> Value {
     let mut reports = (0..20).map(|_| stage().run());
     let last = reports.find(|report| number(report, "/errors_total") == 0);

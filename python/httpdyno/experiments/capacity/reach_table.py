@@ -29,35 +29,35 @@ def reach_tables(frontiers: Sequence[Frontier], target: str) -> list[Table]:
 def reach_legend(frontiers: Sequence[Frontier]) -> list[str]:
     """Explain the cells that there are, and say what it took."""
     points = [point for one in frontiers for point in one.points]
-    told = []
+    notes = []
     cells = [_cell(point) for point in points]
     if any(cell.startswith(_OR_MORE) for cell in cells):
-        told.append(f"{_OR_MORE}: surely holds; no larger size was found to fail for sure")
+        notes.append(f"{_OR_MORE}: surely holds; no larger size was found to fail for sure")
     if _UNKNOWN in cells:
-        told.append(f"{_UNKNOWN}: nothing is known for sure")
+        notes.append(f"{_UNKNOWN}: nothing is known for sure")
     if any(" - " in cell for cell in cells):
-        told.append("two sizes: the rate holds at the first and not at the second; sizes between them were not decided")
+        notes.append("two sizes: the rate holds at the first and not at the second; none between them was decided")
     if _NONE in cells:
-        told.append(f"{_NONE}: not even the smallest size that was tried")
+        notes.append(f"{_NONE}: not even the smallest size that was tried")
     trials, grid = sum(one.trials for one in frontiers), sum(one.grid_trials for one in frontiers)
     if trials < grid:
-        told.append(f"{trials} trials; the grid has {grid} points")
-    return [*told, *search_notes(frontiers)]
+        notes.append(f"{trials} trials; the grid has {grid} points")
+    return [*notes, *search_notes(frontiers)]
 
 
 def search_notes(frontiers: Sequence[Frontier]) -> list[str]:
     """Describe where a search had to end before it was sure, and what it saw against the order of things."""
-    told = []
+    notes = []
     # A whole grid has no budget that could end it.
     ended = [one for one in frontiers if one.exhausted and one.trials < one.grid_trials]
     if ended:
         places = sum(point.doubtful for one in ended for point in one.points)
         who = ", ".join(dict.fromkeys(one.subject for one in ended))
-        told.append(
+        notes.append(
             f"the budget ended the search ({who}): {places} {'boundary is' if places == 1 else 'boundaries are'} open;"
             " --repeat 2 allows twice as much"
         )
-    return [*told, *(f"{one.subject}: {line}" for one in frontiers for line in one.contradictions)]
+    return [*notes, *(f"{one.subject}: {line}" for one in frontiers for line in one.contradictions)]
 
 
 def _table(frontiers: Sequence[Frontier], target: str) -> Table:

@@ -92,8 +92,8 @@ def _start(
 
 
 def _inherited(arguments: Sequence[str]) -> list[int]:
-    """Return the descriptors of lists that have no name, such as what came in by standard input."""
-    prefixes = tuple(f"{name}={_DESCRIPTORS}" for name in ("--urls", "--requests-file"))
+    """Return the descriptors of files that have no name: a list of standard input, what goes into a pipe."""
+    prefixes = tuple(f"{name}={_DESCRIPTORS}" for name in ("--urls", "--requests-file", "--samples", "--hdr-log"))
     numbers = [word.rpartition("/")[2] for word in arguments if word.startswith(prefixes)]
     return [int(number) for number in numbers if number.isdecimal()]
 
