@@ -20,7 +20,9 @@ TEXTS = (
     *sorted((CHECKOUT / "python").rglob("*.py")),
     *sorted((CHECKOUT / "crates").rglob("*.rs")),
 )
-TYPED = re.compile(r"""(?:[`"'|]|: |\$ |^ {2,8})httpdyno (?P<verb>(?:subjects |runs )?[a-z][a-z-]+)(?![\w.])""", re.MULTILINE)
+TYPED = re.compile(
+    r"""(?:[`"'|]|: |\$ |^ {2,8})httpdyno (?P<verb>(?:subjects |runs )?[a-z][a-z-]+)(?![\w.])""", re.MULTILINE
+)
 """A command as it stands in a page, in a message, in an example: not a sentence about the program."""
 SENTENCES = {"measures", "has"}
 """What follows where a text begins with the name of the program."""
