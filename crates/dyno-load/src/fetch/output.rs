@@ -20,7 +20,7 @@ use super::resume::{self, Done, Journal};
 const PIECE_BYTES: usize = 4 << 10;
 /// Rows that wait for a slow reader before no further URL is begun.
 const MOST_WAITING_BYTES: usize = 1 << 20;
-/// Between two times that a disk is asked to keep everything: what a power cut can cost.
+/// Interval between two synchronisations of the disks: a power cut loses the progress of this time.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// Rows that wait to be written, with their lines of the journal.
@@ -143,13 +143,17 @@ impl Output {
                 .as_ref()
                 .map(Done::first)
                 .unwrap_or_default();
-            // A disk that is asked to keep everything takes its time.
-            let kept = tokio::task::spawn_blocking(move || {
-                let kept = journal.append(&first, &notes);
-                (journal, kept)
-            });
             let appended: Result<(), resume::Error>;
-            (journal, appended) = kept.await.expect("it does not panic");
+            if journal.is_synced() {
+                // Synchronising a disk takes long, and would hold up all requests of this thread.
+                let append = tokio::task::spawn_blocking(move || {
+                    let appended = journal.append(&first, &notes);
+                    (journal, appended)
+                });
+                (journal, appended) = append.await.expect("it does not panic");
+            } else {
+                appended = journal.append(&first, &notes);
+            }
             appended.map_err(Failed::Journal)?;
             if journal.is_synced() && !self.ends.get() {
                 tokio::select! {

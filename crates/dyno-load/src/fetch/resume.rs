@@ -312,7 +312,7 @@ impl Journal {
     }
 }
 
-/// Keeps other processes from writing to a file for as long as it is open.
+/// Exclusive lock on a file, held until it is closed.
 fn lock(file: &File, path: &Path) -> Result<(), Error> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => Err(Error::InUse {

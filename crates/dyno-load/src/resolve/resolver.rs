@@ -180,7 +180,9 @@ impl Resolver {
             ask(question, take).await;
         } else {
             // An answer to a query whose number can be guessed can be forged.
-            families.for_each(|family| take(*family, Told::Answer(Answer::Failed)));
+            for family in families {
+                take(*family, Told::Answer(Answer::Failed));
+            }
         }
         self.0.flights.borrow_mut().remove(&host);
         if let (Some(flight), false) = (flight.upgrade(), kept.is_zero()) {

@@ -32,6 +32,7 @@ fn origin_of(model: &str) -> (Arc<Authority>, Running) {
     let model = Model::from_toml(&format!("name = 'test'\nseed = 1\n{model}")).unwrap();
     let authority = Arc::new(Authority::new().unwrap());
     let running = Origin::start(OriginOptions {
+        http: vec!["127.0.0.1:0".parse().unwrap()],
         https: vec!["127.0.0.1:0".parse().unwrap()],
         log_arrivals: true,
         cache: Cache::at(env!("CARGO_TARGET_TMPDIR").into()),
@@ -76,6 +77,38 @@ fn each_host_is_asked_for_a_session_once_and_then_resumes_it() {
     // The peer saw the same.
     let seen = origin.stop().report;
     assert_eq!((seen.handshakes_full, seen.handshakes_resumed), (4, 12));
+}
+
+#[test]
+fn a_redirect_from_https_to_http_is_followed_and_marked() {
+    let (_authority, origin) = origin_of(
+        "[http]\nhttp2 = 0\n\
+         [[host]]\nname = 'leaves.test'\nredirect_to = 'http://b.test/plain'\n\
+         [[host]]\nname = 'stays.test'\nredirect_to = 'https://b.test/plain'\n",
+    );
+    let folder = std::env::temp_dir().join(format!("dyno-load-leaves-{}", std::process::id()));
+    let at = |port: u16, address: SocketAddr| format!(":{port}:{address}");
+    let options = Options {
+        insecure: true,
+        save: Some(folder.clone()),
+        reroute: connecting([at(443, origin.https()[0]), at(80, origin.http()[0])]),
+        ..one_by_one(&origin)
+    };
+    let (_, report) = reported(options, &["https://leaves.test/", "https://stays.test/"]);
+    assert_eq!(report["statuses"], json!({"200": 2}), "{report}");
+    assert_eq!(report["left_https"], 1);
+    let index = std::fs::read_to_string(folder.join("index.jsonl")).unwrap();
+    let marked: Vec<(bool, bool)> = index
+        .lines()
+        .map(|line| {
+            (
+                line.contains("leaves.test"),
+                line.contains("\"left_https\":true"),
+            )
+        })
+        .collect();
+    assert_eq!(marked, [(true, true), (false, false)]);
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
