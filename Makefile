@@ -70,8 +70,9 @@ ratios: setup ## Measure speed beside other programs, and print the ratios; some
 fuzz: setup ## Fuzz each parser for SECONDS=900, one after another
 	@scripts/fuzz $(or $(SECONDS),900) $(ARGS)
 
-endure: setup ## Kill at random 300 times, fuzz, crawl hostile servers, soak for two hours: seven hours in all
+endure: setup ## Kill at random 300 times, fill disks, fuzz, crawl hostile servers, soak for two hours: seven hours in all
 	@scripts/endure kills --count 300
+	@scripts/endure disks --count 90
 	@scripts/endure hostile
 	@scripts/fuzz $(or $(SECONDS),900)
 	@scripts/endure soak --hours 2

@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from endurance import hostile, kills, soak
+from endurance import disks, hostile, kills, soak
 
 
 def main(given: Sequence[str]) -> int:
@@ -23,6 +23,16 @@ def main(given: Sequence[str]) -> int:
     asked.set_defaults(
         do=lambda: kills.run(asked_for.count, asked_for.seed, asked_for.lanes, asked_for.verb, told_s=asked_for.within)
     )
+
+    asked = verbs.add_parser(
+        "disks", help="fill disks, lay foreign files in the way, kill between two writes, and look what is lost"
+    )
+    asked.add_argument("--count", type=int, default=90, metavar="N", help="how often (default: 90)")
+    asked.add_argument("--seed", type=int, default=1, help="decides how (default: 1)")
+    asked.add_argument(
+        "--kind", action="append", default=[], choices=disks.KINDS, help="only this one; may be repeated"
+    )
+    asked.set_defaults(do=lambda: disks.run(asked_for.count, asked_for.seed, asked_for.kind))
 
     asked = verbs.add_parser("hostile", help="have every client that is built crawl servers that misbehave")
     asked.add_argument("clients", nargs="*", metavar="CLIENT", help="which (default: all that can be built here)")
