@@ -112,8 +112,8 @@ def test_a_command_that_fails_is_told_which_names_have_a_fault(httpdyno: Command
     assert (ended.code, ended.out) == (1, "200\n"), ended.err
     named, spent = ended.err.splitlines()[-2:]
     assert named == (
-        "httpdyno: room: it asked for names that have a fault in the web mine: gone.example (nxdomain);"
-        " in --web plain no name has one"
+        "httpdyno: room: requested hosts with a planned fault (web mine): gone.example (nxdomain);"
+        " --web plain has no faults"
     )
     assert spent.startswith("httpdyno: room: 1 request, ")
 
@@ -135,14 +135,13 @@ def test_what_a_command_was_refused_is_said_at_its_end(httpdyno: Command) -> Non
     assert ended.code == 0
     outside, trust, status, _ = ended.err.splitlines()[-4:]
     assert outside == (
-        "httpdyno: room: it asked 1 time for addresses that are not the web's, and cannot be reached;"
-        " names are answered at 198.18.0.1"
+        "httpdyno: room: 1 attempt to addresses outside the web: no route leads there; its DNS server is 198.18.0.1"
     )
     assert trust == (
-        "httpdyno: room: it refused 3 handshakes, since it does not trust the room's certificates;"
-        " where it has a trust store of its own, name that: --trust-file FILE"
+        "httpdyno: room: the command rejected the room's certificates in 3 handshakes;"
+        " if it has its own trust store, name that file: --trust-file FILE"
     )
-    assert status == "httpdyno: room: 429 from a.example: the web's answers, not the network's"
+    assert status == "httpdyno: room: 429 from a.example: planned by the web, not network failures"
 
 
 def test_a_handshake_that_the_web_spoils_is_not_the_commands_refusal(httpdyno: Command, tmp_path: Path) -> None:
@@ -158,7 +157,7 @@ def test_a_command_without_memory_is_told_so(httpdyno: Command) -> None:
     ended = httpdyno("room", "--web", "plain", "--memory", "64MiB", "--", sys.executable, "-c", "bytearray(400 << 20)")
     if "memory is not limited" in ended.err or ended.code == 0:
         pytest.skip("no control group keeps a limit of memory here")
-    assert "room: the kernel killed a process of it for want of memory, of which it may use 64 MiB\n" in ended.err
+    assert "room: out of memory: the kernel killed a process of the command at the limit of 64 MiB\n" in ended.err
 
 
 @pytest.mark.parametrize(

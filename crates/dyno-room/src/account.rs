@@ -92,8 +92,8 @@ pub struct SubjectAccount {
     pub sent_packets: Option<u64>,
     /// Packets that came.
     pub received_packets: Option<u64>,
-    /// Connections and datagrams that it began to addresses to which no route leads, since they are not the web's; absent
-    /// on the machine's own network.
+    /// Connections and datagrams that it addressed outside the web, where no route leads; absent on the machine's own
+    /// network.
     pub without_route: Option<u64>,
 }
 

@@ -126,7 +126,7 @@ impl Network {
         Ok(self.subject.counters(TO_PEER.device)?.since(&self.before.0))
     }
 
-    /// How often the subject asked for an address to which no route leads, since it started.
+    /// Connections and datagrams that the subject addressed to networks without a route, since it started.
     pub(crate) fn without_route(&self) -> Option<u64> {
         Some(self.read_without_route()? - self.without_route_before?)
     }

@@ -30,7 +30,7 @@ use crate::web_source::WebArguments;
 const MOST_PAUSES: u32 = 2_000;
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Connections at once, unless it is said.
+/// Default of --max-connections.
 const MOST_CONNECTIONS: usize = 65_536;
 /// Open files that are no connections.
 const OTHER_FILES: usize = 64;

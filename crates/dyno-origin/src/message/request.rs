@@ -42,7 +42,7 @@ pub(crate) fn refusal(method: Method<'_>) -> Option<(u16, &'static str)> {
     }
 }
 
-/// What is said of a request for another host than the connection's, with status 421.
+/// Body of the 421 response to a request for another host than the connection's.
 pub(crate) const MISDIRECTED: &str =
     "the request is for another host than the one that TLS was shaken for\n";
 

@@ -151,7 +151,7 @@ fn a_connection_is_for_the_host_that_its_handshake_named() {
         .write_all(&request("GET", "b.test", "/plain", ""))
         .unwrap();
     assert_eq!(reply(&mut stream, Method::Get).status, 421);
-    // Without a name in the handshake any host may be asked for, as over TCP alone.
+    // A handshake without a server name permits requests for every host.
     let mut nameless = stage.secure("127.0.0.1", &config);
     ask(&mut nameless, "b.test");
     let report = stage.stop().report;

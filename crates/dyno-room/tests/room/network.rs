@@ -104,7 +104,7 @@ fn the_rest_of_the_world_is_unreachable(stage: &Stage) -> Result<(), Failed> {
     let addresses = ["1.1.1.1:80", "192.168.1.1:80", "[2606:4700::1]:80"];
     let found = connect(stage, &addresses)?;
     same("outcomes", found, ["NetworkUnreachable"; 3])?;
-    // It is said how often that was asked for, and nothing of it is the kernel's own.
+    // The count has each of these attempts, and no packet that the kernel itself sent.
     for asked in [&addresses[..], &["10.0.0.1:80"][..]] {
         let arguments: Vec<&str> = ["connect"].iter().chain(asked).copied().collect();
         let ended = stage.run(&[], &stage.subject(&arguments))?;

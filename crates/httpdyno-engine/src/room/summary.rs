@@ -37,7 +37,7 @@ pub fn tell(ending: &Ending, deadline: Option<Duration>, web: Option<(&str, &Rec
     complain(spent(ending, web.map(|(_, record)| &record.report)));
 }
 
-/// What the command was refused that it may take for something else.
+/// Lines for refusals that a command may report as another failure.
 fn refusals(ending: &Ending, record: Option<&Record>) -> Vec<String> {
     let subject = &ending.subject;
     let mut lines = Vec::new();
@@ -45,16 +45,16 @@ fn refusals(ending: &Ending, record: Option<&Record>) -> Vec<String> {
         let limit = subject
             .memory_limit_bytes
             .map_or_else(String::new, |bytes| {
-                format!(", of which it may use {} MiB", bytes >> 20)
+                format!(" at the limit of {} MiB", bytes >> 20)
             });
         lines.push(format!(
-            "room: the kernel killed a process of it for want of memory{limit}"
+            "room: out of memory: the kernel killed a process of the command{limit}"
         ));
     }
     if let Some(asked) = subject.without_route.filter(|asked| *asked > 0) {
-        let times = counted(asked, "time");
+        let times = counted(asked, "attempt");
         lines.push(format!(
-            "room: it asked {times} for addresses that are not the web's, and cannot be reached; names are answered at {}",
+            "room: {times} to addresses outside the web: no route leads there; its DNS server is {}",
             PEER_V4.address
         ));
     }
@@ -64,8 +64,8 @@ fn refusals(ending: &Ending, record: Option<&Record>) -> Vec<String> {
     if record.handshakes_refused > 0 {
         let handshakes = counted(record.handshakes_refused, "handshake");
         lines.push(format!(
-            "room: it refused {handshakes}, since it does not trust the room's certificates; where it has a trust store of its \
-             own, name that: --trust-file FILE"
+            "room: the command rejected the room's certificates in {handshakes}; if it has its own trust store, name that \
+             file: --trust-file FILE"
         ));
     }
     lines.extend(statuses_chosen(&record.refusing_names));
@@ -80,7 +80,7 @@ fn statuses_chosen(names: &BTreeMap<String, u16>) -> Option<String> {
         .collect();
     (!listed.is_empty()).then(|| {
         format!(
-            "room: {}{}: the web's answers, not the network's",
+            "room: {}{}: planned by the web, not network failures",
             listed.join(", "),
             more(names.len())
         )
@@ -104,7 +104,7 @@ fn faults_met(web: &str, names: &BTreeMap<String, Fault>) -> Option<String> {
         .map(|(name, fault)| format!("{name} ({})", fault.name()))
         .collect();
     Some(format!(
-        "room: it asked for names that have a fault in the web {web}: {}{}; in --web plain no name has one",
+        "room: requested hosts with a planned fault (web {web}): {}{}; --web plain has no faults",
         listed.join(", "),
         more(names.len())
     ))
@@ -153,8 +153,8 @@ mod tests {
         assert_eq!(met(&[]), None);
         assert_eq!(
             met(&[("b.test", Fault::TlsAlert), ("a.test", Fault::NxDomain)]).unwrap(),
-            "room: it asked for names that have a fault in the web mine: a.test (nxdomain), b.test (tls_alert); \
-             in --web plain no name has one"
+            "room: requested hosts with a planned fault (web mine): a.test (nxdomain), b.test (tls_alert); \
+             --web plain has no faults"
         );
     }
 
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(said(0), None);
         assert_eq!(
             said(2).unwrap(),
-            "room: 400 from 0.test, 401 from 1.test: the web's answers, not the network's"
+            "room: 400 from 0.test, 401 from 1.test: planned by the web, not network failures"
         );
         assert!(said(7).unwrap().contains("404 from 4.test and 2 more: "));
     }
