@@ -1,4 +1,4 @@
-"""Fills disks, lays foreign files where a verb goes on, kills between two writes; looks what is lost, torn or changed."""
+"""Fill disks, put foreign files where a verb resumes, kill between two writes; find what is lost, torn or changed."""
 
 import csv
 import json
@@ -27,10 +27,10 @@ FULL = 4
 USAGE = 2
 CONTENT = b"Hello, World!"
 LEAST_BYTES, MOST_BYTES = 8 << 10, 16 << 20
-"""Of a disk that fills up: of some of these sizes nothing fits, of some all does."""
+"""Sizes of a disk that fills up: on the smallest nothing fits, on the largest everything does."""
 ENOUGH_BYTES = 256 << 20
 MOST_WRITES = 4_000
-"""How often a crawl writes, opens, renames and syncs, about."""
+"""Calls of a whole crawl that write, open, rename or sync, about."""
 CUTS = "write,writev,openat,rename,renameat,renameat2,linkat,fsync,fdatasync,syncfs,ftruncate"
 FOREIGN = (b"a line without an end", b"a line\n", b'{"json": true}\n', b"\x00\xff" * 50, b"1\thttp://a/\n" * 50_000)
 
@@ -56,7 +56,7 @@ REPORT = ("report", "{run}", "--html", "small/page.html")
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What is tried, and how."""
+    """One attempt, with its own random numbers."""
 
     kind: Kind
     verb: str
@@ -81,7 +81,7 @@ class Place:
         self.rows: list[list[str]] = []
 
     def status_of(self, *argv: str, stdin: str | None = None, before: Sequence[str] = ()) -> int:
-        """Run a command, and keep the rows that it prints; give its status."""
+        """Run a command, keep the rows that it prints, and return its status."""
         # What traces the engine starts it itself.
         words = [*before, str(self.lane.engine.path), *argv] if before else [*START, *argv]
         with (
@@ -100,12 +100,12 @@ class Place:
         return done.returncode
 
     def said(self) -> str:
-        """Give the last line of what the last command said."""
+        """Return the last line that the last command wrote to standard error."""
         return (self.lane.said().strip().splitlines() or [""])[-1]
 
     @contextmanager
     def disk(self, size_bytes: int) -> Iterator[None]:
-        """Mount a disk of this size."""
+        """Mount a tmpfs of this size."""
         self.small.mkdir()
         _mount("-t", "tmpfs", "-o", f"size={size_bytes}", "small", str(self.small))
         self.rows.clear()
@@ -116,7 +116,7 @@ class Place:
             self.small.rmdir()
 
     def enlarge(self) -> None:
-        """Make room on the disk."""
+        """Remount the disk with space for everything."""
         _mount("-o", f"remount,size={ENOUGH_BYTES}", str(self.small))
 
 
@@ -125,7 +125,7 @@ def _mount(*options: str) -> None:
 
 
 def crawled(place: Place) -> Iterator[str]:
-    """Look whether every URL has a row and its content, whole."""
+    """Check that every URL has a row and a complete content."""
     asked = set((place.lane.folder / "urls").read_text().split())
     fetched = {row[0] for row in place.rows if len(row) > 1 and row[1] == "200"}
     if missing := asked - fetched:
@@ -141,7 +141,7 @@ def crawled(place: Place) -> Iterator[str]:
 
 
 def fills(attempt: Attempt, place: Place) -> Iterator[str]:
-    """Run a verb on a disk that fills up, and again when there is room."""
+    """Run a verb on a disk that fills up, then again with free space."""
     argv, stdin = {"fetch": (FETCH, "urls"), "load": (LOAD, None), "report": (REPORT, None), "bench": (BENCH, None)}[
         attempt.verb
     ]
@@ -175,7 +175,7 @@ def fills(attempt: Attempt, place: Place) -> Iterator[str]:
 
 
 def meets_foreign(attempt: Attempt, place: Place) -> Iterator[str]:
-    """Have a verb go on with a file that is none of its own."""
+    """Resume with a file that the verb did not write."""
     content = attempt.chance.choice(FOREIGN)
     with place.disk(ENOUGH_BYTES):
         for folder in ("pages", "run"):
@@ -196,7 +196,7 @@ def meets_foreign(attempt: Attempt, place: Place) -> Iterator[str]:
 
 
 def is_cut(attempt: Attempt, place: Place) -> Iterator[str]:
-    """Kill a crawl at the entry of a system call that writes, several times over; then have it end."""
+    """Kill a crawl at the start of a system call that writes, up to three times; then let it finish."""
     with place.disk(ENOUGH_BYTES):
         for _ in range(attempt.chance.randint(1, 3)):
             when = attempt.chance.randint(1, MOST_WRITES)
@@ -216,12 +216,12 @@ TRIED = (
 
 
 def run(count: int, seed: int, kinds: Sequence[str]) -> int:
-    """Try so often, each kind as often as the others; print a line for each. The status is 1 when anything was found."""
+    """Make `count` attempts, an equal share of each kind; print a line for each. Return 1 when one found something."""
     chosen = [kind for kind in KINDS if not kinds or kind in kinds]
     if os.geteuid() != 0:
-        raise SystemExit("endure: only root may mount the small disks")
+        raise SystemExit("endure: disks: mounting a tmpfs requires root")
     if "cut" in chosen and shutil.which("strace") is None:
-        raise SystemExit("endure: strace kills between two writes, and is not here; as root: apt-get install strace")
+        raise SystemExit("endure: --kind cut requires strace; install it with: apt-get install strace")
     of_kind = {kind: [tried for tried in TRIED if tried.kind == kind] for kind in chosen}
     engine, counts, failed = Engine(find_engine()), Counter[str](), 0
     with origin(engine) as address, tempfile.TemporaryDirectory(prefix="endure-disks-") as name:
