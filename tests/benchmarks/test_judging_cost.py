@@ -27,7 +27,7 @@ SIZES = 4.4
 JUDGE = """
 import json, resource, sys
 from pathlib import Path
-from httpdyno.judge import Reference, TrialArtifacts, judge_crawl, read_arrivals, read_expectations
+from httpdyno.judge import Reference, TrialArtifacts, judge_crawl, read_arrivals, read_expectations, read_lines
 from httpdyno.lab.engine import Engine
 from httpdyno.model import Condition, KnownFailure, Subject, SubjectKind, TrialPlan, Workload
 folder = Path(sys.argv[1])
@@ -46,7 +46,9 @@ start = 1729512000 * 10**9
 ended = {"exit_code": 0, "started_at_ns": start, "ended_at_ns": start + 900 * 10**9}
 report = {"version": 1, "outcome": "exited", "subject": ended}
 reference = Reference(read_expectations(folder / "expect.csv"), read_arrivals(folder / "arrivals.csv"))
-lines = Engine(Path(sys.argv[2])).lines(folder / "output", killed=False)
+with (folder / "lines").open("wb") as rows:
+    Engine(Path(sys.argv[2])).write_lines(folder / "output", rows, killed=False)
+lines = read_lines(folder / "lines")
 judged = judge_crawl(plan, TrialArtifacts(report, lines), reference)
 print(json.dumps({
     "cpu_s": cpu() - before,

@@ -32,7 +32,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from httpdyno.cli.page import write_report
 from httpdyno.experiments.registry import definition_of
-from httpdyno.judge import Reference, TrialArtifacts, judge_crawl, read_arrivals, read_expectations
+from httpdyno.judge import Reference, TrialArtifacts, judge_crawl, read_arrivals, read_expectations, read_lines
 from httpdyno.lab.engine import Engine
 from httpdyno.model import Condition, KnownFailure, Subject, SubjectKind, TrialPlan, Workload
 from httpdyno.store import Machine, Manifest, RunWriter, WebIdentity, open_run
@@ -74,7 +74,9 @@ for number in range(subjects * blocks):
     report = {"version": 1, "outcome": "exited", "subject": subject, "throughput": throughput}
     folder = root / plan.subject.id
     reference = Reference(expectations, read_arrivals(folder / "arrivals.csv"))
-    artifacts = TrialArtifacts(report, engine.lines(folder / "output", killed=False))
+    with (folder / "lines").open("wb") as rows:
+        engine.write_lines(folder / "output", rows, killed=False)
+    artifacts = TrialArtifacts(report, read_lines(folder / "lines"))
     judged = judge_crawl(plan, artifacts, reference)
     spend("judging")
     writer.add(judged.trial, judged.samples)

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from httpdyno.judge.harness_line import read_harness_line
-from httpdyno.lab.client_trial import run_client_trial
+from httpdyno.lab.client_trial import CRAWL
 from httpdyno.lab.contract.crawl import HONEST
 from httpdyno.lab.contract.escalation import first_done
 from httpdyno.lab.engine import Engine
+from httpdyno.lab.executor import LocalExecutor
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.kept_output import KeptOutput
-from httpdyno.lab.lab import Lab
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, Counters, TrialPlan
@@ -46,7 +46,8 @@ def timed(engine: Engine, build: Build) -> Timed:
             condition = Condition("contract", web, workload, concurrency=concurrency, deadline_s=HANG_S)
             plan = TrialPlan(0, 0, 0, build.subject, condition)
             builds = {build.subject.id: BuildOutcome(build.subject, build)}
-            judged = Lab(engine, Pinning(), Interruption(), output, builds, urls=urls).run(plan, run_client_trial)
+            executor = LocalExecutor(engine, Pinning(), Interruption(), output, builds, urls=urls)
+            judged = executor.run(plan, CRAWL)
         return output.text, judged.trial.counters
 
     return run

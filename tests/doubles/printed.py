@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from httpdyno.judge import Lines, TrialArtifacts, ending_from_report
+from httpdyno.judge import Lines, TrialArtifacts, ending_from_report, read_lines
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.location import find_engine
 from httpdyno.lab.scratch import ScratchFile
@@ -11,10 +11,11 @@ from httpdyno.lab.scratch import ScratchFile
 
 def lines_of(printed: str | bytes, *, killed: bool = False) -> Lines:
     """Read output that no client has written."""
-    with ScratchFile() as file:
+    with ScratchFile() as file, ScratchFile() as rows:
         file.file.write(printed.encode() if isinstance(printed, str) else printed)
         file.file.flush()
-        return Engine(find_engine()).lines(file.path, killed=killed)
+        Engine(find_engine()).write_lines(file.path, rows.file, killed=killed)
+        return read_lines(rows.path)
 
 
 def artifacts(report: Mapping[str, Any], printed: str | bytes = b"", **more: Any) -> TrialArtifacts:

@@ -11,14 +11,15 @@ from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.duration import closed_deadline_s, closed_urls, tool_send_s
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.tool import judge_capacity_tool
+from httpdyno.experiments.capacity.rules import CAPACITY_RULES
 from httpdyno.lab.engine import Engine
+from httpdyno.lab.executor import LocalExecutor
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.lab import Lab
 from httpdyno.lab.room import Pinning
-from httpdyno.lab.tool_trial import run_tool_trial, tool_command
+from httpdyno.lab.tool_trial import tool_command, tool_trials
 from httpdyno.model import Condition, Loop, Outcome, SubjectKind, Trial, TrialPlan, UrlSeries, Workload
 from httpdyno.subjects.build import Build
-from httpdyno.subjects.builder import build_subjects
+from httpdyno.subjects.builder import BuildOutcome, build_subjects
 from httpdyno.subjects.catalogue import read_catalogue
 from httpdyno.subjects.template import fill_template
 
@@ -61,8 +62,9 @@ def plan_of(build: Build, point: CapacityPoint = POINT, size: int = SIZE) -> Tri
 
 
 def trial_of(engine: Engine, build: Build, plan: TrialPlan) -> Trial:
-    lab = Lab(engine, Pinning(), Interruption())
-    return run_tool_trial(lab, plan, build, None, fill=fill_template, judge=judge_capacity_tool).trial
+    builds = {build.subject.id: BuildOutcome(build.subject, build)}
+    executor = LocalExecutor(engine, Pinning(), Interruption(), None, builds)
+    return executor.run(plan, tool_trials(fill_template, judge_capacity_tool), rules=CAPACITY_RULES).trial
 
 
 @pytest.mark.parametrize("name", TOOLS)

@@ -1,5 +1,6 @@
 """Nobody is measured whose claims do not hold: probed before the first trial, once for each build."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,8 +59,9 @@ def test_a_client_that_never_answers_is_asked_once_and_what_it_did_not_answer_is
     silent = "import sys, time\nsys.stdin.read()\ntime.sleep(1000)\n"
     subject = read_subject(make_subject("silent", silent, '[capabilities]\nkeepalive = [true]\ncheck = ["json"]'))
     rooms: list[str] = []
-    run = prober.run_client_trial
-    monkeypatch.setattr(prober, "run_client_trial", lambda *given: rooms.append("") or run(*given))
+    execute = prober.CRAWL.execute
+    counted = replace(prober.CRAWL, execute=lambda *given: rooms.append("") or execute(*given))
+    monkeypatch.setattr(prober, "CRAWL", counted)
     with Interruption() as interruption:
         built = build_subjects([subject], tmp_path / "cache")["silent"]
         results = probe_subject(engine, subject, built, Pinning(), interruption)

@@ -10,8 +10,8 @@ from httpdyno.experiments.experiment import Experiment, Setting
 from httpdyno.experiments.preset_run import PresetRun
 from httpdyno.judge import Word, find_metric, trial_table
 from httpdyno.judge.validity import RULES, Rule
-from httpdyno.lab.client_trial import run_client_trial
-from httpdyno.lab.lab import RunTrial
+from httpdyno.lab.client_trial import CRAWL
+from httpdyno.lab.executor import TrialKind
 from httpdyno.model import Column, FigureRecord, Metric, Outcome, Report, SubjectKind, Table, Trial
 from httpdyno.published import Circumstances, PublishedTable
 from httpdyno.store import Manifest, Run, WebIdentity
@@ -87,8 +87,8 @@ class Definition:
     """Records of what is asked for and found in a trial."""
     found: Callable[[Trial], bool] = has_lines
     """Returns whether a trial found anything; unless told otherwise: whether a client printed lines to the end."""
-    runs: Mapping[SubjectKind, RunTrial] = field(default_factory=lambda: {SubjectKind.CLIENT: run_client_trial})
-    """Who runs and judges the trials of subjects of each kind that it has."""
+    trials: Mapping[SubjectKind, TrialKind] = field(default_factory=lambda: {SubjectKind.CLIENT: CRAWL})
+    """How trials are executed and judged, for each kind of subject that it has."""
     restore: Callable[[Settings, Sequence[WebIdentity], Path | None], Experiment] | None = None
     """Makes the experiment again from its settings, its webs and its list; None: its runs are not continued."""
     asks_web: bool = True

@@ -1,6 +1,6 @@
 """What was measured, judged: a verdict for every sample, an outcome and a validity for every trial."""
 
-from httpdyno.judge.ceiling import Ceiling, ceiling_notes, ceiling_of, under_ceiling
+from httpdyno.judge.ceiling import Ceiling, ceiling_notes, ceiling_of
 from httpdyno.judge.comparison import compare_runs
 from httpdyno.judge.expectations import Expectations, expectations_unknown, read_expectations
 from httpdyno.judge.lines import Lines, read_lines
@@ -18,11 +18,12 @@ from httpdyno.judge.rankable import (
 from httpdyno.judge.ranking import rank
 from httpdyno.judge.reference import Reference, clock_bound_ns, read_arrivals
 from httpdyno.judge.table import Word, marked_ranks, rank_note, trial_table
-from httpdyno.judge.trial import Judge, JudgedTrial, TrialArtifacts, judge_crawl, trial_not_run
+from httpdyno.judge.trial import Circumstances, Judge, JudgedTrial, TrialArtifacts, judge_crawl, trial_not_run
 from httpdyno.judge.validity import with_validity
 
 __all__ = [
     "Ceiling",
+    "Circumstances",
     "Expectations",
     "Judge",
     "JudgedTrial",
@@ -51,7 +52,6 @@ __all__ = [
     "trial_not_run",
     "trial_notes",
     "trial_table",
-    "under_ceiling",
     "verdict_of",
     "with_validity",
     "worst_validity",

@@ -1,16 +1,16 @@
 """The ceiling of a web: what the fetcher ``native`` gets out of it, what held it up, and how trials stand beside it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from httpdyno.judge.limit import AS_PLANNED, own_cpu_share
 from httpdyno.judge.saturation import SATURATED_SHARE
-from httpdyno.judge.validity import findings, with_validity
+from httpdyno.judge.validity import findings
 from httpdyno.judge.validity.stretch import LEAST_TURNS, SHORTEST_NS, Stretch
 from httpdyno.model import CeilingLimit, Outcome, Trial, Validity
 
-__all__ = ["Ceiling", "ceiling_notes", "ceiling_of", "ceiling_over", "ceiling_words", "under_ceiling"]
+__all__ = ["Ceiling", "ceiling_notes", "ceiling_of", "ceiling_over", "ceiling_words"]
 
 _WORDS: Final = {
     CeilingLimit.WEB: "at least: the delays of the web allowed no more at that many requests in flight",
@@ -50,13 +50,6 @@ def ceiling_of(trial: Trial, *, planned_per_s: float | None) -> Ceiling | None:
     if Validity.INCORRECT in broken.values() or Validity.UNVERIFIED in broken.values():
         return None
     return Ceiling(rate, _limit(trial, stretch, broken, rate / planned_per_s if planned_per_s else 0.0))
-
-
-def under_ceiling(trial: Trial, ceiling: Ceiling | None) -> Trial:
-    """Record the ceiling in a trial of the same web, and judge the trial's validity with it."""
-    if ceiling is None:
-        return trial
-    return with_validity(replace(trial, ceiling_per_s=ceiling.right_per_s, ceiling_limit=ceiling.limit))
 
 
 def ceiling_over(trials: Iterable[Trial]) -> tuple[float | None, CeilingLimit | None]:

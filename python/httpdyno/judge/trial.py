@@ -7,6 +7,7 @@ from typing import Any, BinaryIO, Final, Protocol
 
 import polars as pl
 
+from httpdyno.judge.ceiling import Ceiling
 from httpdyno.judge.cpu_per_right import cpu_per_right
 from httpdyno.judge.cpu_series import CpuSeries
 from httpdyno.judge.crawl import summarise_crawl
@@ -22,6 +23,7 @@ from httpdyno.model import (
     ExplainedCase,
     KnownFailure,
     Outcome,
+    ProgramUse,
     Sample,
     Tally,
     Trial,
@@ -33,7 +35,16 @@ from httpdyno.model import (
     schema,
 )
 
-__all__ = ["Judge", "JudgedTrial", "TrialArtifacts", "judge_crawl", "trial_not_run", "trial_refused"]
+__all__ = [
+    "NO_CIRCUMSTANCES",
+    "Circumstances",
+    "Judge",
+    "JudgedTrial",
+    "TrialArtifacts",
+    "judge_crawl",
+    "trial_not_run",
+    "trial_refused",
+]
 
 _SAID_WRONG: Final = pl.Series([Verdict.WRONG_STATUS.value, Verdict.WRONG_LENGTH.value], dtype=VERDICTS)
 
@@ -71,28 +82,53 @@ class TrialArtifacts:
     output: BinaryIO = field(default_factory=BytesIO)
 
 
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """Facts about a trial that it did not leave itself; they are recorded, and the rules of validity read them."""
+
+    version: str | None = None
+    """Version of the subject."""
+    cool_down_ns: int | None = None
+    """Time that the machine was given to become quiet before it."""
+    cool_down_reason: str | None = None
+    """Why it was not quiet."""
+    other_programs: tuple[ProgramUse, ...] | None = None
+    """Other programs that used the CPU meanwhile; None: not recorded."""
+    ceiling: Ceiling | None = None
+    """Highest rate that the fetcher got from the same web; None: not measured."""
+
+
+NO_CIRCUMSTANCES: Final = Circumstances()
+
+
 class Judge(Protocol):
     """Makes the record of a client's trial from what it left."""
 
     def __call__(
-        self, plan: TrialPlan, artifacts: TrialArtifacts, reference: Reference, *, version: str | None = None
+        self,
+        plan: TrialPlan,
+        artifacts: TrialArtifacts,
+        reference: Reference,
+        circumstances: Circumstances = ...,
+        *,
+        rules: Sequence[Rule],
     ) -> JudgedTrial:
-        """Judge one trial of a client."""
+        """Judge one trial of a client, and its validity by these rules."""
 
 
 def judge_crawl(
     plan: TrialPlan,
     artifacts: TrialArtifacts,
     reference: Reference,
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
     *,
-    version: str | None = None,
     rules: Sequence[Rule] = RULES,
 ) -> JudgedTrial:
     """Judge one crawl of one client."""
     counters = counters_from_report(artifacts.report)
     ending = ending_from_report(artifacts.report, artifacts.stderr)
     if ending.refused:
-        return JudgedTrial(trial_refused(plan, artifacts.report, version=version), pl.DataFrame())
+        return JudgedTrial(trial_refused(plan, artifacts.report, circumstances), pl.DataFrame())
     timeout_ns = round(plan.condition.workload.timeout_s * 1e9)
     lines = artifacts.lines
     over_link = outlasts_plan(plan.condition.link, timeout_ns=timeout_ns)
@@ -124,7 +160,7 @@ def judge_crawl(
         planned_mean_ns=reference.planned_mean_ns,
     )
     unjudged = replace(
-        trial_not_run(plan, outcome, reason, version=version, urls_given=urls_given).having(summary),
+        trial_not_run(plan, outcome, reason, circumstances, urls_given=urls_given).having(summary),
         garbage_lines=lines.garbage,
         tally=tally,
         counters=counters,
@@ -134,11 +170,11 @@ def judge_crawl(
     return JudgedTrial(with_validity(unjudged, rules), judged.samples.with_columns(number).select(columns))
 
 
-def trial_refused(plan: TrialPlan, report: Mapping[str, Any], *, version: str | None = None) -> Trial:
+def trial_refused(plan: TrialPlan, report: Mapping[str, Any], circumstances: Circumstances = NO_CIRCUMSTANCES) -> Trial:
     """Make the record of a trial whose instrument failed: its link was not what was asked, or its peer was lost."""
     link = report.get("link") or {}
     reason = str(link.get("reason") or report.get("reason") or "the link is not what was asked")
-    trial = trial_not_run(plan, Outcome.REFUSED, reason, version=version)
+    trial = trial_not_run(plan, Outcome.REFUSED, reason, circumstances)
     # Of a subject that was not started, nothing was counted: a 0 would say that it was.
     counters = counters_from_report({**report, "subject": None})
     lost = report.get("outcome") in {"origin_lost", "peer_failed"}
@@ -147,10 +183,15 @@ def trial_refused(plan: TrialPlan, report: Mapping[str, Any], *, version: str | 
 
 
 def trial_not_run(
-    plan: TrialPlan, outcome: Outcome, reason: str | None, *, version: str | None = None, urls_given: int = 0
+    plan: TrialPlan,
+    outcome: Outcome,
+    reason: str | None,
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
+    *,
+    urls_given: int = 0,
 ) -> Trial:
-    """Make the record of a trial from its plan alone: all there is when the subject is not available."""
-    condition = plan.condition
+    """Make the record of a trial without results: all there is when the subject is not available."""
+    condition, ceiling = plan.condition, circumstances.ceiling
     return Trial(
         trial=plan.number,
         block=plan.block,
@@ -160,7 +201,7 @@ def trial_not_run(
         subject=plan.subject.id,
         language=plan.subject.language,
         method=plan.subject.method,
-        version=version,
+        version=circumstances.version,
         concurrency=plan.concurrency,
         web=condition.web,
         seed=condition.seed,
@@ -173,7 +214,12 @@ def trial_not_run(
         outcome=outcome,
         reason=reason,
         counters=Counters(),
+        cool_down_ns=circumstances.cool_down_ns,
+        cool_down_reason=circumstances.cool_down_reason,
+        other_programs=circumstances.other_programs,
         purpose=plan.purpose,
+        ceiling_per_s=ceiling.right_per_s if ceiling else None,
+        ceiling_limit=ceiling.limit if ceiling else None,
         peer=condition.peer or "origin",
         batch=condition.batch,
         harness=condition.workload.harness,

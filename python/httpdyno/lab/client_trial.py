@@ -1,8 +1,13 @@
-"""Runs one trial of a client in a room, and has what it printed judged."""
+"""Trials of a client in a room: executed, and judged by what the client printed."""
 
 import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Final
 
 from httpdyno.judge import (
+    Circumstances,
     Judge,
     JudgedTrial,
     Reference,
@@ -11,37 +16,76 @@ from httpdyno.judge import (
     ending_from_report,
     judge_crawl,
     read_arrivals,
+    read_lines,
 )
-from httpdyno.lab.lab import Lab
+from httpdyno.judge.validity import Rule
+from httpdyno.lab.executor import LocalExecutor, TrialKind
 from httpdyno.lab.room import Command, RoomSpec
+from httpdyno.lab.scratch import ScratchFile
+from httpdyno.lab.trial_files import TrialFiles
 from httpdyno.model import TrialPlan
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.environment import program_path
 
-__all__ = ["client_command", "run_client_trial"]
+__all__ = ["CRAWL", "client_command", "client_trials"]
+
+_LINES: Final = "lines"
+"""File with the rows of the client's output, as CSV."""
 
 
-def run_client_trial(
-    lab: Lab, plan: TrialPlan, build: Build, peer: Command | None, *, judge: Judge = judge_crawl
-) -> JudgedTrial:
-    """Run one fresh process of a client, and judge what it printed: a ``RunTrial``."""
+def _execute_client(executor: LocalExecutor, plan: TrialPlan, build: Build, peer: Command | None) -> TrialFiles:
+    """Run one fresh process of a client: an ``Execute``."""
     condition = plan.condition
-    spec = RoomSpec.of(condition, client_command(plan, build), lab.pinning, peer)
-    with lab.lines(condition.workload) as lines:
-        answers = lab.web.of(condition, lines)
-        if lab.observer:
-            lab.observer.expected(answers.expectations)
-        round_trip_ns = lab.wire.round_trip_ns(condition) if condition.times_wire else None
-        # Who times its own calls prints at its end alone.
-        answers_lines = not condition.workload.harness
-        with lab.room(spec, lines, answers_lines=answers_lines) as left, left.stdout.path.open("rb") as output:
-            printed = lab.engine.lines(left.stdout.path, killed=ending_from_report(left.report).killed)
-            artifacts = TrialArtifacts(left.report, printed, left.stderr.last_words(), round_trip_ns, output)
-            # Only our origin stamps arrivals.
-            stamped = peer is None and not condition.live
-            arrivals = read_arrivals(left.arrivals.path) if stamped else None
-            reference = Reference(answers.expectations, arrivals, clock_bound_ns(left.report), answers.planned.mean_ns)
-            return judge(plan, artifacts, reference, version=build.version)
+    spec = RoomSpec.of(condition, client_command(plan, build), executor.pinning, peer)
+    with executor.lines(condition.workload) as lines:
+        answers = executor.web.of(condition, lines)
+        if executor.observer:
+            executor.observer.expected(answers.expectations)
+        round_trip_ns = executor.wire.round_trip_ns(condition) if condition.times_wire else None
+        # A client that times its own calls prints at its end only.
+        files = executor.room(spec, lines, answers_lines=not condition.workload.harness)
+    with ExitStack() as on_error:
+        on_error.enter_context(files)
+        files.answers, files.version, files.round_trip_ns = answers, build.version, round_trip_ns
+        files.more[_LINES] = rows = ScratchFile()
+        killed = ending_from_report(files.report).killed
+        executor.engine.write_lines(files.stdout.path, rows.file, killed=killed)
+        on_error.pop_all()
+    return files
+
+
+def _judge_client(
+    plan: TrialPlan,
+    files: TrialFiles,
+    circumstances: Circumstances,
+    *,
+    rules: Sequence[Rule],
+    judge: Judge = judge_crawl,
+) -> JudgedTrial:
+    """Judge one trial of a client by its lines, the truth of its web, and the arrivals at our origin."""
+    assert files.answers is not None, "a client is given a list"
+    # Only our origin logs arrivals.
+    is_logged = plan.condition.peer is None and not plan.condition.live
+    reference = Reference(
+        files.answers.expectations,
+        read_arrivals(files.arrivals.path) if is_logged else None,
+        clock_bound_ns(files.report),
+        files.answers.planned.mean_ns,
+    )
+    with files.stdout.path.open("rb") as output:
+        artifacts = TrialArtifacts(
+            files.report, read_lines(files.more[_LINES].path), files.stderr.last_words(), files.round_trip_ns, output
+        )
+        return judge(plan, artifacts, reference, circumstances, rules=rules)
+
+
+def client_trials(judge: Judge) -> TrialKind:
+    """Return how clients are measured in an experiment with a judge of its own."""
+    return TrialKind(_execute_client, partial(_judge_client, judge=judge))
+
+
+CRAWL: Final = client_trials(judge_crawl)
+"""Trials of a client that crawls a list."""
 
 
 def client_command(plan: TrialPlan, build: Build) -> Command:

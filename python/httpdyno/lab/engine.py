@@ -13,9 +13,7 @@ from typing import IO, Any
 
 from httpdyno.errors import EngineFailed, InvalidValue
 from httpdyno.installation import RENEW_ENGINE
-from httpdyno.judge import Lines, read_lines
 from httpdyno.lab.location import ENGINE_NAME
-from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Fact, Fitness, format_exact
 from httpdyno.storage import storage_errors
 from httpdyno.store import EngineIdentity
@@ -95,21 +93,20 @@ class Engine:
             asked += [] if against is None else ["--against", against]
             self._copy(asked, into, lines)
 
-    def lines(self, printed: Path, *, killed: bool) -> Lines:
-        """Read what a client printed.
+    def write_lines(self, printed: Path, into: IO[bytes], *, killed: bool) -> None:
+        """Write the rows that a client printed as CSV, for ``read_lines``.
 
         When it was ``killed``, a last line without its line feed may have lost digits: it is then left out.
         """
         asked = ["lines", *(["--cut-short"] if killed else [])]
-        with ScratchFile() as rows, printed.open("rb") as output:
+        with printed.open("rb") as output:
             # Written by the engine itself: to copy a million rows would cost 5 % of all that judging them does.
-            with self._started(asked, output, rows.file, process_group=0) as process:
+            with self._started(asked, output, into, process_group=0) as process:
                 said = process.communicate()[1]
             with storage_errors("temporary files: cannot write"):
                 if b"(os error 28)" in said:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             self._check(process.returncode, said)
-            return read_lines(rows.path)
 
     def web(self, web: str, *, seed: int | None) -> ServedWeb:
         """Ask which web that is; with no ``seed``, the web's own."""

@@ -6,15 +6,14 @@ from typing import Final
 import polars as pl
 
 from httpdyno.errors import InvalidValue
-from httpdyno.judge import Expectations, JudgedTrial, trial_not_run
+from httpdyno.judge import Expectations
 from httpdyno.judge.expectations import EXPECTED
 from httpdyno.lab.room import PEER_PORT, Command
-from httpdyno.model import Outcome, TrialPlan, UrlSeries
+from httpdyno.model import UrlSeries
 from httpdyno.subjects.build import Build
-from httpdyno.subjects.builder import BuildOutcome
 from httpdyno.subjects.environment import program_path
 
-__all__ = ["PEER_URL", "peer_command", "peer_expectations", "without_peer"]
+__all__ = ["PEER_URL", "peer_command", "peer_expectations"]
 
 PEER_URL: Final = f"http://peer.example:{PEER_PORT}"
 """Where subjects find a server that plays the peer: its room gives it that name."""
@@ -46,9 +45,3 @@ def peer_expectations(series: UrlSeries) -> Expectations:
             pl.lit(same.get(name), dtype=type_).alias(name) for name, type_ in EXPECTED.items() if name != "url"
         )
     )
-
-
-def without_peer(plan: TrialPlan, peer: BuildOutcome) -> JudgedTrial:
-    """Return the trial of a subject whose peer has no build, which says why there is none."""
-    reason = peer.error.line if peer.error else f"{peer.subject.id}: it was not built"
-    return JudgedTrial(trial_not_run(plan, Outcome.UNAVAILABLE, f"its peer: {reason}"), pl.DataFrame())

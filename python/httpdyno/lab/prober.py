@@ -9,11 +9,11 @@ import polars as pl
 from httpdyno.errors import UnreadableReport
 from httpdyno.judge import JudgedTrial
 from httpdyno.judge.harness_line import read_harness_line
-from httpdyno.lab.client_trial import run_client_trial
+from httpdyno.lab.client_trial import CRAWL
 from httpdyno.lab.engine import Engine
+from httpdyno.lab.executor import LocalExecutor
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.kept_output import KeptOutput
-from httpdyno.lab.lab import Lab
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.server_prober import probe_server
@@ -61,8 +61,8 @@ def probe_subject(
             urls.file.write("".join(f"{url}\n" for url in case.urls).encode())
             urls.file.flush()
             output = KeptOutput()
-            lab = Lab(engine, pinning, interruption, output, {subject.id: build}, urls=urls)
-            judged = lab.run(_plan(number, subject, case), run_client_trial)
+            executor = LocalExecutor(engine, pinning, interruption, output, {subject.id: build}, urls=urls)
+            judged = executor.run(_plan(number, subject, case), CRAWL)
         timed = _timed(output) if case.workload.harness else None
         shown = Shown(_codes(judged), judged.trial.counters, timed, _unanswered(judged))
         results[case.claim] = conclude(subject, case, shown)

@@ -1,13 +1,11 @@
-"""Runs one room: the engine with its files, and what they hold when it has ended."""
+"""Runs one room: starts the engine with its files, waits for its end, reads its report."""
 
 import contextlib
 import json
 import os
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from httpdyno.errors import EngineFailed, Interrupted
 from httpdyno.installation import RENEW_ENGINE
@@ -18,35 +16,9 @@ from httpdyno.lab.observer import Observer
 from httpdyno.lab.room import RoomFiles, RoomSpec
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.silence import SilenceWatch
+from httpdyno.lab.trial_files import TrialFiles
 
-__all__ = ["RoomOutput", "run_room"]
-
-
-@dataclass(slots=True)
-class RoomOutput:
-    """What a trial left: the engine's report, and files that are read by their path until ``close``."""
-
-    report: dict[str, Any]
-    stdout: ScratchFile
-    stderr: ScratchFile
-    arrivals: ScratchFile
-    driver_output: ScratchFile
-    """What the driver of a server printed, and the generator that it started."""
-    said: str = ""
-    """The end of what the engine wrote itself, and whoever shares its standard error."""
-
-    def close(self) -> None:
-        """Free the files."""
-        for file in (self.stdout, self.stderr, self.arrivals, self.driver_output):
-            file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+__all__ = ["run_room"]
 
 
 def run_room(
@@ -58,7 +30,7 @@ def run_room(
     *,
     answers_lines: bool = False,
     keep_stopped: bool = False,
-) -> RoomOutput:
+) -> TrialFiles:
     """Run one fresh process of a subject in a fresh room.
 
     Must be called in the main thread: the engine dies with the thread that started it. ``lines`` are the subject's
@@ -97,7 +69,7 @@ def run_room(
                 " try again when this machine has less to do, and look at: httpdyno doctor"
             )
         values = _read_report(report, own, process.returncode)
-        output = RoomOutput(values, stdout, stderr, arrivals, driver, said=own.last_words())
+        output = TrialFiles(values, stdout, stderr, arrivals, driver, said=own.last_words())
         kept.pop_all()
         return output
 

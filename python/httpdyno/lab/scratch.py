@@ -38,6 +38,13 @@ class ScratchFile:
                 f"cannot create a temporary file in {_place()}: {error.strerror}; free some space or set TMPDIR"
             ) from error
 
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """Open a file that is there; it stays readable when its name is removed."""
+        scratch = cls.__new__(cls)
+        scratch._file = path.open("r+b")
+        return scratch
+
     @property
     def descriptor(self) -> int:
         """What a child process must inherit (``pass_fds``) to open ``path``."""

@@ -1,22 +1,25 @@
-"""Runs one trial of a load tool in a room: as shipped, against one URL of the web."""
+"""Trials of a load tool in a room: as shipped, against one URL of the web."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 import polars as pl
 
-from httpdyno.judge import JudgedTrial, read_arrivals
+from httpdyno.judge import Circumstances, JudgedTrial, read_arrivals
 from httpdyno.judge.tool import ToolArtifacts
-from httpdyno.lab.lab import Lab
+from httpdyno.judge.validity import Rule
+from httpdyno.lab.executor import LocalExecutor, TrialKind
 from httpdyno.lab.room import Command, RoomSpec
 from httpdyno.lab.scratch import ScratchFile
+from httpdyno.lab.trial_files import TrialFiles
 from httpdyno.model import Subject, Trial, TrialPlan, UrlSeries
 from httpdyno.subjects.build import Build, filled
 from httpdyno.subjects.environment import program_path
 from httpdyno.subjects.template import Load
 
-__all__ = ["Fill", "JudgeTool", "run_tool_trial", "tool_command"]
+__all__ = ["Fill", "JudgeTool", "tool_command", "tool_trials"]
 
 Fill = Callable[[Subject, Load], tuple[str, ...]]
 """Fills one of the templates of a tool's command line in: ``fill_template``, ``fill_sequence``."""
@@ -25,29 +28,34 @@ Fill = Callable[[Subject, Load], tuple[str, ...]]
 class JudgeTool(Protocol):
     """Makes the record of a tool's trial from what it left."""
 
-    def __call__(self, plan: TrialPlan, artifacts: ToolArtifacts, *, version: str | None) -> Trial:
+    def __call__(
+        self, plan: TrialPlan, artifacts: ToolArtifacts, circumstances: Circumstances, *, rules: Sequence[Rule]
+    ) -> Trial:
         """Judge one trial of a tool."""
 
 
-def run_tool_trial(
-    lab: Lab,
-    plan: TrialPlan,
-    build: Build,
-    peer: Command | None,
-    *,
-    fill: Fill,
-    judge: JudgeTool,
-) -> JudgedTrial:
-    """Run one fresh process of a tool, and judge it by its report and by what the origin counted.
+def tool_trials(fill: Fill, judge: JudgeTool) -> TrialKind:
+    """Return how tools are measured; ``fill`` fills in the template that is asked for."""
+    return TrialKind(partial(_execute_tool, fill=fill), partial(_judge_tool, judge=judge))
 
-    ``fill`` fills in the template that is asked for.
-    """
-    command = tool_command(plan, build, fill)
-    spec = RoomSpec.of(plan.condition, command, lab.pinning, peer)
-    with ScratchFile() as nothing, lab.room(spec, nothing) as left:
-        text, stderr = left.stdout.read_text(), left.stderr.last_words()
-        artifacts = ToolArtifacts(left.report, text, stderr, read_arrivals(left.arrivals.path))
-        return JudgedTrial(judge(plan, artifacts, version=build.version), pl.DataFrame())
+
+def _execute_tool(
+    executor: LocalExecutor, plan: TrialPlan, build: Build, peer: Command | None, *, fill: Fill
+) -> TrialFiles:
+    spec = RoomSpec.of(plan.condition, tool_command(plan, build, fill), executor.pinning, peer)
+    with ScratchFile() as nothing:
+        files = executor.room(spec, nothing)
+    files.version = build.version
+    return files
+
+
+def _judge_tool(
+    plan: TrialPlan, files: TrialFiles, circumstances: Circumstances, *, rules: Sequence[Rule], judge: JudgeTool
+) -> JudgedTrial:
+    """Judge a tool by its report and by what the origin counted."""
+    text, stderr = files.stdout.read_text(), files.stderr.last_words()
+    artifacts = ToolArtifacts(files.report, text, stderr, read_arrivals(files.arrivals.path))
+    return JudgedTrial(judge(plan, artifacts, circumstances, rules=rules), pl.DataFrame())
 
 
 def tool_command(plan: TrialPlan, build: Build, fill: Fill) -> Command:

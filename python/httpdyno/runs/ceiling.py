@@ -1,15 +1,13 @@
 """The trial that asks once a run what its web can give at all: the fetcher gets the URLs before any subject does."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
-from httpdyno.judge import Ceiling, JudgedTrial, ceiling_of, under_ceiling
 from httpdyno.judge.validity.stretch import LEAST_TURNS
-from httpdyno.lab.lab import Lab, RunTrial
-from httpdyno.model import CEILING_TRIAL, Condition, Purpose, Subject, SubjectKind, Trial, TrialPlan
+from httpdyno.model import CEILING_TRIAL, Condition, Purpose, Subject, TrialPlan
 
-__all__ = ["FETCHER", "UnderCeiling", "ceiling_plan"]
+__all__ = ["FETCHER", "ceiling_plan"]
 
 FETCHER: Final = "native"
 """The subject that is our own fetcher: a client which is as good as is known."""
@@ -30,28 +28,3 @@ def ceiling_plan(fetcher: Subject, condition: Condition, subjects: Iterable[Subj
     deadline_s = min(condition.deadline_s, _LONGEST_S + condition.workload.timeout_s)
     asked = replace(condition, concurrency=in_flight, deadline_s=deadline_s, name="")
     return TrialPlan(CEILING_TRIAL, CEILING_TRIAL, 0, fetcher, asked, purpose=Purpose.CEILING)
-
-
-@dataclass(slots=True)
-class UnderCeiling:
-    """Runs trials, and records in those of subjects what the fetcher got out of their web."""
-
-    lab: Lab
-    runs: Mapping[SubjectKind, RunTrial]
-    """Who runs the trials of each kind of subject."""
-    ceiling: Ceiling | None = None
-
-    def run(self, planned: TrialPlan) -> JudgedTrial:
-        """Run one trial and judge it, beside the ceiling where there is one."""
-        judged = self.lab.run(planned, self.runs[planned.subject.kind])
-        if planned.purpose is Purpose.CEILING:
-            self.learn(judged.trial, planned.condition)
-            # A million samples of the fetcher would be kept for nobody: its record says all that is asked of it.
-            return replace(judged, samples=judged.samples.clear())
-        return replace(judged, trial=under_ceiling(judged.trial, self.ceiling))
-
-    def learn(self, trial: Trial, condition: Condition) -> None:
-        """Learn the ceiling from the trial that asked for it."""
-        planned = self.lab.planned_time(condition)
-        per_s = planned and condition.concurrency and planned.per_s(condition.concurrency)
-        self.ceiling = ceiling_of(trial, planned_per_s=per_s or None)

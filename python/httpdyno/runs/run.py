@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Mapping, MutableSequence, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -10,19 +11,20 @@ from httpdyno.errors import Interrupted
 from httpdyno.experiments.companion import restored_companions
 from httpdyno.experiments.plan import ListedPlan, Plan, total_s
 from httpdyno.experiments.registry import definition_of
-from httpdyno.judge import JudgedTrial, with_validity
-from httpdyno.judge.validity import Rule
+from httpdyno.judge import Ceiling, Circumstances, JudgedTrial, ceiling_of
+from httpdyno.judge.validity import RULES, Rule
 from httpdyno.lab.cool_down import LONGEST_S, CoolDown, Pause
+from httpdyno.lab.executor import LocalExecutor, TrialKind, judge_trial
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.lab import Lab
 from httpdyno.lab.machine_use import take_snapshot
 from httpdyno.lab.observer import Observer
 from httpdyno.lab.other_programs import busiest, read_processes
 from httpdyno.lab.planned_time import OVERHEAD_S, guess_s
 from httpdyno.lab.proof import prove_all
 from httpdyno.lab.room import Pinning
-from httpdyno.model import Outcome, Purpose, Subject, Trial, TrialPlan, Validity
-from httpdyno.runs.ceiling import UnderCeiling, ceiling_plan
+from httpdyno.lab.trial_files import NotRun
+from httpdyno.model import Condition, Outcome, Purpose, Subject, SubjectKind, Trial, TrialPlan
+from httpdyno.runs.ceiling import ceiling_plan
 from httpdyno.runs.earlier import earlier_durations
 from httpdyno.runs.estimate import Forecast, Key
 from httpdyno.runs.pending import PendingRun
@@ -31,7 +33,7 @@ from httpdyno.stats import median
 from httpdyno.store import Run
 from httpdyno.subjects.builder import BuildEvent, BuildOutcome, build_subjects
 
-__all__ = ["Measured", "RunObserver", "carry_out", "foreseen_s", "measure"]
+__all__ = ["Measured", "RunObserver", "TrialRunner", "foreseen_s", "measure", "run_trials"]
 
 _COOLED_BY: Final = 4
 """A trial that is known to be short leaves less behind than takes a quarter of it to end."""
@@ -116,15 +118,15 @@ def measure(
     asking = build_subjects([fetcher], place.cache) if fetcher and measurable and not run.live else {}
     companions = restored_companions(run.experiment.settings())
     beside = build_subjects(companions, place.cache, tell=observer.build, stop=lambda: stop.requested)
-    lab = Lab(
+    executor = LocalExecutor(
         *(place.engine, place.pinning, stop, observer, {**asking, **builds}, beside, run.urls),
         keep_stopped=run.kept_if_stopped,
     )
     definition = definition_of(run.experiment.name)
-    under = UnderCeiling(lab, definition.runs)
-    first = _asks_ceiling(run, asking, under)
+    runner = TrialRunner(executor, definition.trials, definition.rules)
+    first = _asks_ceiling(run, asking, runner)
     coming = [*first, *run.plan.left(run.trials)]
-    forecast = Forecast(_earlier(run), lambda one: _foresee_s(one, lab, search=run.plan.open), clock)
+    forecast = Forecast(_earlier(run), lambda one: _foresee_s(one, executor, search=run.plan.open), clock)
     first_s = total_s(first, forecast.expected_s)
     left_s = run.plan.left_s(run.trials, forecast.expected_s)
     observer.planned(
@@ -145,8 +147,8 @@ def measure(
 
     # What the web can give at all is asked first, and is no trial of the plan.
     whole = all(
-        carry_out(
-            *(plan, there, _among_others(under.run, definition.rules), observer.trial_begins, keep),
+        run_trials(
+            *(plan, there, runner.run, observer.trial_begins, keep),
             stop=lambda: stop.requested,
             cool_down=cool_down,
         )
@@ -157,17 +159,55 @@ def measure(
     return Measured(run.experiment.name, trials, whole, run.made())
 
 
+@dataclass(slots=True)
+class TrialRunner:
+    """Executes and judges the trials of a run, one by one; each is judged once, with all that is known of it."""
+
+    executor: LocalExecutor
+    kinds: Mapping[SubjectKind, TrialKind]
+    """How the trials of each kind of subject are executed and judged."""
+    rules: Sequence[Rule] = RULES
+    """Rules of validity of the experiment."""
+    ceiling: Ceiling | None = None
+    """Highest rate that the fetcher got from the web of this run."""
+
+    def run(self, planned: TrialPlan, pause: Pause | None = None) -> JudgedTrial:
+        """Execute a trial and judge it; ``pause`` is how long the machine was given to become quiet before it."""
+        kind = self.kinds[planned.subject.kind]
+        before = read_processes()
+        left = self.executor.execute(planned, kind)
+        with nullcontext() if isinstance(left, NotRun) else left:
+            circumstances = Circumstances(
+                cool_down_ns=pause.waited_ns if pause else None,
+                cool_down_reason=pause.reason if pause else None,
+                other_programs=busiest(before, read_processes(), own=os.getpid()),
+                ceiling=self.ceiling,
+            )
+            judged = judge_trial(planned, left, kind, circumstances, rules=self.rules)
+        if planned.purpose is Purpose.CEILING:
+            self.learn(judged.trial, planned.condition)
+            # Its record has the rate: a million samples of the fetcher would only fill the disk.
+            return replace(judged, samples=judged.samples.clear())
+        return judged
+
+    def learn(self, trial: Trial, condition: Condition) -> None:
+        """Learn the ceiling from the trial that measured it."""
+        planned = self.executor.planned_time(condition)
+        per_s = planned and condition.concurrency and planned.per_s(condition.concurrency)
+        self.ceiling = ceiling_of(trial, planned_per_s=per_s or None)
+
+
 def foreseen_s(run: PendingRun, stop: Interruption) -> float | None:
     """Return how long the trials of a run will take if all of its subjects can be built; None when that is unknown."""
-    lab = Lab(run.place.engine, run.place.pinning, stop, urls=run.urls)
-    forecast = Forecast(_earlier(run), lambda one: _foresee_s(one, lab, search=run.plan.open), time.monotonic)
+    executor = LocalExecutor(run.place.engine, run.place.pinning, stop, urls=run.urls)
+    forecast = Forecast(_earlier(run), lambda one: _foresee_s(one, executor, search=run.plan.open), time.monotonic)
     return run.plan.left_s(run.trials, forecast.expected_s)
 
 
-def carry_out(
+def run_trials(
     plan: Plan,
     trials: MutableSequence[Trial],
-    run_trial: Callable[[TrialPlan], JudgedTrial],
+    run_trial: Callable[[TrialPlan, Pause | None], JudgedTrial],
     begins: Callable[[TrialPlan], None],
     keep: Callable[[JudgedTrial], None],
     *,
@@ -184,12 +224,11 @@ def carry_out(
             return False
         begins(planned)
         try:
-            judged = run_trial(planned)
+            judged = run_trial(planned, pause)
         except Interrupted:
             return False
         if cool_down is not None:
             cool_down.after_trial(ran=judged.trial.outcome is not Outcome.UNAVAILABLE)
-        judged = _with_pause(judged, pause)
         keep(judged)
         trials.append(judged.trial)
         if judged.trial.outcome is Outcome.INTERRUPTED:
@@ -205,29 +244,6 @@ def _blocks_of_several(plan: Plan) -> int | None:
     return len(blocks) if alike and len(planned) > len(blocks) else None
 
 
-def _among_others(
-    run_trial: Callable[[TrialPlan], JudgedTrial], rules: Sequence[Rule]
-) -> Callable[[TrialPlan], JudgedTrial]:
-    """Run trials, and record what other programs used meanwhile; the verdict of one that they disturbed names them."""
-
-    def run(planned: TrialPlan) -> JudgedTrial:
-        before = read_processes()
-        judged = run_trial(planned)
-        others = busiest(before, read_processes(), own=os.getpid())
-        trial = replace(judged.trial, other_programs=others)
-        if trial.validity is Validity.DISTURBED:
-            trial = with_validity(trial, rules)
-        return replace(judged, trial=trial)
-
-    return run
-
-
-def _with_pause(judged: JudgedTrial, pause: Pause | None) -> JudgedTrial:
-    if pause is None:
-        return judged
-    return replace(judged, trial=replace(judged.trial, cool_down_ns=pause.waited_ns, cool_down_reason=pause.reason))
-
-
 def _proven_builds(run: PendingRun, observer: RunObserver, stop: Interruption) -> dict[str, BuildOutcome]:
     """Build who can do what is asked, and put their claims to the test; of the others say why there is no build."""
     place = run.place
@@ -238,18 +254,18 @@ def _proven_builds(run: PendingRun, observer: RunObserver, stop: Interruption) -
     return {subject.id: refused.get(subject.id) or proven[subject.id] for subject in run.subjects}
 
 
-def _asks_ceiling(run: PendingRun, asking: Mapping[str, BuildOutcome], under: UnderCeiling) -> tuple[TrialPlan, ...]:
+def _asks_ceiling(run: PendingRun, asking: Mapping[str, BuildOutcome], runner: TrialRunner) -> tuple[TrialPlan, ...]:
     """Plan the trial that asks what the web can give at all; none where it was asked before, or nobody can ask."""
     fetchers = [outcome.subject for outcome in asking.values() if outcome.build]
     if not fetchers:
         return ()
     condition = run.experiment.conditions()[0]
-    planned = under.lab.planned_time(condition)
+    planned = runner.executor.planned_time(condition)
     plan = ceiling_plan(fetchers[0], condition, run.subjects, urls=planned.urls if planned else 0)
     if run.ceiling is None:
         # Trials that were made without it are not compared with those that are made now.
         return () if run.trials else (plan,)
-    under.learn(run.ceiling, plan.condition)
+    runner.learn(run.ceiling, plan.condition)
     return ()
 
 
@@ -257,10 +273,10 @@ def _earlier(run: PendingRun) -> dict[Key, float]:
     return earlier_durations(run.folder.parent, run.manifest) if run.folder and run.manifest else {}
 
 
-def _foresee_s(planned: TrialPlan, lab: Lab, *, search: bool) -> float | None:
+def _foresee_s(planned: TrialPlan, executor: LocalExecutor, *, search: bool) -> float | None:
     """Return how long a trial takes of which nothing is known yet; None when nobody can say."""
     condition = planned.condition
-    outcome = lab.builds.get(planned.subject.id)
+    outcome = executor.builds.get(planned.subject.id)
     if outcome is not None and outcome.build is None:
         return 0.0
     if condition.foreseen_s is not None:
@@ -268,7 +284,7 @@ def _foresee_s(planned: TrialPlan, lab: Lab, *, search: bool) -> float | None:
     if search:
         # Its list is longer than any of its trials.
         return condition.deadline_s + OVERHEAD_S
-    return None if (time_in_web := lab.planned_time(condition)) is None else guess_s(planned, time_in_web)
+    return None if (time_in_web := executor.planned_time(condition)) is None else guess_s(planned, time_in_web)
 
 
 def _cool_down(pinning: Pinning, observer: RunObserver, stop: Interruption, longest_s: float) -> CoolDown:

@@ -15,9 +15,10 @@ from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.progress import Progress
 from httpdyno.lab.room import Command, Pinning, RoomSpec
-from httpdyno.lab.run_room import RoomOutput, run_room
+from httpdyno.lab.run_room import run_room
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.silence import Silence
+from httpdyno.lab.trial_files import TrialFiles
 from httpdyno.model import Condition, Counters, Workload, counters_from_report
 
 ECHO = """
@@ -45,7 +46,7 @@ print(json.dumps({
 }))
 """
 
-Run = Callable[..., RoomOutput]
+Run = Callable[..., TrialFiles]
 
 
 class Watcher:
@@ -76,7 +77,7 @@ def run(engine: Engine, tmp_path: Path) -> Iterator[Run]:
     with ExitStack() as opened:
         interruption = opened.enter_context(Interruption())
 
-        def begin(program: str, urls: list[bytes], observer: Watcher | None = None, **fields: object) -> RoomOutput:
+        def begin(program: str, urls: list[bytes], observer: Watcher | None = None, **fields: object) -> TrialFiles:
             condition = Condition("bench", "live", Workload((), timeout_s=60), **fields)  # type: ignore[arg-type]
             listed = opened.enter_context(ScratchFile())
             listed.file.write(b"".join(b" " + url + b"\r\n\n" for url in urls))

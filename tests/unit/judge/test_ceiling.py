@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from doubles.trials import trial
-from httpdyno.judge import Ceiling, ceiling_notes, ceiling_of, under_ceiling
+from httpdyno.judge import Ceiling, ceiling_notes, ceiling_of, with_validity
 from httpdyno.judge.validity import findings
 from httpdyno.model import (
     CeilingLimit,
@@ -94,8 +94,7 @@ def reached(rate: float, limit: CeilingLimit, **counters: object) -> tuple[Valid
     crawled = replace(
         seen(**counters).having(replace(FETCHER[LinesSummary], right_per_s=rate)), subject="x", purpose=Purpose.SUBJECT
     )
-    judged = under_ceiling(crawled, Ceiling(1000.0, limit))
-    assert (judged.ceiling_per_s, judged.ceiling_limit) == (1000.0, limit)
+    judged = with_validity(replace(crawled, ceiling_per_s=1000.0, ceiling_limit=limit))
     (found,) = [found for found in findings(judged) if found.rule.name == "web_ceiling"]
     return judged.validity, found.number
 
@@ -113,10 +112,6 @@ def test_as_good_as_a_fetcher_that_had_to_wait_is_a_result(limit: CeilingLimit) 
 def test_where_the_origin_had_no_cpu_time_left_a_trial_is_judged_by_its_own_if_it_knows_it() -> None:
     assert reached(990.0, CeilingLimit.ORIGIN) == (Validity.VALID, None)
     assert reached(990.0, CeilingLimit.ORIGIN, engine_cpu_user_ns=None) == (Validity.ORIGIN_LIMITED, 99.0)
-
-
-def test_without_a_ceiling_nothing_changes() -> None:
-    assert under_ceiling(FETCHER, None) is FETCHER
 
 
 def test_the_note_says_how_near_the_fastest_came() -> None:

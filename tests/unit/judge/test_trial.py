@@ -9,6 +9,7 @@ import pytest
 from doubles.printed import artifacts
 from httpdyno.errors import EngineFailed
 from httpdyno.judge import (
+    Circumstances,
     Reference,
     judge_crawl,
     read_arrivals,
@@ -149,7 +150,7 @@ def reference() -> Reference:
 
 
 def test_from_files_to_record() -> None:
-    judged = judge_crawl(PLAN, artifacts(REPORT, OUTPUT), reference(), version="1.2")
+    judged = judge_crawl(PLAN, artifacts(REPORT, OUTPUT), reference(), Circumstances("1.2"))
     trial = judged.trial
     assert (trial.trial, trial.block, trial.position, trial.condition) == (7, 2, 1, "point")
     assert (trial.outcome, trial.reason, trial.validity, trial.version) == (Outcome.OK, None, Validity.VALID, "1.2")

@@ -2,11 +2,11 @@
 
 import os
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
 
 from httpdyno.errors import InvalidValue, StorageFailed
-from httpdyno.lab import scratch
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.location import find_engine
 
@@ -18,17 +18,16 @@ def printed(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_full_disk_is_known_as_one(printed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Path("/dev/full").open("r+b", buffering=0) as full:
-        monkeypatch.setattr(scratch, "_nameless", lambda: full)
-        with pytest.raises(StorageFailed, match=r"cannot write: No space left on device; free some space$"):
-            Engine(find_engine()).lines(printed, killed=False)
+def test_a_full_disk_is_known_as_one(printed: Path) -> None:
+    no_space = pytest.raises(StorageFailed, match=r"cannot write: No space left on device; free some space$")
+    with Path("/dev/full").open("r+b", buffering=0) as full, no_space:
+        Engine(find_engine()).write_lines(printed, full, killed=False)
 
 
 def test_ctrl_c_in_a_terminal_does_not_reach_it(printed: Path, tmp_path: Path) -> None:
     program = tmp_path / "engine"
     program.write_text(f"#!/bin/sh\ncut -d' ' -f5 /proc/self/stat > {tmp_path}/group\nexit 1\n", encoding="utf-8")
     program.chmod(0o755)
-    with pytest.raises(InvalidValue, match="ended with exit status 1"):
-        Engine(program).lines(printed, killed=False)
+    with pytest.raises(InvalidValue, match="ended with exit status 1"), TemporaryFile() as rows:
+        Engine(program).write_lines(printed, rows, killed=False)
     assert int((tmp_path / "group").read_text()) != os.getpgrp()

@@ -17,9 +17,10 @@ from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.location import find_engine
 from httpdyno.lab.progress import Progress
 from httpdyno.lab.room import Command, RoomSpec, Web
-from httpdyno.lab.run_room import RoomOutput, run_room
+from httpdyno.lab.run_room import run_room
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.silence import Silence
+from httpdyno.lab.trial_files import TrialFiles
 from httpdyno.model import Fitness
 
 UPPER_CASE = ("tr", "a-z", "A-Z")
@@ -61,7 +62,7 @@ def run(
     interruption: Interruption | None = None,
     *,
     answers_lines: bool = False,
-) -> RoomOutput:
+) -> TrialFiles:
     command = Command(argv, Path("/"), {"GREETING": "hello"})
     spec = RoomSpec(command, Web("plain", 1), deadline_s=1)
     return run_room(engine, spec, urls, interruption or Interruption(), witness, answers_lines=answers_lines)

@@ -1,5 +1,6 @@
 """The trial that asks what a web can give at all: how it is planned, and what becomes of what it finds."""
 
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,10 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from doubles.trials import trial
-from httpdyno.judge import JudgedTrial
-from httpdyno.lab.client_trial import run_client_trial
-from httpdyno.lab.lab import RunTrial
+from httpdyno.judge import Circumstances, JudgedTrial, trial_not_run
+from httpdyno.lab.cool_down import Pause
+from httpdyno.lab.executor import TrialKind
 from httpdyno.lab.planned_time import PlannedTime
 from httpdyno.model import (
     CEILING_TRIAL,
@@ -19,13 +19,16 @@ from httpdyno.model import (
     Counters,
     CpuTime,
     LinesSummary,
+    Outcome,
     Purpose,
     Subject,
     SubjectKind,
+    Tally,
     TrialPlan,
     Workload,
 )
-from httpdyno.runs.ceiling import UnderCeiling, ceiling_plan
+from httpdyno.runs.ceiling import ceiling_plan
+from httpdyno.runs.run import TrialRunner
 
 S = 10**9
 FETCHER = Subject("native", SubjectKind.CLIENT, "C", "m", Path("/nowhere"), ("x",))
@@ -55,31 +58,40 @@ def test_it_takes_no_longer_than_is_asked_for_and_never_long() -> None:
 
 
 class Pretender:
-    """Answers as fast as it is told to."""
+    """Executes nothing, and is as fast as it is told."""
 
     def planned_time(self, _: Condition) -> PlannedTime:
         return PlannedTime(total_s=1.0, longest_s=1.0, urls=20)
 
-    def run(self, plan: TrialPlan, _: RunTrial) -> JudgedTrial:
-        rate = 1000.0 if plan.purpose is Purpose.CEILING else 400.0
-        made = trial(
-            plan.subject.id,
-            plan.number,
-            purpose=plan.purpose,
-            summary=LinesSummary(urls=10, right_per_s=rate),
-            counters=BUSY,
-        )
-        return JudgedTrial(made, pl.DataFrame({"url": ["a"]}))
+    def execute(self, _: TrialPlan, __: TrialKind) -> "Left":
+        return Left()
 
 
-def under_ceiling() -> UnderCeiling:
+class Left(AbstractContextManager[None]):
+    version = "1.0"
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def judged(plan: TrialPlan, _: Any, circumstances: Circumstances, **__: Any) -> JudgedTrial:
+    rate = 1000.0 if plan.purpose is Purpose.CEILING else 400.0
+    made = replace(
+        trial_not_run(plan, Outcome.OK, None, circumstances).having(LinesSummary(urls=10, right_per_s=rate)),
+        counters=BUSY,
+        tally=Tally(right=10),
+    )
+    return JudgedTrial(made, pl.DataFrame({"url": ["a"]}))
+
+
+def runner() -> TrialRunner:
     pretender: Any = Pretender()
-    return UnderCeiling(pretender, {SubjectKind.CLIENT: run_client_trial})
+    return TrialRunner(pretender, {SubjectKind.CLIENT: TrialKind(pretender.execute, judged)})
 
 
 def test_trials_know_the_ceiling_that_was_found_before_them() -> None:
     first = ceiling_plan(FETCHER, CONDITION, [OTHER], urls=1000)
-    under = under_ceiling()
+    under = runner()
     ceiling, of_subject = (under.run(plan) for plan in (first, TrialPlan(0, 0, 0, OTHER, CONDITION)))
     assert ceiling.trial.purpose is Purpose.CEILING
     assert ceiling.samples.is_empty()
@@ -88,6 +100,11 @@ def test_trials_know_the_ceiling_that_was_found_before_them() -> None:
     assert len(of_subject.samples) == 1
 
 
-def test_without_it_trials_are_as_they_were() -> None:
-    judged = under_ceiling().run(TrialPlan(0, 0, 0, OTHER, CONDITION))
-    assert judged.trial.ceiling_per_s is None
+def test_without_a_ceiling_none_is_recorded() -> None:
+    assert runner().run(TrialPlan(0, 0, 0, OTHER, CONDITION)).trial.ceiling_per_s is None
+
+
+def test_a_trial_is_judged_once_with_all_that_is_known_of_it() -> None:
+    trial = runner().run(TrialPlan(0, 0, 0, OTHER, CONDITION), Pause(3, "CPU 0 was 50% busy")).trial
+    assert (trial.version, trial.cool_down_ns, trial.cool_down_reason) == ("1.0", 3, "CPU 0 was 50% busy")
+    assert trial.other_programs is not None

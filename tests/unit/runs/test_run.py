@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from httpdyno.errors import EngineFailed, Interrupted
 from httpdyno.experiments.plan import ListedPlan
 from httpdyno.experiments.schedule import schedule
-from httpdyno.judge import JudgedTrial, trial_not_run
+from httpdyno.judge import Circumstances, JudgedTrial, trial_not_run
 from httpdyno.lab.cool_down import Pause
 from httpdyno.model import Condition, Outcome, Subject, SubjectKind, Trial, TrialPlan, Workload
-from httpdyno.runs.run import carry_out
+from httpdyno.runs.run import run_trials
 
 SUBJECTS = [
     Subject(id=name, kind=SubjectKind.CLIENT, language="C", method="m", folder=Path("/nowhere"), run_argv=("x",))
@@ -33,17 +33,20 @@ class Pretender:
         self.error = error
         self.unavailable = unavailable
 
-    def run(self, plan: TrialPlan) -> JudgedTrial:
+    def run(self, plan: TrialPlan, pause: Pause | None = None) -> JudgedTrial:
         if plan.number == self.error_at:
             raise self.error("that was it")
         outcome = Outcome.UNAVAILABLE if plan.subject.id == self.unavailable else Outcome.OK
-        return JudgedTrial(trial_not_run(plan, outcome, None), pl.DataFrame())
+        circumstances = (
+            Circumstances(cool_down_ns=pause.waited_ns, cool_down_reason=pause.reason) if pause else Circumstances()
+        )
+        return JudgedTrial(trial_not_run(plan, outcome, None, circumstances), pl.DataFrame())
 
 
 def test_trials_run_in_the_order_of_the_plan_and_are_kept_at_once() -> None:
     story: list[str] = []
     trials: list[Trial] = []
-    whole = carry_out(
+    whole = run_trials(
         PLAN,
         trials,
         Pretender().run,
@@ -59,7 +62,7 @@ def test_trials_run_in_the_order_of_the_plan_and_are_kept_at_once() -> None:
 def test_an_interruption_keeps_what_is_finished() -> None:
     kept: list[int] = []
     trials: list[Trial] = []
-    whole = carry_out(
+    whole = run_trials(
         PLAN,
         trials,
         Pretender(error_at=4).run,
@@ -74,7 +77,7 @@ def test_an_interruption_keeps_what_is_finished() -> None:
 def test_a_wish_to_stop_between_trials_begins_no_further_one() -> None:
     begun: list[int] = []
     trials: list[Trial] = []
-    whole = carry_out(
+    whole = run_trials(
         PLAN,
         trials,
         Pretender().run,
@@ -93,7 +96,7 @@ def test_however_often_a_run_is_interrupted_each_trial_is_measured_once_and_in_t
         error_at = None
         if begun_before_the_cut is not None and begun_before_the_cut < len(pending):
             error_at = pending[begun_before_the_cut].number
-        carry_out(
+        run_trials(
             PLAN,
             measured,
             Pretender(error_at=error_at).run,
@@ -102,14 +105,14 @@ def test_however_often_a_run_is_interrupted_each_trial_is_measured_once_and_in_t
             stop=lambda: False,
         )
     uninterrupted: list[Trial] = []
-    carry_out(PLAN, uninterrupted, Pretender().run, begins=lambda _: None, keep=lambda _: None, stop=lambda: False)
+    run_trials(PLAN, uninterrupted, Pretender().run, begins=lambda _: None, keep=lambda _: None, stop=lambda: False)
     assert measured == uninterrupted
 
 
 def test_an_engine_that_fails_is_not_swallowed() -> None:
     kept: list[int] = []
     with pytest.raises(EngineFailed):
-        carry_out(
+        run_trials(
             PLAN,
             [],
             Pretender(error_at=1, error=EngineFailed).run,
@@ -137,7 +140,7 @@ class Watchman:
 
 def carried_out(watchman: Any, pretender: Pretender, stop: Callable[[], bool] = lambda: False) -> list[JudgedTrial]:
     kept: list[JudgedTrial] = []
-    carry_out(
+    run_trials(
         PLAN,
         [],
         pretender.run,

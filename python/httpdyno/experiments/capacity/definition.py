@@ -1,6 +1,5 @@
 """How the results of the capacity question are judged and shown."""
 
-from functools import partial
 from typing import Final
 
 from httpdyno.experiments.capacity.beginning import begin_capacity
@@ -17,8 +16,8 @@ from httpdyno.experiments.capacity.report import capacity_report
 from httpdyno.experiments.capacity.rules import CAPACITY_RULES
 from httpdyno.experiments.capacity.views import capacity_views
 from httpdyno.experiments.definition import Definition, has_lines
-from httpdyno.lab.client_trial import run_client_trial
-from httpdyno.lab.tool_trial import run_tool_trial
+from httpdyno.lab.client_trial import client_trials
+from httpdyno.lab.tool_trial import tool_trials
 from httpdyno.model import Column, LinesSummary, SubjectKind, Trial, format_time
 from httpdyno.subjects.template import fill_template
 
@@ -49,9 +48,9 @@ DEFINITION: Final = Definition(
     ),
     tabulate=point_table,
     views=capacity_views,
-    runs={
-        SubjectKind.CLIENT: partial(run_client_trial, judge=judge_capacity),
-        SubjectKind.TOOL: partial(run_tool_trial, fill=fill_template, judge=judge_capacity_tool),
+    trials={
+        SubjectKind.CLIENT: client_trials(judge_capacity),
+        SubjectKind.TOOL: tool_trials(fill_template, judge_capacity_tool),
     },
     told=_told,
     begin=begin_capacity,

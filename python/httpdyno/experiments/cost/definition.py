@@ -21,8 +21,8 @@ from httpdyno.experiments.preset_run import PresetRun
 from httpdyno.experiments.published import run_beside
 from httpdyno.experiments.restoring import restored
 from httpdyno.experiments.usual_report import usual_headline, usual_report
-from httpdyno.lab.client_trial import run_client_trial
-from httpdyno.lab.tool_trial import run_tool_trial
+from httpdyno.lab.client_trial import client_trials
+from httpdyno.lab.tool_trial import tool_trials
 from httpdyno.model import LinesSummary, Note, SubjectKind, Table, Trial, format_time
 from httpdyno.published import published_table
 from httpdyno.subjects.template import fill_sequence
@@ -63,9 +63,9 @@ DEFINITION: Final = Definition(
     tabulate=cost_table,
     compared_by=(RANKED_BY, "real", "peak_memory_bytes"),
     views=_views,
-    runs={
-        SubjectKind.CLIENT: partial(run_client_trial, judge=judge_cost),
-        SubjectKind.TOOL: partial(run_tool_trial, fill=fill_sequence, judge=judge_cost_tool),
+    trials={
+        SubjectKind.CLIENT: client_trials(judge_cost),
+        SubjectKind.TOOL: tool_trials(fill_sequence, judge_cost_tool),
     },
     told=_told,
     begin=begin_cost,

@@ -10,8 +10,8 @@ from httpdyno.experiments.crawl.crawl import Crawl
 from httpdyno.experiments.crawl.options import BenchOptions
 from httpdyno.experiments.crawl.saturation import HIGHEST, TRIALS, Saturation, saturation_after
 from httpdyno.judge.validity.stretch import LEAST_TURNS
-from httpdyno.lab.client_trial import run_client_trial
-from httpdyno.lab.lab import Lab
+from httpdyno.lab.client_trial import CRAWL
+from httpdyno.lab.executor import LocalExecutor
 from httpdyno.lab.proof import prove_all
 from httpdyno.model import Subject, Trial, TrialPlan, counted
 from httpdyno.subjects.builder import BuildEvent, BuildState, build_subjects
@@ -56,26 +56,26 @@ def saturated(subjects: Sequence[Subject], crawl: Crawl, urls: UrlFile, beginnin
     found = []
     with stop:
         built = build_subjects(subjects, place.cache, tell=building, stop=lambda: stop.requested)
-        lab = Lab(place.engine, place.pinning, stop, urls=urls.file)
-        lab.builds = prove_all(built, place.engine, place.pinning, stop)
+        executor = LocalExecutor(place.engine, place.pinning, stop, urls=urls.file)
+        executor.builds = prove_all(built, place.engine, place.pinning, stop)
         for subject in subjects:
-            if lab.builds[subject.id].build is None:
+            if executor.builds[subject.id].build is None:
                 found.append(subject)
                 continue
-            saturation = _find(subject, lab, crawl, urls.count // LEAST_TURNS)
+            saturation = _find(subject, executor, crawl, urls.count // LEAST_TURNS)
             tell(f"{subject.id}: {saturation.concurrency:,} in flight: {saturation.why}")
             found.append(replace(subject, concurrency=saturation.concurrency))
     return found
 
 
-def _find(subject: Subject, lab: Lab, crawl: Crawl, highest: int) -> Saturation:
+def _find(subject: Subject, executor: LocalExecutor, crawl: Crawl, highest: int) -> Saturation:
     """Run the trials of one client, one after the other."""
     seen: list[Trial] = []
     saturation = Saturation(min(subject.concurrency, highest), "its own")
     while len(seen) < TRIALS:
         condition = replace(crawl, concurrency=saturation.concurrency).condition
-        judged = lab.run(TrialPlan(len(seen), 0, 0, subject, condition), run_client_trial)
-        if lab.interruption.requested:
+        judged = executor.run(TrialPlan(len(seen), 0, 0, subject, condition), CRAWL)
+        if executor.interruption.requested:
             raise Interrupted(f"interrupted while the concurrency of {subject.id} was looked for")
         seen.append(judged.trial)
         saturation = saturation_after(seen, highest=min(highest, HIGHEST))

@@ -18,7 +18,7 @@ from httpdyno.experiments.latency.rules import LATENCY_RULES
 from httpdyno.experiments.latency.table import IDENTITY, RANKED_BY, latency_table, latency_views
 from httpdyno.experiments.restoring import restored
 from httpdyno.experiments.usual_report import usual_headline
-from httpdyno.lab.client_trial import run_client_trial
+from httpdyno.lab.client_trial import client_trials
 from httpdyno.model import LinesSummary, SubjectKind, Trial, format_time
 
 __all__ = ["DEFINITION"]
@@ -44,7 +44,7 @@ DEFINITION: Final = Definition(
     tabulate=latency_table,
     compared_by=(RANKED_BY, "p99", "cpu_per_call_ms"),
     views=partial(latency_views, answer=_answer),
-    runs={SubjectKind.CLIENT: partial(run_client_trial, judge=judge_latency)},
+    trials={SubjectKind.CLIENT: client_trials(judge_latency)},
     told=_told,
     begin=begin_latency,
     restore=partial(restored, Latency),

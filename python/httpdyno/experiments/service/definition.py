@@ -12,7 +12,7 @@ from httpdyno.experiments.service.options import NAME
 from httpdyno.experiments.service.published_form import published_form
 from httpdyno.experiments.service.report import service_answer, service_report
 from httpdyno.experiments.service.rules import SERVICE_RULES
-from httpdyno.experiments.service.server_trial import run_server_trial
+from httpdyno.experiments.service.server_trial import SERVER_TRIALS
 from httpdyno.experiments.service.service import restore_service
 from httpdyno.experiments.service.table import IDENTITY, service_table
 from httpdyno.experiments.service.views import service_views
@@ -43,7 +43,7 @@ DEFINITION: Final = Definition(
     tabulate=service_table,
     views=_views,
     told=_told,
-    runs={SubjectKind.SERVER: run_server_trial},
+    trials={SubjectKind.SERVER: SERVER_TRIALS},
     begin=begin_service,
     restore=restore_service,
     asks_web=False,

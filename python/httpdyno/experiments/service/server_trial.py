@@ -1,7 +1,9 @@
-"""Runs one trial of a server in a room: a generator of somebody's sends, and the engine proves the answers."""
+"""Trials of a server in a room: a load generator sends requests, and the engine checks the answers."""
 
 import json
 import os
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,19 +14,22 @@ from httpdyno.experiments.service.judge.artifacts import ServerArtifacts
 from httpdyno.experiments.service.judge.stretch import ramp_ns, unit_ns
 from httpdyno.experiments.service.judge.summary import connections_of
 from httpdyno.experiments.service.judge.trial import judge_service
-from httpdyno.judge import JudgedTrial, trial_not_run
+from httpdyno.judge import Circumstances, JudgedTrial
 from httpdyno.judge.generator.samples import SAMPLE_COLUMNS
-from httpdyno.lab.lab import Lab
+from httpdyno.judge.validity import Rule
+from httpdyno.lab.executor import LocalExecutor, TrialKind
 from httpdyno.lab.room import Command, Driver, RoomSpec
 from httpdyno.lab.scratch import ScratchFile
+from httpdyno.lab.trial_files import NotRun, TrialFiles
 from httpdyno.lab.trial_folder import TrialFolder
-from httpdyno.model import Condition, Loop, Outcome, Subject, TrialPlan, format_exact
+from httpdyno.model import Condition, Loop, Subject, TrialPlan, format_exact
 from httpdyno.subjects.build import Build, filled
 from httpdyno.subjects.environment import program_path
 from httpdyno.subjects.template import Load, fill_content, fill_template
 
-__all__ = ["cannot_do", "drive_argv", "own_generator", "read_samples", "run_server_trial", "server_command"]
+__all__ = ["SERVER_TRIALS", "cannot_do", "drive_argv", "own_generator", "read_samples", "server_command"]
 
+_DRIVE, _LOAD, _SAMPLES = "drive.json", "load.json", "samples.csv"
 _EVERY_MS: Final = 250
 """How often an answer is checked beside the load."""
 _PATIENCE_UNITS: Final = 3.0
@@ -40,8 +45,10 @@ _METHOD: Final = "GET"
 _HEADER: Final = "Content-Type: application/json"
 
 
-def run_server_trial(lab: Lab, plan: TrialPlan, build: Build, peer: Command | None) -> JudgedTrial:
-    """Run one fresh process of a server under load, and judge it: a ``RunTrial``.
+def _execute_server(
+    executor: LocalExecutor, plan: TrialPlan, build: Build, peer: Command | None
+) -> TrialFiles | NotRun:
+    """Run one fresh process of a server under load: an ``Execute``.
 
     The engine makes the room and proves the answers, and it sends unless another generator does: then that is one of
     the companions.
@@ -50,35 +57,50 @@ def run_server_trial(lab: Lab, plan: TrialPlan, build: Build, peer: Command | No
     point = plan.condition.get(ServicePoint)
     assert point is not None, "a server is measured at a point of the service question only"
     if why := cannot_do(plan.subject, point):
-        return JudgedTrial(trial_not_run(plan, Outcome.UNAVAILABLE, why, version=build.version), pl.DataFrame())
-    outcome = lab.companions.get(point.generator)
+        return NotRun(why, build.version)
+    outcome = executor.companions.get(point.generator)
     if outcome is not None and outcome.build is None:
         reason = outcome.error.line if outcome.error else f"{point.generator} was not built"
-        return JudgedTrial(trial_not_run(plan, Outcome.UNAVAILABLE, f"its generator: {reason}"), pl.DataFrame())
+        return NotRun(f"its generator: {reason}", build.version)
     tool = outcome.build if outcome is not None else None
-    pinning = lab.pinning.with_subject_on(point.cpus, os.sched_getaffinity(0))
+    pinning = executor.pinning.with_subject_on(point.cpus, os.sched_getaffinity(0))
     # The driver is started in the room, where no descriptor of ours is, so that its files have names.
-    with TrialFolder() as folder, ScratchFile() as nothing:
-        drive, load, samples = (folder.path / name for name in ("drive.json", "load.json", "samples.csv"))
+    with TrialFolder() as folder, ScratchFile() as nothing, ExitStack() as on_error:
+        drive, load, samples = (folder.path / name for name in (_DRIVE, _LOAD, _SAMPLES))
         generator = (
-            own_generator(lab.engine.path, plan.condition, point, report=load, samples=samples)
+            own_generator(executor.engine.path, plan.condition, point, report=load, samples=samples)
             if tool is None
             else _tool(tool, plan.condition, point)
         )
-        driver = Driver((*drive_argv(lab.engine.path, plan.subject, point, report=drive), "--", *generator))
+        driver = Driver((*drive_argv(executor.engine.path, plan.subject, point, report=drive), "--", *generator))
         command = server_command(plan.subject, build, point)
-        with lab.room(RoomSpec.of(plan.condition, command, pinning, driver), nothing) as left:
-            artifacts = ServerArtifacts(
-                report=left.report,
-                drive=_json(drive),
-                load=_json(load),
-                samples=read_samples(samples) if tool is None else None,
-                text="" if tool is None else left.driver_output.read_text(),
-                stderr=left.stderr.last_words(),
-                said=left.said,
-            )
-    parser = None if tool is None else tool.subject.report_parser
-    return judge_service(plan, artifacts, parser=parser, version=build.version)
+        files = on_error.enter_context(executor.room(RoomSpec.of(plan.condition, command, pinning, driver), nothing))
+        files.version, files.parser = build.version, None if tool is None else tool.subject.report_parser
+        for path in (drive, load, samples):
+            if path.exists():
+                files.more[path.name] = ScratchFile.of(path)
+        on_error.pop_all()
+    return files
+
+
+def _judge_server(
+    plan: TrialPlan, files: TrialFiles, circumstances: Circumstances, *, rules: Sequence[Rule]
+) -> JudgedTrial:
+    parser, samples = files.parser, files.more.get(_SAMPLES)
+    artifacts = ServerArtifacts(
+        report=files.report,
+        drive=_json(files.more.get(_DRIVE)),
+        load=_json(files.more.get(_LOAD)),
+        samples=read_samples(samples.path if samples else None) if parser is None else None,
+        text="" if parser is None else files.driver_output.read_text(),
+        stderr=files.stderr.last_words(),
+        said=files.said,
+    )
+    return judge_service(plan, artifacts, circumstances, parser=parser, rules=rules)
+
+
+SERVER_TRIALS: Final = TrialKind(_execute_server, _judge_server)
+"""Trials of a server under load."""
 
 
 def cannot_do(subject: Subject, point: ServicePoint) -> str | None:
@@ -177,18 +199,18 @@ def _check(point: ServicePoint) -> str:
     return f"json=={json.dumps({'texts': [_TEXT] * len(point.waits_ms)})}"
 
 
-def _json(file: Path) -> dict[str, Any] | None:
-    """Read what a program of ours left; None when it left nothing, as it had no time to."""
+def _json(file: ScratchFile | None) -> dict[str, Any] | None:
+    """Read the report of a program of ours; None if it had no time to write one."""
     try:
-        found = json.loads(file.read_bytes())
-    except (FileNotFoundError, ValueError):
+        found = json.loads(file.read_text()) if file else None
+    except ValueError:
         return None
     return found if isinstance(found, dict) else None
 
 
-def read_samples(file: Path) -> pl.DataFrame:
+def read_samples(file: Path | None) -> pl.DataFrame:
     """Read every request that ended; the last line may be cut where the generator was."""
-    if not file.exists() or not file.stat().st_size:
+    if file is None or not file.stat().st_size:
         return pl.DataFrame(schema=SAMPLE_COLUMNS)
     read = pl.read_csv(file, schema=SAMPLE_COLUMNS, ignore_errors=True, truncate_ragged_lines=True)
     return read.drop_nulls(["intended_ns", "end_ns", "status_or_error", "connection"])

@@ -9,11 +9,11 @@ import polars as pl
 
 from httpdyno.judge import JudgedTrial
 from httpdyno.judge.saturation import TIMED_OUT_SATURATED
-from httpdyno.lab.client_trial import run_client_trial
+from httpdyno.lab.client_trial import CRAWL
 from httpdyno.lab.engine import Engine
+from httpdyno.lab.executor import LocalExecutor
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.kept_output import KeptOutput
-from httpdyno.lab.lab import Lab
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, Outcome, TrialPlan, Verdict, Workload
@@ -128,8 +128,8 @@ class Room:
                 "contract", web, workload, concurrency=concurrency, deadline_s=deadline_s, batch=batch
             )
             builds = {subject.id: BuildOutcome(subject, self.build)}
-            lab = Lab(self.engine, self.pinning, self.interruption, output, builds, urls=urls)
-            judged = lab.run(TrialPlan(0, 0, 0, subject, condition), run_client_trial)
+            executor = LocalExecutor(self.engine, self.pinning, self.interruption, output, builds, urls=urls)
+            judged = executor.run(TrialPlan(0, 0, 0, subject, condition), CRAWL)
         return Crawled(output.text, judged, told, lines)
 
 

@@ -16,7 +16,7 @@ from httpdyno.experiments.service.published_form import published_form
 from httpdyno.experiments.service.service import Service
 from httpdyno.experiments.service.table import service_table
 from httpdyno.experiments.service.views import service_views
-from httpdyno.judge import trial_not_run
+from httpdyno.judge import Circumstances, trial_not_run
 from httpdyno.model import Note, Outcome, Subject, SubjectKind, Table, Trial, TrialPlan, Validity, figures_of
 from httpdyno.published import find_preset
 from httpdyno.report import render
@@ -41,7 +41,7 @@ def trial(subject: str, connections: int, overhead_ms: float, *, block: int = 0,
         held=overhead_ms < 200,
         at_least=overhead_ms > 1000,
     )
-    made = trial_not_run(TrialPlan(block, block, 0, server, condition), Outcome.OK, None, version="1")
+    made = trial_not_run(TrialPlan(block, block, 0, server, condition), Outcome.OK, None, Circumstances("1"))
     return replace(made.having(summary), **{"validity": Validity.VALID, **changes})  # type: ignore[arg-type]
 
 

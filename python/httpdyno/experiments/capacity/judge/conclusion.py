@@ -1,15 +1,14 @@
 """Whether a subject held a point: its rate, and every clause of the objective."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.limits import with_limit, within_link
 from httpdyno.experiments.capacity.judge.objective import Objective, parse_objective
-from httpdyno.experiments.capacity.rules import CAPACITY_RULES
 from httpdyno.judge.rankable import rankable_trials
-from httpdyno.judge.validity import with_validity
+from httpdyno.judge.validity import Rule, with_validity
 from httpdyno.model import Loop, Outcome, Trial, TrialPlan, Validity
 
 __all__ = ["KEPT_SHARE", "concluded", "counts"]
@@ -22,12 +21,12 @@ _FEW: Final = 2
 _OF_MACHINE: Final = frozenset({Validity.ORIGIN_LIMITED, Validity.LINK_LIMITED, Validity.DISTURBED, Validity.UNSTEADY})
 
 
-def concluded(trial: Trial, plan: TrialPlan, figures: Mapping[str, float | None]) -> Trial:
+def concluded(trial: Trial, plan: TrialPlan, figures: Mapping[str, float | None], rules: Sequence[Rule]) -> Trial:
     """End the judging of a trial whose ``capacity`` has figures: was the point held, what is the limit there.
 
     ``figures`` are what an objective may ask of (``Objective.judge``).
     """
-    trial = within_link(with_validity(trial, CAPACITY_RULES))
+    trial = within_link(with_validity(trial, rules))
     point, summary = plan.condition.get(CapacityPoint), trial.get(CapacitySummary)
     if point is None or summary is None:
         return trial

@@ -1,5 +1,6 @@
 """A trial of a load tool, from its report and from what the origin counted beside it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -10,7 +11,8 @@ from httpdyno.experiments.capacity.judge.closed import ClosedStretch, sent_stret
 from httpdyno.experiments.capacity.judge.conclusion import concluded
 from httpdyno.judge.outcome import ending_from_report
 from httpdyno.judge.tool import ToolArtifacts, tool_ending
-from httpdyno.judge.trial import trial_not_run, trial_refused
+from httpdyno.judge.trial import NO_CIRCUMSTANCES, Circumstances, trial_not_run, trial_refused
+from httpdyno.judge.validity import Rule
 from httpdyno.model import Counters, Loop, Tally, ToolReport, Trial, TrialPlan, counters_from_report
 
 __all__ = ["judge_capacity_tool", "measured_tool", "tool_figures"]
@@ -20,16 +22,25 @@ _ROUNDED: Final = 0.01
 """Some tools write bytes with three digits: so much of them may be rounding."""
 
 
-def judge_capacity_tool(plan: TrialPlan, artifacts: ToolArtifacts, *, version: str | None) -> Trial:
+def judge_capacity_tool(
+    plan: TrialPlan,
+    artifacts: ToolArtifacts,
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
+    *,
+    rules: Sequence[Rule],
+) -> Trial:
     """Put a trial of a tool into figures, as ``measured_tool`` does, and say whether it held its point."""
     point = plan.condition.get(CapacityPoint)
     assert point is not None, "a tool is measured at a point"
-    trial, claimed = measured_tool(plan, point, artifacts, version=version)
-    return trial if claimed is None else concluded(trial, plan, tool_figures(claimed))
+    trial, claimed = measured_tool(plan, point, artifacts, circumstances)
+    return trial if claimed is None else concluded(trial, plan, tool_figures(claimed), rules)
 
 
 def measured_tool(
-    plan: TrialPlan, point: CapacityPoint, artifacts: ToolArtifacts, *, version: str | None
+    plan: TrialPlan,
+    point: CapacityPoint,
+    artifacts: ToolArtifacts,
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
 ) -> tuple[Trial, ToolReport | None]:
     """Put a trial of a tool into figures.
 
@@ -38,15 +49,21 @@ def measured_tool(
     where it claims more than was served, the answers that nobody gave count as wrong.
 
     The trial says nothing of whether the point was held; there is no report of the tool when the trial failed. Without
-    a ``version``, that of the tool's user agent is taken.
+    a version, that of the tool's user agent is taken.
     """
     counters = counters_from_report(artifacts.report)
     ending = ending_from_report(artifacts.report, artifacts.stderr)
     if ending.refused:
-        return trial_refused(plan, artifacts.report, version=version), None
+        return trial_refused(plan, artifacts.report, circumstances), None
     outcome, reason, claimed = tool_ending(plan, ending, artifacts.text)
     trial = replace(
-        trial_not_run(plan, outcome, reason, version=version or _version(counters), urls_given=counters.requests or 0),
+        trial_not_run(
+            plan,
+            outcome,
+            reason,
+            replace(circumstances, version=circumstances.version or _version(counters)),
+            urls_given=counters.requests or 0,
+        ),
         counters=counters,
     )
     if claimed is None:

@@ -1,5 +1,6 @@
 """One trial of a client at a point of the capacity question: judged like a crawl, then by what it held."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -10,10 +11,10 @@ from httpdyno.experiments.capacity.judge.closed import sampled_stretch
 from httpdyno.experiments.capacity.judge.conclusion import concluded
 from httpdyno.experiments.capacity.judge.figures import time_figures
 from httpdyno.experiments.capacity.judge.open import Schedule, summarise_open
-from httpdyno.experiments.capacity.rules import CAPACITY_RULES
 from httpdyno.installation import RENEW_ENGINE
 from httpdyno.judge.reference import Reference
-from httpdyno.judge.trial import JudgedTrial, TrialArtifacts, judge_crawl
+from httpdyno.judge.trial import NO_CIRCUMSTANCES, Circumstances, JudgedTrial, TrialArtifacts, judge_crawl
+from httpdyno.judge.validity import Rule
 from httpdyno.model import Loop, Outcome, Trial, TrialPlan, Verdict
 
 __all__ = ["judge_capacity"]
@@ -22,13 +23,18 @@ _NOTHING = CapacitySummary(answers=0, errors=0, measured_ns=0)
 
 
 def judge_capacity(
-    plan: TrialPlan, artifacts: TrialArtifacts, reference: Reference, *, version: str | None = None
+    plan: TrialPlan,
+    artifacts: TrialArtifacts,
+    reference: Reference,
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
+    *,
+    rules: Sequence[Rule],
 ) -> JudgedTrial:
     """Judge one trial of one client at the point of its condition.
 
     The list is a series: each URL ends with its number.
     """
-    judged = judge_crawl(plan, artifacts, reference, version=version, rules=CAPACITY_RULES)
+    judged = judge_crawl(plan, artifacts, reference, circumstances, rules=rules)
     point = plan.condition.get(CapacityPoint)
     assert point is not None, "who asks for a capacity has a point"
     if judged.trial.outcome is Outcome.REFUSED:
@@ -38,7 +44,7 @@ def judge_capacity(
         summary, figures = _closed(judged.samples, point, trial.counters.ended_at_ns)
     else:
         summary, figures = _open(judged.samples, trial, artifacts)
-    return replace(judged, trial=concluded(trial.having(summary), plan, figures))
+    return replace(judged, trial=concluded(trial.having(summary), plan, figures, rules))
 
 
 def _waited_for(trial: Trial, artifacts: TrialArtifacts) -> Trial:

@@ -1,5 +1,6 @@
 """A trial of a load tool that fetches documents one after another: what it spent on what nobody verified."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -8,7 +9,8 @@ from httpdyno.experiments.cost.judge.trial import cost_summary, stamped_arrivals
 from httpdyno.judge.outcome import ending_from_report
 from httpdyno.judge.reference import clock_bound_ns
 from httpdyno.judge.tool import ToolArtifacts, tool_ending
-from httpdyno.judge.trial import trial_not_run, trial_refused
+from httpdyno.judge.trial import NO_CIRCUMSTANCES, Circumstances, trial_not_run, trial_refused
+from httpdyno.judge.validity import Rule
 from httpdyno.model import Counters, Outcome, Tally, ToolReport, Trial, TrialPlan, Validity, counters_from_report
 
 __all__ = ["UNCHECKED", "judge_cost_tool"]
@@ -17,7 +19,13 @@ UNCHECKED: Final = "it reads the documents and checks none of them"
 _OK: Final = "200"
 
 
-def judge_cost_tool(plan: TrialPlan, artifacts: ToolArtifacts, *, version: str | None) -> Trial:
+def judge_cost_tool(
+    plan: TrialPlan,
+    artifacts: ToolArtifacts,
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
+    *,
+    rules: Sequence[Rule],  # noqa: ARG001  # nothing of a tool is verified: no rule can make it valid
+) -> Trial:
     """Put a trial of a tool into figures, which stand beside those of clients and are not ranked.
 
     Documents that came are those that the tool says it got and that the origin served. Nothing of them is verified: a
@@ -26,11 +34,11 @@ def judge_cost_tool(plan: TrialPlan, artifacts: ToolArtifacts, *, version: str |
     counters = counters_from_report(artifacts.report)
     ending = ending_from_report(artifacts.report, artifacts.stderr)
     if ending.refused:
-        return trial_refused(plan, artifacts.report, version=version)
+        return trial_refused(plan, artifacts.report, circumstances)
     outcome, reason, claimed = tool_ending(plan, ending, artifacts.text)
     point = plan.condition.get(CostPoint)
     urls_given = point.documents if point else 0
-    trial = replace(trial_not_run(plan, outcome, reason, version=version, urls_given=urls_given), counters=counters)
+    trial = replace(trial_not_run(plan, outcome, reason, circumstances, urls_given=urls_given), counters=counters)
     if claimed is None:
         return trial
     answered, unserved = _answered(claimed, counters)

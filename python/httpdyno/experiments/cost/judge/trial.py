@@ -1,17 +1,17 @@
 """One trial of a client that fetches documents one after another: judged like a crawl, then by what it spent."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import polars as pl
 
 from httpdyno.experiments.cost.figures import CostStep, CostSummary, RequestClock
-from httpdyno.experiments.cost.rules import COST_RULES
 from httpdyno.judge.cpu_series import CpuSeries
 from httpdyno.judge.reference import Reference
 from httpdyno.judge.spending import Spending, spending_of
-from httpdyno.judge.trial import JudgedTrial, TrialArtifacts, judge_crawl
+from httpdyno.judge.trial import NO_CIRCUMSTANCES, Circumstances, JudgedTrial, TrialArtifacts, judge_crawl
+from httpdyno.judge.validity import Rule
 from httpdyno.model import Counters, Outcome, Trial, TrialPlan, Validity, Verdict
 
 __all__ = ["BOUND_AT_MOST_NS", "RequestTimes", "cost_summary", "judge_cost", "stamped_arrivals"]
@@ -45,14 +45,19 @@ def stamped_arrivals(arrivals: pl.DataFrame | None, *, bound_ns: int) -> Request
 
 
 def judge_cost(
-    plan: TrialPlan, artifacts: TrialArtifacts, reference: Reference, *, version: str | None = None
+    plan: TrialPlan,
+    artifacts: TrialArtifacts,
+    reference: Reference,
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
+    *,
+    rules: Sequence[Rule],
 ) -> JudgedTrial:
     """Judge one trial of one client that was given documents to fetch, parse and check.
 
     A document is verified when its line is right beside what the web serves, and the client, which compared the value
     in it, reports a status. A wrong document is caught when the client reports that it is one.
     """
-    judged = judge_crawl(plan, artifacts, reference, version=version, rules=COST_RULES)
+    judged = judge_crawl(plan, artifacts, reference, circumstances, rules=rules)
     if judged.trial.outcome is Outcome.REFUSED:
         return judged
     samples = judged.samples

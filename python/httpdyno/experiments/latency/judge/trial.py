@@ -1,5 +1,6 @@
 """One trial of the latency question: of a client's lines judged like a crawl, then by what a call cost."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -9,15 +10,22 @@ from httpdyno.errors import UnreadableReport
 from httpdyno.experiments.latency.figures import LatencyPoint
 from httpdyno.experiments.latency.judge.harness import summarise_harness, tally_harness
 from httpdyno.experiments.latency.judge.lines import Seen, summarise_lines
-from httpdyno.experiments.latency.rules import LATENCY_RULES
 from httpdyno.judge.cpu_series import CpuSeries
 from httpdyno.judge.expectations import Expectations
 from httpdyno.judge.harness_line import read_harness_line
 from httpdyno.judge.lines import LINE_COLUMNS, Lines
 from httpdyno.judge.outcome import Ending, ending_from_report, outcome_of
 from httpdyno.judge.reference import Reference
-from httpdyno.judge.trial import JudgedTrial, TrialArtifacts, judge_crawl, trial_not_run, trial_refused
-from httpdyno.judge.validity import with_validity
+from httpdyno.judge.trial import (
+    NO_CIRCUMSTANCES,
+    Circumstances,
+    JudgedTrial,
+    TrialArtifacts,
+    judge_crawl,
+    trial_not_run,
+    trial_refused,
+)
+from httpdyno.judge.validity import Rule, with_validity
 from httpdyno.judge.verdict import Judged
 from httpdyno.model import Counters, LinesSummary, Outcome, Trial, TrialPlan, Verdict, counters_from_report
 
@@ -28,7 +36,12 @@ _NO_LINES: Final = pl.DataFrame(schema=LINE_COLUMNS)
 
 
 def judge_latency(
-    plan: TrialPlan, artifacts: TrialArtifacts, reference: Reference, *, version: str | None = None
+    plan: TrialPlan,
+    artifacts: TrialArtifacts,
+    reference: Reference,
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
+    *,
+    rules: Sequence[Rule],
 ) -> JudgedTrial:
     """Judge one trial of one client at the point of its condition.
 
@@ -37,8 +50,8 @@ def judge_latency(
     point = plan.condition.get(LatencyPoint)
     assert point is not None, "who asks what a call costs has a point"
     if plan.condition.workload.harness:
-        return _timed_itself(plan, artifacts, reference, version=version)
-    judged = judge_crawl(plan, artifacts, reference, version=version, rules=LATENCY_RULES)
+        return _timed_itself(plan, artifacts, reference, circumstances, rules)
+    judged = judge_crawl(plan, artifacts, reference, circumstances, rules=rules)
     if judged.trial.outcome is Outcome.REFUSED:
         return judged
     counters = judged.trial.counters
@@ -70,15 +83,19 @@ def _reached(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def _timed_itself(
-    plan: TrialPlan, artifacts: TrialArtifacts, reference: Reference, *, version: str | None
+    plan: TrialPlan,
+    artifacts: TrialArtifacts,
+    reference: Reference,
+    circumstances: Circumstances,
+    rules: Sequence[Rule],
 ) -> JudgedTrial:
     ending = ending_from_report(artifacts.report, artifacts.stderr)
     if ending.refused:
-        return JudgedTrial(trial_refused(plan, artifacts.report, version=version), pl.DataFrame())
+        return JudgedTrial(trial_refused(plan, artifacts.report, circumstances), pl.DataFrame())
     counters = counters_from_report(artifacts.report)
     timeout_ns = round(plan.condition.workload.timeout_s * 1e9)
     outcome, reason = _ended(ending, reference.expectations, timeout_ns=timeout_ns)
-    trial = replace(trial_not_run(plan, outcome, reason, version=version, urls_given=1), counters=counters)
+    trial = replace(trial_not_run(plan, outcome, reason, circumstances, urls_given=1), counters=counters)
     if outcome is not Outcome.OK:
         return JudgedTrial(trial, pl.DataFrame())
     try:
@@ -93,7 +110,7 @@ def _timed_itself(
         return JudgedTrial(
             replace(trial, outcome=Outcome.GARBAGE, reason=f"a call ended with {timed.outcome}"), pl.DataFrame()
         )
-    return JudgedTrial(with_validity(trial, LATENCY_RULES), pl.DataFrame())
+    return JudgedTrial(with_validity(trial, rules), pl.DataFrame())
 
 
 def _ended(ending: Ending, expectations: Expectations, *, timeout_ns: int) -> tuple[Outcome, str | None]:

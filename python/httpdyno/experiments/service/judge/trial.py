@@ -1,5 +1,6 @@
 """One trial of a server from what it left to its record: the outcome, the figures, the validity."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -16,11 +17,10 @@ from httpdyno.experiments.service.judge.summary import (
     measured_summary,
     silence_ns,
 )
-from httpdyno.experiments.service.rules import SERVICE_RULES
 from httpdyno.judge.outcome import ending_from_report
 from httpdyno.judge.tool_reports.registry import read_tool_report
-from httpdyno.judge.trial import JudgedTrial, trial_not_run, trial_refused
-from httpdyno.judge.validity import with_validity
+from httpdyno.judge.trial import NO_CIRCUMSTANCES, Circumstances, JudgedTrial, trial_not_run, trial_refused
+from httpdyno.judge.validity import Rule, with_validity
 from httpdyno.model import Counters, Outcome, Tally, Trial, TrialPlan, Validity, counters_from_report
 
 __all__ = ["judge_service"]
@@ -29,18 +29,22 @@ _WORST: Final = frozenset({Outcome.INTERRUPTED, Outcome.CRASHED, Outcome.NEVER_L
 
 
 def judge_service(
-    plan: TrialPlan, artifacts: ServerArtifacts, *, parser: str | None, version: str | None = None
+    plan: TrialPlan,
+    artifacts: ServerArtifacts,
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
+    *,
+    parser: str | None,
+    rules: Sequence[Rule],
 ) -> JudgedTrial:
     """Judge one trial of one server at the point of its condition.
 
-    Without a ``parser``, which reads what another generator printed, ours sent. ``version`` is that of the server's
-    framework.
+    Without a ``parser``, which reads what another generator printed, ours sent.
     """
     point, send_s = plan.condition.get(ServicePoint), plan.condition.send_s
     assert point is not None, "who asks a server has a point"
     assert send_s is not None, "who asks a server sends for a time"
     if ending_from_report(artifacts.report).refused:
-        return JudgedTrial(trial_refused(plan, artifacts.report, version=version), pl.DataFrame())
+        return JudgedTrial(trial_refused(plan, artifacts.report, circumstances), pl.DataFrame())
     sent_ns = round(send_s * 1e9)
     counters = counters_from_report(artifacts.report)
     outcome, reason = service_outcome(
@@ -57,12 +61,12 @@ def judge_service(
             if outcome is Outcome.OK:
                 outcome, reason = Outcome.REFUSED, f"the generator: {error.line}"
     trial = replace(
-        trial_not_run(plan, outcome, reason, version=version, urls_given=_asked(artifacts)),
+        trial_not_run(plan, outcome, reason, circumstances, urls_given=_asked(artifacts)),
         counters=counters,
         tally=_tally(artifacts, service),
     )
     judged = trial if service is None else trial.having(service)
-    return JudgedTrial(_with_its_validity(judged), pl.DataFrame())
+    return JudgedTrial(_with_its_validity(judged, rules), pl.DataFrame())
 
 
 def _summary(
@@ -94,7 +98,7 @@ def _tally(artifacts: ServerArtifacts, service: ServiceSummary | None) -> Tally 
     )
 
 
-def _with_its_validity(trial: Trial) -> Trial:
+def _with_its_validity(trial: Trial, rules: Sequence[Rule]) -> Trial:
     if trial.outcome is Outcome.REFUSED:
         return replace(trial, validity=Validity.GENERATOR_LIMITED, validity_reason=trial.reason)
-    return with_validity(trial, SERVICE_RULES)
+    return with_validity(trial, rules)

@@ -11,6 +11,7 @@ from doubles.trials import trial
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.conclusion import concluded, counts
 from httpdyno.experiments.capacity.judge.objective import FIGURES
+from httpdyno.experiments.capacity.rules import CAPACITY_RULES
 from httpdyno.model import (
     Condition,
     Counters,
@@ -51,7 +52,7 @@ def judged(
     )
     if counters is not None:
         made = replace(made, counters=counters)
-    ended = concluded(made, TrialPlan(0, 0, 0, SUBJECT, condition), FAST)
+    ended = concluded(made, TrialPlan(0, 0, 0, SUBJECT, condition), FAST, CAPACITY_RULES)
     assert ended.get(CapacitySummary) is not None
     return ended[CapacitySummary]
 

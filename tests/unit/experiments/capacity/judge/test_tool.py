@@ -72,7 +72,7 @@ def measured(
 ) -> tuple[Trial, ToolReport | None]:
     arrivals = pl.DataFrame({"at_ns": [turn * 100 * MS for turn in range(rounds) for _ in range(10)]})
     remains = ToolArtifacts(report or engine_report(10 * rounds), text, "", arrivals)
-    return measured_tool(plan(point), point, remains, version=None)
+    return measured_tool(plan(point), point, remains)
 
 
 def text(answers: int = 200, *, content: int | None = None) -> str:

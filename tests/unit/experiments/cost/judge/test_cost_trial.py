@@ -15,7 +15,8 @@ from httpdyno.experiments.cost.cost import Cost
 from httpdyno.experiments.cost.figures import DOCUMENT_BYTES, CostSummary, RequestClock
 from httpdyno.experiments.cost.judge.tool import UNCHECKED, judge_cost_tool
 from httpdyno.experiments.cost.judge.trial import BOUND_AT_MOST_NS, judge_cost
-from httpdyno.judge import Reference, read_arrivals, read_expectations
+from httpdyno.experiments.cost.rules import COST_RULES
+from httpdyno.judge import Circumstances, Reference, read_arrivals, read_expectations
 from httpdyno.judge.tool import ToolArtifacts
 from httpdyno.model import Capabilities, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
 
@@ -76,7 +77,7 @@ def output(codes: Mapping[int, str]) -> str:
 def judged(codes: Mapping[int, str], *, wrong: int = 0, **changes: Any) -> Trial:
     """Judge a client that reports these codes."""
     remains = artifacts(report(**changes), output(codes))
-    return judge_cost(PLAN, remains, reference(wrong), version="1").trial
+    return judge_cost(PLAN, remains, reference(wrong), Circumstances("1"), rules=COST_RULES).trial
 
 
 def test_what_was_spent_is_divided_among_verified_documents() -> None:
@@ -151,7 +152,7 @@ def split(*, bound_ns: int, arrivals: bool = True) -> CostSummary:
     known = reference()
     ahead = None if known.arrivals is None else known.arrivals.with_columns(pl.col("at_ns", "done_ns") + 40 * MS)
     seen = replace(known, arrivals=ahead if arrivals else None, clock_bound_ns=bound_ns)
-    cost = judge_cost(PLAN, artifacts(report(), output({})), seen).trial.get(CostSummary)
+    cost = judge_cost(PLAN, artifacts(report(), output({})), seen, rules=COST_RULES).trial.get(CostSummary)
     assert cost is not None
     return cost
 
@@ -178,7 +179,7 @@ def test_where_arrivals_are_not_known_well_start_and_steady_state_rest_on_the_cl
 def tool(text: str, **changes: Any) -> Trial:
     """Judge a tool that prints this."""
     remains = ToolArtifacts(report(**changes), text, "", reference().arrivals)
-    return judge_cost_tool(replace(PLAN, subject=TOOL), remains, version="2.3")
+    return judge_cost_tool(replace(PLAN, subject=TOOL), remains, Circumstances("2.3"), rules=COST_RULES)
 
 
 def ab(complete: int) -> str:

@@ -13,7 +13,9 @@ from httpdyno.experiments.service.axes import Axes
 from httpdyno.experiments.service.figures import Endpoint, ServiceSummary
 from httpdyno.experiments.service.judge.artifacts import ServerArtifacts
 from httpdyno.experiments.service.judge.trial import judge_service
+from httpdyno.experiments.service.rules import SERVICE_RULES
 from httpdyno.experiments.service.service import Service
+from httpdyno.judge import Circumstances
 from httpdyno.model import Loop, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
 
 S, MS, MIB = 10**9, 10**6, 1 << 20
@@ -94,7 +96,7 @@ HONEST = ServerArtifacts(room(), drive(), load(), samples())
 
 
 def judged(remains: ServerArtifacts = HONEST, planned: TrialPlan | None = None, parser: str | None = None) -> Trial:
-    return judge_service(planned or plan(), remains, parser=parser, version="1.0").trial
+    return judge_service(planned or plan(), remains, Circumstances("1.0"), parser=parser, rules=SERVICE_RULES).trial
 
 
 def test_an_honest_server_has_figures() -> None:
@@ -133,7 +135,9 @@ def test_what_does_not_wait_has_no_ideal_to_hold() -> None:
     axes = Axes(endpoint=Endpoint.PLAIN)
     quick = replace(HONEST, samples=samples(5, until_s=4))
     planned = plan(axes=axes)
-    trial = judge_service(replace(planned, condition=replace(planned.condition, send_s=4.0)), quick, parser=None).trial
+    trial = judge_service(
+        replace(planned, condition=replace(planned.condition, send_s=4.0)), quick, parser=None, rules=SERVICE_RULES
+    ).trial
     assert trial.outcome is Outcome.OK
     assert trial.get(ServiceSummary) is not None
     assert (trial[ServiceSummary].held, trial[ServiceSummary].why_not) == (None, None)

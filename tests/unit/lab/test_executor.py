@@ -12,10 +12,10 @@ import pytest
 from conftest import ANSWERS_ALL, MakeSubject
 from doubles.meanwhile import as_soon_as
 from httpdyno.errors import Interrupted
-from httpdyno.lab.client_trial import run_client_trial
+from httpdyno.lab.client_trial import CRAWL
 from httpdyno.lab.engine import Engine
+from httpdyno.lab.executor import LocalExecutor
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.lab import Lab
 from httpdyno.lab.planned_time import PlannedTime, planned_time
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
@@ -27,22 +27,26 @@ CONDITION = Condition("bench", "plain", Workload(()), seed=1)
 
 
 @pytest.fixture
-def lab(stand_in_engine: Path) -> Iterator[Lab]:
+def executor(stand_in_engine: Path) -> Iterator[LocalExecutor]:
     """A lab without subjects, with a list of two URLs."""
     with ScratchFile() as urls, Interruption() as interruption:
         urls.file.write(b"https://a.example/\nhttps://b.example/\n")
         urls.file.flush()
-        yield Lab(Engine(stand_in_engine), Pinning(), interruption, urls=urls)
+        yield LocalExecutor(Engine(stand_in_engine), Pinning(), interruption, urls=urls)
 
 
-def test_the_engine_is_asked_once_for_each_condition(lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_engine_is_asked_once_for_each_condition(
+    executor: LocalExecutor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("FAKE_ENGINE_LOG", str(tmp_path / "log"))
-    assert lab.planned_time(CONDITION) == planned_time(np.full(2, 0.001))
-    assert lab.planned_time(CONDITION) == planned_time(np.full(2, 0.001))
+    assert executor.planned_time(CONDITION) == planned_time(np.full(2, 0.001))
+    assert executor.planned_time(CONDITION) == planned_time(np.full(2, 0.001))
     assert len((tmp_path / "log").read_text().splitlines()) == 1
 
 
-def test_a_signal_ends_the_question_at_once(lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_signal_ends_the_question_at_once(
+    executor: LocalExecutor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("FAKE_ENGINE", "silent")
     monkeypatch.setenv("FAKE_ENGINE_LOG", str(tmp_path / "log"))
 
@@ -55,16 +59,16 @@ def test_a_signal_ends_the_question_at_once(lab: Lab, monkeypatch: pytest.Monkey
         as_soon_as((tmp_path / "log").exists, signal_that_interrupts_no_read),
         pytest.raises(Interrupted, match="interrupted while the web was being asked what each URL answers"),
     ):
-        lab.planned_time(CONDITION)
+        executor.planned_time(CONDITION)
 
 
-def urls_of(lab: Lab, condition: Condition) -> int | None:
-    planned = lab.planned_time(condition)
+def urls_of(executor: LocalExecutor, condition: Condition) -> int | None:
+    planned = executor.planned_time(condition)
     return planned and planned.urls
 
 
 def test_each_series_of_urls_is_asked_for_once_as_long_as_it_is_in_use(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    executor: LocalExecutor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("FAKE_ENGINE_LOG", str(tmp_path / "log"))
 
@@ -74,24 +78,24 @@ def test_each_series_of_urls_is_asked_for_once_as_long_as_it_is_in_use(
     def series(size: int, count: int = 3) -> Condition:
         return replace(CONDITION, workload=Workload(UrlSeries(f"http://a.example/bytes/{size}?n=", count)))
 
-    assert urls_of(lab, series(1)) == 3
-    assert urls_of(lab, series(1)) == 3
+    assert urls_of(executor, series(1)) == 3
+    assert urls_of(executor, series(1)) == 3
     assert asked() == 1
-    assert lab.planned_time(series(1, count=4)) == planned_time(np.full(4, 0.001))
+    assert executor.planned_time(series(1, count=4)) == planned_time(np.full(4, 0.001))
     assert asked() == 2
     # What is shorter is the beginning of what is known already.
-    assert lab.planned_time(series(1, count=2)) == PlannedTime(total_s=0.002, longest_s=0.001, urls=2)
-    assert urls_of(lab, series(1, count=4)) == 4
+    assert executor.planned_time(series(1, count=2)) == PlannedTime(total_s=0.002, longest_s=0.001, urls=2)
+    assert urls_of(executor, series(1, count=4)) == 4
     assert asked() == 2
-    assert urls_of(lab, CONDITION) == 2
+    assert urls_of(executor, CONDITION) == 2
     for size in range(2, 10):
-        lab.planned_time(series(size))
-    assert urls_of(lab, CONDITION) == 2
+        executor.planned_time(series(size))
+    assert urls_of(executor, CONDITION) == 2
     assert asked() == 11
     # Hundreds of long lists would fill memory: those that were not asked for in a while are forgotten.
-    assert urls_of(lab, series(2)) == 3
+    assert urls_of(executor, series(2)) == 3
     assert asked() == 11
-    assert urls_of(lab, series(1)) == 3
+    assert urls_of(executor, series(1)) == 3
     assert asked() == 12
 
 
@@ -106,9 +110,9 @@ def test_answers_of_the_real_internet_are_counted_and_not_judged(
     with ScratchFile() as urls, Interruption() as interruption:
         urls.file.write(b"http://a.example/1\n\n  http://a.example/2 \r\nhttp://a.example/3\nhttp://b.example/\xff,x\n")
         urls.file.flush()
-        lab = Lab(Engine(stand_in_engine), Pinning(), interruption, None, builds, urls=urls)
-        assert lab.planned_time(live) is None
-        judged = lab.run(TrialPlan(0, 0, 0, subject, live), run_client_trial)
+        executor = LocalExecutor(Engine(stand_in_engine), Pinning(), interruption, None, builds, urls=urls)
+        assert executor.planned_time(live) is None
+        judged = executor.run(TrialPlan(0, 0, 0, subject, live), CRAWL)
     trial = judged.trial
     assert (trial.outcome, trial.validity, trial.urls_given) == (Outcome.OK, Validity.UNVERIFIED, 4)
     assert trial.tally is not None

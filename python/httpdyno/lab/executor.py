@@ -1,0 +1,146 @@
+"""Executes trials on this machine: builds, CPUs, rooms, and what the web answers to the lists of a run."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import polars as pl
+
+from httpdyno.judge import Circumstances, JudgedTrial, trial_not_run
+from httpdyno.judge.validity import RULES, Rule
+from httpdyno.lab.engine import Engine
+from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.observer import Observer
+from httpdyno.lab.peer import peer_command
+from httpdyno.lab.planned_time import PlannedTime
+from httpdyno.lab.room import Command, Pinning, RoomSpec
+from httpdyno.lab.run_room import run_room
+from httpdyno.lab.scratch import ScratchFile
+from httpdyno.lab.trial_files import NotRun, TrialFiles
+from httpdyno.lab.web_answers import WebAnswers
+from httpdyno.lab.wire import Wire
+from httpdyno.model import Condition, Outcome, TrialPlan, UrlSeries, Workload
+from httpdyno.storage import storage_errors
+from httpdyno.subjects.build import Build
+from httpdyno.subjects.builder import BuildOutcome
+
+__all__ = ["Execute", "JudgeFiles", "LocalExecutor", "TrialKind", "judge_trial"]
+
+
+class Execute(Protocol):
+    """Executes one trial of a subject of some kind."""
+
+    def __call__(
+        self, executor: "LocalExecutor", plan: TrialPlan, build: Build, peer: Command | None
+    ) -> TrialFiles | NotRun:
+        """Run one fresh process of a subject; ``peer`` starts the server that plays the peer, None: our origin does.
+
+        The caller closes the files. Raises ``InvalidValue`` if the subject cannot do what is asked, ``Interrupted`` if
+        it was stopped half-way: what it measured is lost.
+        """
+
+
+class JudgeFiles(Protocol):
+    """Makes the record of a trial from the files that it left."""
+
+    def __call__(
+        self, plan: TrialPlan, files: TrialFiles, circumstances: Circumstances, *, rules: Sequence[Rule]
+    ) -> JudgedTrial:
+        """Judge one trial; nothing is started, and nothing is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialKind:
+    """How the trials of one kind of subject are executed and judged."""
+
+    execute: Execute
+    judge: JudgeFiles
+
+
+def judge_trial(
+    plan: TrialPlan,
+    left: TrialFiles | NotRun,
+    kind: TrialKind,
+    circumstances: Circumstances | None = None,
+    *,
+    rules: Sequence[Rule] = RULES,
+) -> JudgedTrial:
+    """Make the record of a trial from the files that it left, or from the reason why it left none."""
+    circumstances = replace(circumstances or Circumstances(), version=left.version)
+    if isinstance(left, NotRun):
+        trial = trial_not_run(plan, Outcome.UNAVAILABLE, left.reason, circumstances)
+        return JudgedTrial(trial, pl.DataFrame())
+    return kind.judge(plan, left, circumstances, rules=rules)
+
+
+@dataclass(slots=True)
+class LocalExecutor:
+    """Executes trials in rooms of this machine; must be used in the main thread (``run_room`` says why)."""
+
+    engine: Engine
+    pinning: Pinning
+    interruption: Interruption
+    """Looked at ten times a second."""
+    observer: Observer | None = None
+    """Sees the progress, and the output if it wants to."""
+    builds: Mapping[str, BuildOutcome] = field(default_factory=dict)
+    """Builds of the subjects that are measured, by their ids."""
+    companions: Mapping[str, BuildOutcome] = field(default_factory=dict)
+    """Builds of programs that take part without being measured: servers that play the peer, load generators."""
+    urls: ScratchFile | None = None
+    """The list for conditions that have none of their own; None if each has one."""
+    keep_stopped: bool = False
+    """Whether a trial that a signal stops leaves its files; otherwise it raises ``Interrupted``."""
+    web: WebAnswers = field(init=False)
+    wire: Wire = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin to know nothing of any web."""
+        self.web = WebAnswers(self.engine, self.interruption)
+        self.wire = Wire(self.engine, self.pinning, self.interruption)
+
+    def execute(self, plan: TrialPlan, kind: TrialKind) -> TrialFiles | NotRun:
+        """Execute one trial; a subject or a peer without a build gives the reason why there is none."""
+        outcome = self.builds[plan.subject.id]
+        if outcome.build is None:
+            return NotRun(outcome.error.line if outcome.error else "it was not built")
+        peer = None if plan.condition.peer is None else self.companions[plan.condition.peer]
+        if peer is not None and peer.build is None:
+            reason = peer.error.line if peer.error else f"{peer.subject.id}: it was not built"
+            return NotRun(f"its peer: {reason}")
+        return kind.execute(self, plan, outcome.build, peer_command(peer.build) if peer and peer.build else None)
+
+    def run(self, plan: TrialPlan, kind: TrialKind, *, rules: Sequence[Rule] = RULES) -> JudgedTrial:
+        """Execute one trial that no run keeps, and judge it."""
+        left = self.execute(plan, kind)
+        with nullcontext() if isinstance(left, NotRun) else left:
+            return judge_trial(plan, left, kind, rules=rules)
+
+    def room(self, spec: RoomSpec, lines: ScratchFile, *, answers_lines: bool = False) -> TrialFiles:
+        """Run one fresh process of a subject in a fresh room, as ``run_room`` does."""
+        return run_room(
+            *(self.engine.path, spec, lines, self.interruption, self.observer),
+            answers_lines=answers_lines,
+            keep_stopped=self.keep_stopped,
+        )
+
+    def planned_time(self, condition: Condition) -> PlannedTime | None:
+        """Return how long the web plans to take for the list; None of the real internet, which plans nothing."""
+        if condition.live:
+            return None
+        with self.lines(condition.workload) as lines:
+            return self.web.of(condition, lines).planned
+
+    @contextmanager
+    def lines(self, workload: Workload) -> Iterator[ScratchFile]:
+        """Return the file with the URLs of a trial."""
+        if not isinstance(workload.urls, UrlSeries):
+            assert self.urls is not None, "who has no list for all conditions has one for each"
+            yield self.urls
+            return
+        with ScratchFile() as file:
+            with storage_errors("preparing the list of URLs: cannot write"):
+                file.file.writelines(f"{url}\n".encode() for url in workload.urls)
+                file.file.flush()
+            yield file

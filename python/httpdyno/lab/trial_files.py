@@ -1,0 +1,60 @@
+"""Files that a trial left: what the engine and the subject wrote, before anything is judged."""
+
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+from httpdyno.lab.scratch import ScratchFile
+from httpdyno.lab.web_answers import Answers
+
+__all__ = ["NotRun", "TrialFiles"]
+
+
+@dataclass(frozen=True, slots=True)
+class NotRun:
+    """A trial that could not be run, and why."""
+
+    reason: str
+    version: str | None = None
+    """Version of the subject, if it was built."""
+
+
+@dataclass(slots=True)
+class TrialFiles:
+    """Files and values that a trial left; the files can be read by their paths until ``close``."""
+
+    report: dict[str, Any]
+    """The engine's report of the room, version 1."""
+    stdout: ScratchFile
+    """Standard output of the subject."""
+    stderr: ScratchFile
+    """Standard error of the subject."""
+    arrivals: ScratchFile
+    """Log of the requests that our origin received, as CSV; empty if another server was the peer."""
+    driver_output: ScratchFile
+    """Output of the driver of a server, and of the generator that it started."""
+    said: str = ""
+    """End of the engine's own standard error."""
+    more: dict[str, ScratchFile] = field(default_factory=dict)
+    """Files that only some kinds of subjects leave, by name."""
+    answers: Answers | None = None
+    """The truth: what the web answers to the list; None for servers and load tools, which get no list."""
+    version: str | None = None
+    """Version of the subject."""
+    parser: str | None = None
+    """Parser of the report in ``driver_output``, where another generator than ours sent requests."""
+    round_trip_ns: int | None = None
+    """Round trip of a packet between subject and peer, measured in such a room; None if not measured."""
+
+    def close(self) -> None:
+        """Free the files."""
+        for file in (self.stdout, self.stderr, self.arrivals, self.driver_output, *self.more.values()):
+            file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
