@@ -10,6 +10,7 @@ from httpdyno.cli import (
     compare,
     doctor,
     handover,
+    judge,
     load,
     plan,
     published,
@@ -71,6 +72,7 @@ for _verb in verbs():
     app.command(_verb.name, cls=VerbCommand, rich_help_panel=_MEASURE, help=_verb.help)(_command)
 app.add_typer(runs.app, name="runs", rich_help_panel=_LOOK)
 app.command("report", cls=VerbCommand, rich_help_panel=_LOOK)(report.report)
+app.command("judge", cls=VerbCommand, rich_help_panel=_LOOK)(judge.judge)
 app.command("compare", cls=VerbCommand, rich_help_panel=_LOOK)(compare.compare)
 app.command("plan", cls=VerbCommand, rich_help_panel=_LOOK)(plan.plan)
 app.command("query", cls=VerbCommand, rich_help_panel=_LOOK)(query.query)

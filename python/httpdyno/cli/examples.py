@@ -49,6 +49,10 @@ EXAMPLES: Final[dict[str, Sequence[Example]]] = {
         Example("httpdyno report latest --charts charts", "the charts, as SVG and PNG"),
         Example("httpdyno report previous --format markdown", "for a pull request"),
     ),
+    "judge": (
+        Example("httpdyno judge latest", "would today's rules say the same?"),
+        Example("httpdyno judge previous --format json", "what changes, for programs"),
+    ),
     "compare": (
         Example("httpdyno compare previous latest", "what changed, and how sure that is"),
         Example("httpdyno compare latest --baseline go-net-http", "all against one"),

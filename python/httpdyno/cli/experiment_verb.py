@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from httpdyno.cli.completion import naming, offering
-from httpdyno.cli.options import Columns, Cpus, Detach, Format, Install, OutputFolder, Resume, SubjectFolders
+from httpdyno.cli.options import Artifacts, Columns, Cpus, Detach, Format, Install, OutputFolder, Resume, SubjectFolders
 from httpdyno.experiments.options import OptionField, option_fields, read_options
 from httpdyno.experiments.verb import Verb
 
@@ -20,6 +20,7 @@ _OF_EVERY_RUN: Final[Sequence[tuple[str, Any, object]]] = (
     ("format", Format, "table"),
     ("columns", Columns, None),
     ("out", OutputFolder, Path("runs")),
+    ("artifacts", Artifacts, "all"),
     ("subjects", SubjectFolders, None),
     ("resume", Resume, None),
     ("detach", Detach, False),

@@ -8,9 +8,11 @@ import typer
 from httpdyno.cli.completion import (
     complete_formats,
     complete_runs,
+    offering,
 )
 
 __all__ = [
+    "Artifacts",
     "Columns",
     "Cpus",
     "Detach",
@@ -80,6 +82,15 @@ Columns = Annotated[
         "--columns",
         metavar="NAMES",
         help="What people are shown: published, all, or names separated by commas. Programs always get all.",
+    ),
+]
+Artifacts = Annotated[
+    str,
+    typer.Option(
+        "--artifacts",
+        metavar="TRIALS",
+        help="Keep what the trials wrote, up to 64 MiB a run, for `httpdyno judge`: of all, failed or none.",
+        autocompletion=offering(("all", "failed", "none")),
     ),
 ]
 OutputFolder = Annotated[

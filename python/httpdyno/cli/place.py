@@ -36,7 +36,9 @@ def options_of_environment(context: typer.Context) -> tuple[str, ...]:
     return tuple(word for option in given for word in option)
 
 
-def make_place(cpus: str | None, runs: Path | None, *, environment: Sequence[str] = ()) -> Place:
+def make_place(
+    cpus: str | None, runs: Path | None, *, environment: Sequence[str] = (), artifacts: str = "all"
+) -> Place:
     """Find the engine and the cache; read ``--cpus SUBJECT[:ENGINE]``.
 
     ``environment`` holds options that were not typed and belong to the command all the same.
@@ -54,4 +56,5 @@ def make_place(cpus: str | None, runs: Path | None, *, environment: Sequence[str
         cache=cache_folder(),
         runs=runs,
         command=("httpdyno", *map(without_credentials, (*sys.argv[1:2], *environment, *sys.argv[2:]))),
+        artifacts=artifacts,
     )

@@ -27,6 +27,7 @@ from httpdyno.experiments.verb import Verb
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.place import Place
 from httpdyno.model import counted, format_span
+from httpdyno.runs.artifacts import check_artifacts
 from httpdyno.runs.ceiling import FETCHER
 from httpdyno.runs.pending import PendingRun, begin_run
 from httpdyno.runs.run import Measured, foreseen_s, measure
@@ -47,6 +48,7 @@ class RunOptions:
     format: str
     out: Path
     subjects: Sequence[Path] | None = None
+    artifacts: str = "all"
     cpus: str | None = None
     resume: str | None = None
     detach: bool = False
@@ -79,7 +81,9 @@ def run_and_show(
         if not verb.must_name and not names and not context.params.get("preset"):
             _tell_left_out(catalogue)
         asked = read()
-        place = make_place(options.cpus, options.out, environment=options_of_environment(context))
+        check_artifacts(options.artifacts)
+        environment = options_of_environment(context)
+        place = make_place(options.cpus, options.out, environment=environment, artifacts=options.artifacts)
         install = partial(install_needs, interruption=interruption) if options.install else lambda _: None
         begin = definition_of(verb.name).begin
         assert begin is not None, "an experiment without a beginning has a verb of its own"

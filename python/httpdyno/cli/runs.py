@@ -48,6 +48,9 @@ def prune(
     size: Annotated[
         str | None, typer.Option("--size", metavar="SIZE", help="Keep as many of the newest as fit: 2GB, 500MiB.")
     ] = None,
+    artifacts: Annotated[
+        bool, typer.Option("--artifacts", help="Remove only what their trials wrote; the runs and their results stay.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would go, and remove nothing.")] = False,
     runs: RunsFolder = Path("runs"),
@@ -59,6 +62,7 @@ def prune(
     from httpdyno.cli.agreement import ask
     from httpdyno.model import format_size, parse_duration_ns, parse_size_bytes
     from httpdyno.runs.pruning import Limits, beyond, pruning_table, remove, stored_runs
+    from httpdyno.store.layout import ARTIFACTS
 
     if keep is None and older is None and size is None:
         raise UsageError("runs prune: say what may stay: --keep 20, --older 30d or --size 2GB")
@@ -67,7 +71,7 @@ def prune(
         None if older is None else timedelta(microseconds=parse_duration_ns(older, name="--older") / 1000),
         None if size is None else parse_size_bytes(size, name="--size"),
     )
-    gone = beyond(stored_runs(runs), limits, now=datetime.now(UTC))
+    gone = beyond(stored_runs(runs, only=ARTIFACTS if artifacts else None), limits, now=datetime.now(UTC))
     if not gone:
         tell(f"{runs}: no run is beyond a limit")
         return
@@ -75,15 +79,16 @@ def prune(
     if dry_run:
         return
     count = "1 run" if len(gone) == 1 else f"{len(gone):,} runs"
+    what = f"what the trials of {count} wrote" if artifacts else count
     with Interruption() as interruption:
         ask(
-            [f"{count}, {format_size(sum(run.size_bytes for run, _ in gone))}, will be removed from {runs}"],
+            [f"{what}, {format_size(sum(run.size_bytes for run, _ in gone))}, will be removed from {runs}"],
             interruption,
             agreed=yes,
             asks="runs prune asks before it removes",
             declined="nothing was removed",
         )
-        stayed = remove([run for run, _ in gone])
+        stayed = remove([run for run, _ in gone], only=ARTIFACTS if artifacts else None)
     for run in stayed:
         tell(f"{run.folder}: a process took it up meanwhile; it stays")
 

@@ -1,8 +1,9 @@
 """Executes trials on this machine: builds, CPUs, rooms, and what the web answers to the lists of a run."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Protocol
 
 import polars as pl
@@ -92,12 +93,14 @@ class LocalExecutor:
     """The list for conditions that have none of their own; None if each has one."""
     keep_stopped: bool = False
     """Whether a trial that a signal stops leaves its files; otherwise it raises ``Interrupted``."""
+    keep_truth: Callable[[Path], str | None] = lambda _: None
+    """Keeps the file with the truth of a list, for judging again; returns its name."""
     web: WebAnswers = field(init=False)
     wire: Wire = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin to know nothing of any web."""
-        self.web = WebAnswers(self.engine, self.interruption)
+        self.web = WebAnswers(self.engine, self.interruption, self.keep_truth)
         self.wire = Wire(self.engine, self.pinning, self.interruption)
 
     def execute(self, plan: TrialPlan, kind: TrialKind) -> TrialFiles | NotRun:

@@ -20,3 +20,5 @@ class Place:
     """None: nothing is kept."""
     command: tuple[str, ...]
     """The command line, for the manifest."""
+    artifacts: str = "all"
+    """Trials whose artifacts are kept: ``none``, ``failed`` or ``all``."""

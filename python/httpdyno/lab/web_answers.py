@@ -1,7 +1,8 @@
 """What a web answers to lists of URLs: the engine is asked once for each list, web and timeout."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 
 import polars as pl
@@ -15,7 +16,7 @@ from httpdyno.lab.planned_time import PlannedTime, planned_time, read_planned_s,
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, UrlSeries
 
-__all__ = ["Answers", "WebAnswers"]
+__all__ = ["Answers", "WebAnswers", "read_answers"]
 
 _SERIES_KEPT: Final = 8
 """Points that differ in their link only share a series; those of other sizes and delays have another one."""
@@ -34,6 +35,8 @@ class Answers:
 
     expectations: Expectations
     planned: PlannedTime
+    kept_as: str | None = None
+    """Name under which the run keeps the truth; None if it does not."""
     slow: tuple[int, ...] = ()
     """The places in the list, from 0, of its slowest URLs: first those that only the client's timeout ends, then those
     whose name server fails."""
@@ -45,7 +48,8 @@ class Answers:
             return self
         # The URLs of a series differ in their number only, which no plan looks at.
         planned = replace(self.planned, total_s=self.planned.total_s * count / whole, urls=count, late=())
-        return Answers(self.expectations.first(count), planned, tuple(one for one in self.slow if one < count))
+        slow = tuple(one for one in self.slow if one < count)
+        return Answers(self.expectations.first(count), planned, self.kept_as, slow)
 
 
 @dataclass(slots=True)
@@ -54,6 +58,8 @@ class WebAnswers:
 
     engine: Engine
     interruption: Interruption
+    keep: Callable[[Path], str | None] = lambda _: None
+    """Keeps the file with the truth of a list; returns its name."""
     _known: dict[_Question, Answers] = field(default_factory=dict)
 
     def of(self, condition: Condition, urls: ScratchFile) -> Answers:
@@ -61,10 +67,9 @@ class WebAnswers:
 
         Of a series that was asked for with more URLs the first are taken.
         """
-        series = condition.workload.urls if isinstance(condition.workload.urls, UrlSeries) else None
         if condition.peer is not None:
-            assert series is not None, "a server that plays the peer is asked for one document only"
-            return Answers(peer_expectations(series), PlannedTime(0.0, 0.0, series.count))
+            return read_answers(urls.path, condition)
+        series = condition.workload.urls if isinstance(condition.workload.urls, UrlSeries) else None
         question = (
             condition.web,
             condition.seed,
@@ -86,7 +91,7 @@ class WebAnswers:
 
     def _ask(self, condition: Condition, urls: ScratchFile) -> Answers:
         if condition.live:
-            return _unknown(urls)
+            return replace(read_answers(urls.path, condition), kept_as=self.keep(urls.path))
         timeout_s = condition.workload.timeout_s
         with ScratchFile() as file:
             self.engine.expect(
@@ -99,17 +104,31 @@ class WebAnswers:
                 into=file.file,
                 against=condition.against,
             )
-            planned_s = read_planned_s(file.path, timeout_s=timeout_s)
-            slow = read_slow(file.path, timeout_s=timeout_s)
-            known = Answers(read_expectations(file.path), planned_time(planned_s), slow)
+            known = replace(read_answers(file.path, condition), kept_as=self.keep(file.path))
         if condition.against is not None:
             _check_reach(known.expectations, condition.against)
         return known
 
 
-def _unknown(urls: ScratchFile) -> Answers:
+def read_answers(truth: Path, condition: Condition) -> Answers:
+    """Read the truth of a list: the CSV of ``engine expect``; for the real internet, the list itself.
+
+    Of a list for a server that plays the peer, nothing is read: the contract fixes its answers.
+    """
+    series = condition.workload.urls if isinstance(condition.workload.urls, UrlSeries) else None
+    if condition.peer is not None:
+        assert series is not None, "a server that plays the peer is asked for one document only"
+        return Answers(peer_expectations(series), PlannedTime(0.0, 0.0, series.count))
+    if condition.live:
+        return _unknown(truth)
+    timeout_s = condition.workload.timeout_s
+    planned_s, slow = read_planned_s(truth, timeout_s=timeout_s), read_slow(truth, timeout_s=timeout_s)
+    return Answers(read_expectations(truth), planned_time(planned_s), slow=slow)
+
+
+def _unknown(urls: Path) -> Answers:
     """Return all that is known of a list for the real internet: its URLs."""
-    with urls.path.open("rb") as lines:
+    with urls.open("rb") as lines:
         text = [stripped for line in lines if (stripped := line.decode(errors="replace").strip())]
     return Answers(expectations_unknown(pl.Series(text, dtype=pl.String)), PlannedTime(0.0, 0.0, len(text)))
 

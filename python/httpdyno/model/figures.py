@@ -21,6 +21,13 @@ class FigureRecord:
     __slots__ = ()
     prefix: ClassVar[str]
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> Any:  # noqa: ANN401
+        """Let pydantic read and write a plan, whose point is stored as figures."""
+        from pydantic_core import core_schema  # only what stores plans needs it
+
+        return core_schema.is_instance_schema(FigureRecord)
+
 
 def figure_fields(kind: type[FigureRecord]) -> tuple[Field, ...]:
     """Return the figures of a record, as columns."""

@@ -243,6 +243,7 @@ def _begin_writing(
             **plan.settings,
             "subject_cpus": place.pinning.subject_cpus,
             "engine_cpus": place.pinning.engine_cpus,
+            "artifacts": place.artifacts,
         },
         engine=place.engine.identity(),
         urls=urls.identity() if urls else None,

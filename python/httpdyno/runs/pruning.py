@@ -40,17 +40,20 @@ class Limits:
     size_bytes: int | None = None
 
 
-def stored_runs(folder: Path) -> tuple[KeptRun, ...]:
-    """List the runs of a folder; links to folders elsewhere are left alone."""
+def stored_runs(folder: Path, *, only: str | None = None) -> tuple[KeptRun, ...]:
+    """List the runs of a folder; links to folders elsewhere are left alone.
+
+    With ``only``, a folder within runs, list those that have it; sizes are then those of that folder.
+    """
     return tuple(
         KeptRun(
             path,
             started_at(path),
-            sum(file.lstat().st_size for file in path.rglob("*")),
+            sum(file.lstat().st_size for file in (path / (only or "")).rglob("*")),
             stays=(path / PINNED).exists() or holder_of(path) is not None,
         )
         for path in run_folders(folder)
-        if not path.is_symlink()
+        if not path.is_symlink() and (path / (only or "")).is_dir()
     )
 
 
@@ -84,8 +87,8 @@ def pruning_table(gone: Sequence[tuple[KeptRun, str]]) -> Table:
     return Table(columns, tuple((run.folder.name, run.size_bytes, reason) for run, reason in gone))
 
 
-def remove(runs: Sequence[KeptRun]) -> tuple[KeptRun, ...]:
-    """Remove runs; return those that stayed, because a process took them up meanwhile.
+def remove(runs: Sequence[KeptRun], *, only: str | None = None) -> tuple[KeptRun, ...]:
+    """Remove runs, or only a folder within each; return those that stayed, because a process took them up meanwhile.
 
     A run goes at once: what a crash leaves of it has a hidden name, and goes with the next removal.
     """
@@ -95,10 +98,11 @@ def remove(runs: Sequence[KeptRun]) -> tuple[KeptRun, ...]:
         if lock is None:
             stayed.append(run)
             continue
+        gone = run.folder / (only or "")
         hidden = run.folder.with_name(f".{run.folder.name}{_REMOVED}")
-        with storage_errors(f"{run.folder}: cannot be removed", folder=run.folder.parent):
-            run.folder.rename(hidden)
-        lock.release()
+        with storage_errors(f"{gone}: cannot be removed", folder=run.folder.parent):
+            gone.rename(hidden)
+        lock.release(remove=only is not None)
     for folder in {run.folder.parent for run in runs}:
         for hidden in folder.glob(f".*{_REMOVED}"):
             with storage_errors(f"{hidden}: cannot be removed", folder=folder):

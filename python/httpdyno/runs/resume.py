@@ -68,7 +68,8 @@ def _reopened(writer: RunWriter, place: Place) -> Resumed:
         file = urls.file if urls else None
         experiment = restore_experiment(manifest.experiment, settings, manifest.webs, file.path if file else None)
         pinning = Pinning(_text(settings.get("subject_cpus")), _text(settings.get("engine_cpus")))
-        place = replace(place, pinning=pinning, runs=writer.folder.parent, command=manifest.command)
+        kept = _text(settings.get("artifacts")) or "none"
+        place = replace(place, pinning=pinning, runs=writer.folder.parent, command=manifest.command, artifacts=kept)
         # What was stopped in the middle is made again.
         finished = [trial for trial in there.records() if trial.outcome is not Outcome.INTERRUPTED]
         ceiling = there.ceiling()

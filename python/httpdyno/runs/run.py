@@ -24,6 +24,7 @@ from httpdyno.lab.proof import prove_all
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.trial_files import NotRun
 from httpdyno.model import Condition, Outcome, Purpose, Subject, SubjectKind, Trial, TrialPlan
+from httpdyno.runs.artifacts import ArtifactKeeper
 from httpdyno.runs.ceiling import ceiling_plan
 from httpdyno.runs.earlier import earlier_durations
 from httpdyno.runs.estimate import Forecast, Key
@@ -118,12 +119,14 @@ def measure(
     asking = build_subjects([fetcher], place.cache) if fetcher and measurable and not run.live else {}
     companions = restored_companions(run.experiment.settings())
     beside = build_subjects(companions, place.cache, tell=observer.build, stop=lambda: stop.requested)
+    keeper = None if run.folder is None else ArtifactKeeper(run.folder, place.artifacts)
     executor = LocalExecutor(
         *(place.engine, place.pinning, stop, observer, {**asking, **builds}, beside, run.urls),
         keep_stopped=run.kept_if_stopped,
+        keep_truth=keeper.truth if keeper else lambda _: None,
     )
     definition = definition_of(run.experiment.name)
-    runner = TrialRunner(executor, definition.trials, definition.rules)
+    runner = TrialRunner(executor, definition.trials, definition.rules, keeper)
     first = _asks_ceiling(run, asking, runner)
     coming = [*first, *run.plan.left(run.trials)]
     forecast = Forecast(_earlier(run), lambda one: _foresee_s(one, executor, search=run.plan.open), clock)
@@ -168,6 +171,8 @@ class TrialRunner:
     """How the trials of each kind of subject are executed and judged."""
     rules: Sequence[Rule] = RULES
     """Rules of validity of the experiment."""
+    keeper: ArtifactKeeper | None = None
+    """Keeps what trials leave; None: they are not judged again."""
     ceiling: Ceiling | None = None
     """Highest rate that the fetcher got from the web of this run."""
 
@@ -184,6 +189,9 @@ class TrialRunner:
                 ceiling=self.ceiling,
             )
             judged = judge_trial(planned, left, kind, circumstances, rules=self.rules)
+            if self.keeper and not isinstance(left, NotRun):
+                # Before its record: a trial that is there has its artifacts.
+                self.keeper.keep(planned, left, circumstances, judged.trial)
         if planned.purpose is Purpose.CEILING:
             self.learn(judged.trial, planned.condition)
             # Its record has the rate: a million samples of the fetcher would only fill the disk.

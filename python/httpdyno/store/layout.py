@@ -3,6 +3,7 @@
 from typing import Final
 
 __all__ = [
+    "ARTIFACTS",
     "FIGURES",
     "LOCK",
     "MANIFEST",
@@ -13,6 +14,7 @@ __all__ = [
     "SAMPLES",
     "TRIALS",
     "URLS",
+    "artifacts_of",
     "figure_part",
     "load_report",
     "sample_part",
@@ -27,6 +29,8 @@ REPORT: Final = "report.html"
 """What the run says, as a page."""
 PARTS: Final = "parts"
 """Folder with three files for each finished trial, until the run is complete."""
+ARTIFACTS: Final = "trials"
+"""Folder with an archive for each trial, of what the engine and the subject wrote, and with the truth."""
 PINNED: Final = "pinned"
 """There when no pruning may remove the run."""
 URLS: Final = "urls.gz"
@@ -50,6 +54,11 @@ def figure_part(number: int | str) -> str:
 def sample_part(number: int | str) -> str:
     """Name the file of one trial's samples; ``*`` for all."""
     return f"samples-{number:>06}.parquet" if number != "*" else "samples-*.parquet"
+
+
+def artifacts_of(number: int) -> str:
+    """Name the archive of one trial's artifacts."""
+    return f"{ARTIFACTS}/{'ceiling' if number < 0 else f'{number:06}'}.zip"
 
 
 def load_report(number: int) -> str:

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ from httpdyno.store.manifest import Manifest, RunState, manifest_to_json
 from httpdyno.store.reader import read_manifest
 from httpdyno.store.unborn import make_unborn, name_born, take_back
 
-__all__ = ["RunWriter"]
+__all__ = ["RunWriter", "replace_records"]
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 
@@ -156,6 +157,28 @@ class RunWriter:
         with storing(self.folder):
             shutil.rmtree(self.folder / PARTS, ignore_errors=True)
             (self.folder / URLS).unlink(missing_ok=True)
+
+
+def replace_records(folder: Path, trials: Sequence[Trial], samples: pl.DataFrame) -> None:
+    """Write the records of a complete run anew; ``samples`` are those of all trials.
+
+    Raises ``NotResumable`` if the run is not complete, or another process uses it.
+    """
+    if read_manifest(folder).state != "complete":
+        raise NotResumable(f"{folder} is not complete: finish it first with --resume")
+    lock = RunLock.take(folder)
+    if lock is None:
+        raise NotResumable(f"{folder} is in use by another process; try again when that has ended")
+    columns, records = polars_schema(Sample), polars_schema(Trial)
+    rows = pl.DataFrame([flatten(trial) for trial in trials], schema=records, orient="row")
+    figures = pl.concat([pl.DataFrame(schema=FIGURES_SCHEMA), *(figure_rows(one.trial, one.figures) for one in trials)])
+    try:
+        with storing(folder):
+            write_whole(folder / SAMPLES, samples.select(_cast(columns)).write_parquet)
+            write_whole(folder / FIGURES, figures.write_parquet)
+            write_whole(folder / TRIALS, rows.write_parquet)
+    finally:
+        lock.release(remove=True)
 
 
 def _resumable(folder: Path) -> Manifest:

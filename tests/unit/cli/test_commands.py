@@ -18,7 +18,7 @@ def test_verbs_stand_in_groups(httpdyno: Command) -> None:
     verbs.pop("Options")
     assert verbs == {
         "Measure": ["try", "bench", "tune", "load", "capacity", "cost", "latency", "service"],
-        "Look at what was measured": ["report", "compare", "plan", "query", "published", "runs"],
+        "Look at what was measured": ["report", "judge", "compare", "plan", "query", "published", "runs"],
         "Parts, each a tool of its own": ["urls", "room", "origin", "fetch", "link"],
         "This machine": ["doctor", "verify-generator", "subjects"],
     }
