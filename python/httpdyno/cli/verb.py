@@ -17,7 +17,7 @@ __all__ = ["VerbCommand", "VerbGroup"]
 _OF_EVERY_RUN: Final = {
     **dict.fromkeys(("subjects", "install", "cpus"), Group.MACHINE),
     **dict.fromkeys(("resume", "detach"), Group.RUN),
-    **dict.fromkeys(("format", "columns", "out", "help"), Group.RESULTS),
+    **dict.fromkeys(("format", "columns", "out", "artifacts", "help"), Group.RESULTS),
 }
 """Where an option stands that is no experiment's own, in a verb whose options are in groups."""
 _ORDER: Final = tuple(map(str, Group))
