@@ -21,6 +21,7 @@ from the types in `httpdyno.model`.
 - `samples.parquet`: one row for each line of a client, and one for each URL that the deadline left without a line.
 - `load-000000.json`: of a load only, the generator's [own report](load-report.md) of each trial.
 - `parts/`: until a run is complete it keeps its finished trials here, three files for each.
+- `trials/`: what the trials wrote, an archive for each, and the truth that they were judged by (`httpdyno judge`).
 - `urls.gz`: until then also its list of URLs, unless a web made it. `lock`: held by the process that makes the run.
 - `output.txt`: what a run in the background has printed.
 

@@ -45,6 +45,7 @@ from httpdyno.store.artifacts import (
     keep_truth,
     open_artifacts,
     read_truth,
+    remove_artifacts,
 )
 from httpdyno.store.writer import replace_records
 
@@ -54,7 +55,7 @@ KEPT: Final = ("all", "failed", "none")
 """Trials whose artifacts a run keeps."""
 _MOST_BYTES: Final = 64 << 20
 _PIECE: Final = 1 << 20
-_PACKED: Final = 20
+_PACKED: Final = 8
 """What is larger than so many times the space that is left does not fit when it is compressed."""
 _PLAN, _VALUES, _REPORT = "plan.json", "values.json", "report.json"
 _STREAMS: Final = ("stdout", "stderr", "arrivals", "driver_output")
@@ -110,7 +111,12 @@ class ArtifactKeeper:
             _VALUES: json.dumps(values).encode(),
             _REPORT: json.dumps(files.report).encode(),
         }
-        self.left_bytes -= keep_artifacts(self.folder, trial.trial, paths, contents)
+        size_bytes = keep_artifacts(self.folder, trial.trial, paths, contents)
+        if size_bytes > self.left_bytes:
+            remove_artifacts(self.folder, trial.trial)
+            self.left_bytes = 0
+        else:
+            self.left_bytes -= size_bytes
 
     def _fits(self, size_bytes: int) -> bool:
         if self.left_bytes < 0:

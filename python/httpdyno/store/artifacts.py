@@ -15,7 +15,15 @@ from httpdyno.storage import storage_errors
 from httpdyno.store.files import storing, write_whole
 from httpdyno.store.layout import ARTIFACTS, artifacts_of
 
-__all__ = ["artifacts_bytes", "has_artifacts", "keep_artifacts", "keep_truth", "open_artifacts", "read_truth"]
+__all__ = [
+    "artifacts_bytes",
+    "has_artifacts",
+    "keep_artifacts",
+    "keep_truth",
+    "open_artifacts",
+    "read_truth",
+    "remove_artifacts",
+]
 
 _FASTEST: Final = 1
 _PIECE: Final = 1 << 20
@@ -47,6 +55,11 @@ def keep_truth(folder: Path, source: Path) -> tuple[str, int]:
             shutil.copyfileobj(content, kept)
 
     return name, _write(folder, f"{ARTIFACTS}/{name}", compress)
+
+
+def remove_artifacts(folder: Path, number: int) -> None:
+    """Remove the artifacts of a trial."""
+    (folder / artifacts_of(number)).unlink()
 
 
 def has_artifacts(folder: Path, number: int) -> bool:
