@@ -18,7 +18,7 @@ from httpdyno.lab.location import find_engine
 from httpdyno.model import LIVE
 
 if TYPE_CHECKING:
-    from httpdyno.urls.download import Received
+    from httpdyno.urls.list_file import Received
     from httpdyno.urls.source import UrlFile
 
 __all__ = ["urls"]

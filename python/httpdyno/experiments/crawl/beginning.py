@@ -28,8 +28,7 @@ from httpdyno.lab.web_answers import Answers, WebAnswers
 from httpdyno.model import LIVE, Subject, SubjectKind, TrialPlan
 from httpdyno.published import find_preset, parse_scale
 from httpdyno.subjects.catalogue import Catalogue
-from httpdyno.urls.slow_first import with_slow_first
-from httpdyno.urls.source import QUICK_LIMIT, STANDARD_INPUT, UrlFile
+from httpdyno.urls.source import QUICK_LIMIT, STANDARD_INPUT, UrlFile, with_slow_first
 
 __all__ = ["begin_bench", "begin_crawl", "choose_subjects", "lasting_web", "settle_against"]
 

@@ -1,4 +1,4 @@
-"""The slowest URLs of a list come early in it."""
+"""The one file of URLs of a run: slow URLs first, and URLs of another origin."""
 
 from itertools import pairwise
 
@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.urls.slow_first import early_order, with_slow_first
-from httpdyno.urls.source import UrlFile
+from httpdyno.urls.source import (
+    UrlFile,
+    at_origin,
+    early_order,
+    file_at_origin,
+    list_at_origin,
+    with_slow_first,
+    written,
+)
 
 
 @st.composite
@@ -89,3 +96,47 @@ def test_a_list_that_has_that_order_already_is_not_written_again(slow: tuple[int
     with url_file("https://a/\nhttps://b/\nhttps://c/\n") as urls:
         assert with_slow_first(urls, slow, timeout_s=5) is urls
         assert not urls.reordered
+
+
+AGAINST = "http://other:8080"
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://www.example.org", "http://other:8080/www.example.org"),
+        ("https://www.example.org/", "http://other:8080/www.example.org"),
+        ("https://www.example.org:8443/", "http://other:8080/www.example.org:8443"),
+        ("https://www.example.org/?q=1", "http://other:8080/www.example.org?q=1"),
+        ("http://a.test/bytes/100?n=1&b=a%20c", "http://other:8080/bytes/100?n=1&b=a%20c"),
+        ("HTTP://A.test/plain#part", "http://other:8080/plain"),
+        ("http://other:8080/bytes/1", "http://other:8080/bytes/1"),
+        ("http://OTHER:8080/", "http://OTHER:8080/"),
+        ("http://other/plain", "http://other:8080/plain"),
+        ("ftp://a.test/file", "ftp://a.test/file"),
+        ("no url", "no url"),
+        ("http://[", "http://["),
+        ("", ""),
+    ],
+)
+def test_paths_stay_and_the_host_is_the_other_machine(url: str, expected: str) -> None:
+    assert at_origin(url, AGAINST) == expected
+
+
+@given(st.text(max_size=60))
+def test_once_there_a_url_stays_there(url: str) -> None:
+    there = at_origin(url, AGAINST)
+    assert at_origin(there, AGAINST) == there
+
+
+@given(st.lists(st.binary(max_size=40).filter(lambda line: b"\n" not in line), max_size=8))
+def test_no_line_is_lost(lines: list[bytes]) -> None:
+    assert len(list(list_at_origin(lines, AGAINST))) == len(lines)
+
+
+def test_a_prepared_list_is_rewritten_and_the_old_one_closed() -> None:
+    urls = written([b"https://a.test/x", b"https://b.test/", b"\xff"], "list.txt")
+    with file_at_origin(urls, AGAINST) as there:
+        assert there.file.path.read_bytes() == b"http://other:8080/x\nhttp://other:8080/b.test\n\xff\n"
+        assert (there.count, there.source) == (3, "list.txt")
+        assert urls.file.file.closed
