@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from httpdyno.stats.arrays import FloatArray
+from httpdyno.stats.summary import FloatArray
 
 __all__ = ["FEWEST_POINTS", "NotEnoughPoints", "ScalabilityLaw", "fit_scalability"]
 

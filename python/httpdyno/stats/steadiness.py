@@ -5,8 +5,7 @@ from typing import Final
 import numpy as np
 
 from httpdyno.model import Interval
-from httpdyno.stats.arrays import FloatArray
-from httpdyno.stats.student import two_sided_quantile
+from httpdyno.stats.summary import FloatArray, two_sided_quantile
 
 __all__ = ["FEWEST_VALUES", "LONGEST_WARM_UP", "drift_interval", "warm_up_length"]
 

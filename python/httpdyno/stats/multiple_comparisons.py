@@ -1,16 +1,14 @@
-"""All pairs of the subjects of one condition: which of them differ, with few false alarms in the whole run."""
+"""Comparisons made together: all pairs of subjects, and Holm's correction."""
 
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
-from httpdyno.stats.arrays import FloatArray, Int64Array
 from httpdyno.stats.ratio import FEWEST_BLOCKS
-from httpdyno.stats.student import two_sided_p
-
-__all__ = ["adjust_all_pairs", "all_pairs_p", "compare_all_pairs"]
+from httpdyno.stats.summary import FloatArray, Int64Array, two_sided_p
 
 _FEWEST_SUBJECTS: Final = 5
 """With fewer subjects the others say too little about a block: the pair's own test needs a smaller difference."""
@@ -229,3 +227,32 @@ def _mean(values: FloatArray) -> FloatArray:
 
 def _sum(values: FloatArray) -> FloatArray:
     return np.asarray(np.where(np.isfinite(values), values, 0.0).sum(axis=-1), dtype=np.float64)
+
+
+def holm(p_values: npt.ArrayLike) -> FloatArray:
+    """Adjust the p values of comparisons that are made together.
+
+    To call different what has an adjusted p of at most 5 % calls any equal pair of the family different in at most
+    5 % of all runs, whichever pairs are equal and however their comparisons depend on each other.
+
+    Parameters
+    ----------
+    p_values : shape (..., m)
+        In any order; the last axis is one family. A family of none stays one of none.
+
+    Returns
+    -------
+    FloatArray
+        Shape (..., m), in the order given: never smaller than what was given, at most 1.
+
+    References
+    ----------
+    Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6 (1979).
+    """
+    values = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(values, axis=-1, kind="stable")
+    left = np.arange(values.shape[-1], 0, -1)
+    stepped = np.maximum.accumulate(np.take_along_axis(values, order, axis=-1) * left, axis=-1)
+    adjusted = np.empty_like(values)
+    np.put_along_axis(adjusted, order, np.minimum(stepped, 1.0), axis=-1)
+    return adjusted
