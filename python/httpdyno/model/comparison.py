@@ -1,12 +1,79 @@
-"""What a comparison of two says, and where subjects stand among each other."""
+"""Metrics, and the comparisons and rankings of subjects by them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from httpdyno.model.interval import Interval
+from httpdyno.errors import InvalidValue
+from httpdyno.model.report import Cell, Column
+from httpdyno.model.trial import Trial
 
-__all__ = ["OPEN_MARK", "PROVISIONAL_MARK", "Comparison", "Difference", "Ranking", "Standing"]
+
+class Direction(StrEnum):
+    """Which way a metric is better."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+    NEITHER = "neither"
+    """It describes and does not rank: a count of URLs, a mean length."""
+
+
+class Aspect(StrEnum):
+    """What a figure is made of, which decides what a broken rule of validity spoils."""
+
+    PACE = "pace"
+    """Rates and times."""
+    CPU = "CPU time"
+    MEMORY = "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One figure of a trial."""
+
+    column: Column
+    """Its name, kind, unit and description, as tables carry them."""
+    figure: Callable[[Trial], float | None]
+    """The value in the column's unit; None where the trial has none."""
+    better: Direction = Direction.NEITHER
+    digits: int = 0
+    """Decimals that a table keeps."""
+    phrase: str = ""
+    """What a sentence says after its value: ``right answers a second``; empty: its name and unit will do."""
+    aspect: Aspect = Aspect.PACE
+    endless: bool = False
+    """Whether a trial without the value, though all went well, was beyond any: it must not be the better for it."""
+
+    @property
+    def name(self) -> str:
+        """Return the name under which people ask for it: ``right_per_s``."""
+        return self.column.name
+
+    def rounded(self, value: float | None) -> Cell:
+        """Return a value as a table keeps it."""
+        if value is None:
+            return None
+        return round(value, self.digits) if self.digits else round(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A point and the stretch that covers the truth with a stated confidence."""
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    """Confidence that was attained, between 0 and 1: with few values it can be less than what was asked for."""
+
+    def __post_init__(self) -> None:
+        """Refuse an interval that does not hold its own estimate."""
+        if not self.low <= self.estimate <= self.high:
+            raise InvalidValue(f"interval: {self.low} to {self.high} does not hold {self.estimate}")
+        if not 0 < self.level < 1:
+            raise InvalidValue(f"interval: a level is between 0 and 1, not {self.level}")
+
 
 PROVISIONAL_MARK: Final = "~"
 """Stands behind a rank that rests on disturbed trials, or on too few blocks that others share."""

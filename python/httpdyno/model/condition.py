@@ -1,19 +1,45 @@
-"""What a trial is asked to do: the workload, the conditions and the place of the trial in its run."""
+"""What a trial has to do: its purpose, workload and conditions, and its place in the run."""
 
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Final, TypeVar
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model.ceiling import Purpose
-from httpdyno.model.figures import FigureRecord
 from httpdyno.model.link import Link
+from httpdyno.model.record import FigureRecord
 from httpdyno.model.subject import Subject
 from httpdyno.model.units import format_exact
 
-__all__ = ["LIVE", "MOST_URLS", "Condition", "TrialPlan", "UrlSeries", "Workload"]
+CEILING_TRIAL: Final = -1
+"""Number of the trial that measures the ceiling: it comes before the first trial of a subject, which is 0."""
+
+
+class Purpose(StrEnum):
+    """What a trial is made for."""
+
+    SUBJECT = "subject"
+    CEILING = "ceiling"
+
+
+class CeilingLimit(StrEnum):
+    """What kept the fetcher from getting more out of a web."""
+
+    WEB = "web"
+    """The delays that the web plans, at this many requests in flight."""
+    FETCHER = "fetcher"
+    """Its own CPU time."""
+    ORIGIN = "origin"
+    """The origin's CPU time."""
+    LINK = "link"
+    """The link: its rate, its distance or its losses."""
+    INSTRUMENT = "instrument"
+    """None of these: something of the room or the kernel that nobody measures."""
+    MACHINE = "machine"
+    """Other programs: then the web can give more than was measured."""
+
 
 _Point = TypeVar("_Point", bound=FigureRecord)
 LIVE: Final = "live"

@@ -7,7 +7,7 @@ import pytest
 
 from doubles.claims import require_claims
 from httpdyno.model import Capabilities, Count, Counters, KnownFailure, Subject, SubjectKind
-from httpdyno.model.cause import CLAIMS, SERVER_CLAIMS
+from httpdyno.model.subject import CLAIMS, SERVER_CLAIMS
 from httpdyno.model.timed_calls import TimedAnswer, TimedCalls
 from httpdyno.subjects.probe import ProbeCase, ProbeResult, Shown, conclude, probe_cases
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from httpdyno.model import Capabilities, KnownFailure, Subject, SubjectKind
-from httpdyno.model.cause import SERVER_CLAIMS
+from httpdyno.model.subject import SERVER_CLAIMS
 from httpdyno.subjects.folders import builtin_folder
 from httpdyno.subjects.server_probe import DOCUMENT_SHA256, Answer, ServerCase, conclude_server, server_cases
 

@@ -9,7 +9,7 @@ from httpdyno.errors import InvalidValue
 from httpdyno.judge.distance import TIMED_OUT_OVER_LINK
 from httpdyno.judge.saturation import TIMED_OUT_SATURATED
 from httpdyno.model import KnownFailure, Subject, SubjectKind
-from httpdyno.model.cause import CASES, CLAIMS, FAULTS, HAZARDS, JUDGED_CAUSES, WEB_CAUSES
+from httpdyno.model.subject import CASES, CLAIMS, FAULTS, HAZARDS, JUDGED_CAUSES, WEB_CAUSES
 from httpdyno.subjects.probe import probe_cases
 
 WEB = Path(__file__).parents[3] / "crates" / "dyno-web" / "src"
