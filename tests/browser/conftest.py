@@ -31,7 +31,7 @@ from httpdyno.model import (
     Validity,
 )
 from httpdyno.store import Machine, RunWriter, SubjectVersion, open_run, polars_schema
-from httpdyno.store.load_reports import keep_load_report
+from httpdyno.store.files import keep_load_report
 
 SECOND = 10**9
 HOSTILE = "</script></style></svg>\"'><img src=x onerror='window.broken=1'><script>window.broken=1</script>{{7*7}}"

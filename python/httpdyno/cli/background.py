@@ -9,7 +9,7 @@ from httpdyno.cli.terminal import tell
 from httpdyno.errors import StorageFailed, UsageError
 from httpdyno.runs.pending import PendingRun
 from httpdyno.store.files import storing
-from httpdyno.store.layout import OUTPUT
+from httpdyno.store.folder import OUTPUT
 
 __all__ = ["leave_running"]
 

@@ -10,7 +10,7 @@ from httpdyno.runs.report import build_report
 from httpdyno.storage import storage_errors
 from httpdyno.store import Run
 from httpdyno.store.files import write_whole
-from httpdyno.store.layout import REPORT
+from httpdyno.store.folder import REPORT
 
 __all__ = ["leave_page", "report_of", "write_page", "write_report"]
 

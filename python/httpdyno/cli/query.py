@@ -78,7 +78,7 @@ def query(
 
 def _opened(names: list[str] | None, runs: Path) -> "dict[str, Run]":
     from httpdyno.store import find_run, run_folders
-    from httpdyno.store.find import foreign_folders
+    from httpdyno.store.folder import foreign_folders
     from httpdyno.store.query import open_runs
 
     def refuse(error: UnreadableRun) -> None:

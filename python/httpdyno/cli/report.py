@@ -53,7 +53,7 @@ def report(
     from httpdyno.cli.page import report_of, write_page
     from httpdyno.experiments.registry import definition_of
     from httpdyno.runs.showing import check_columns
-    from httpdyno.store.layout import REPORT
+    from httpdyno.store.folder import REPORT
 
     check_format(format or "table")
     opened = open_named_run(run, runs)

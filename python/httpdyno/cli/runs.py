@@ -97,7 +97,7 @@ def pin(
     """Keep a run from being pruned."""
     from httpdyno.cli.run_argument import open_named_run
     from httpdyno.storage import storage_errors
-    from httpdyno.store.layout import PINNED
+    from httpdyno.store.folder import PINNED
 
     pinned = open_named_run(run, runs).folder / PINNED
     with storage_errors(f"{pinned}: cannot be written", folder=pinned.parent):

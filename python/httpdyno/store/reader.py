@@ -1,6 +1,7 @@
-"""Reads a run back, also one that was killed, and refuses with one clear line what is none."""
+"""Reading of runs, complete or not: their records as columns."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
@@ -8,13 +9,85 @@ from typing import Any, Final, Self
 import polars as pl
 
 from httpdyno.errors import UnreadableRun
-from httpdyno.model import Purpose, Sample, Trial, flatten, restore, schema
-from httpdyno.store.columns import polars_schema
-from httpdyno.store.figures import FIGURES_SCHEMA, figure_rows, with_figures
-from httpdyno.store.layout import FIGURES, MANIFEST, PARTS, SAMPLES, TRIALS, figure_part, sample_part, trial_part
+from httpdyno.model import Field, Figure, Purpose, Sample, Trial, flatten, restore, schema
+from httpdyno.store.folder import FIGURES, MANIFEST, PARTS, SAMPLES, TRIALS, figure_part, sample_part, trial_part
 from httpdyno.store.manifest import CURE, Manifest, manifest_from_json
 
-__all__ = ["Run", "open_run", "read_manifest"]
+_SCALARS: Final[dict[str, pl.DataType]] = {
+    "boolean": pl.Boolean(),
+    "int16": pl.Int16(),
+    "int32": pl.Int32(),
+    "int64": pl.Int64(),
+    "uint64": pl.UInt64(),
+    "float64": pl.Float64(),
+    "text": pl.String(),
+}
+
+
+def polars_schema(record: type[Any]) -> dict[str, pl.DataType]:
+    """Return the columns of ``model.Trial`` or ``model.Sample`` with their types, in order."""
+    return polars_types(schema(record))
+
+
+def polars_types(fields: Iterable[Field]) -> dict[str, pl.DataType]:
+    """Return columns with their types, in order."""
+    return {field.name: _type(field) for field in fields}
+
+
+def _type(field: Field) -> pl.DataType:
+    if field.members:
+        return pl.List(pl.Struct({member.name: _type(member) for member in field.members}))
+    if field.type == "category":
+        return pl.Enum(field.categories)
+    return _SCALARS[str(field.type)]
+
+
+_KINDS: Final[dict[type, str]] = {bool: "boolean", int: "integer", float: "number", str: "text", list: "series"}
+FIGURES_SCHEMA: Final[dict[str, pl.DataType]] = {
+    "trial": pl.Int32(),
+    "figure": pl.String(),
+    "integer": pl.Int64(),
+    "number": pl.Float64(),
+    "boolean": pl.Boolean(),
+    "text": pl.String(),
+    "series": pl.String(),
+}
+"""One row for each figure of a trial; one of the last five has its value, a series as JSON."""
+
+
+def figure_rows(trial: int, figures: Mapping[str, Figure]) -> pl.DataFrame:
+    """Write the figures of a trial as rows."""
+    rows = [
+        {"trial": trial, "figure": name, _KINDS[type(value)]: json.dumps(value) if isinstance(value, list) else value}
+        for name, value in figures.items()
+    ]
+    return pl.DataFrame(rows, schema=FIGURES_SCHEMA)
+
+
+def with_figures(trials: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
+    """Put the figures beside the trials, a column for each; null where a trial does not have it.
+
+    The trials have the column ``trial``, the figures ``FIGURES_SCHEMA``.
+    """
+    order = figures["figure"].unique(maintain_order=True).to_list()
+    beside = figures.select(pl.col("trial").unique(maintain_order=True))
+    for kind in _KINDS.values():
+        some = figures.filter(pl.col(kind).is_not_null())
+        if some.is_empty():
+            continue
+        columns = some.pivot(on="figure", index="trial", values=kind)
+        if kind == "series":
+            columns = columns.with_columns(
+                pl.Series(name, [None if text is None else json.loads(text) for text in columns[name]])
+                for name in columns.columns[1:]
+            )
+        # A figure may be whole in one trial and a decimal number in another.
+        for name in set(columns.columns[1:]) & set(beside.columns):
+            both = beside.join(columns.select("trial", pl.col(name).alias("_other")), on="trial", how="left")
+            beside = both.with_columns(pl.coalesce(pl.col(name).cast(pl.Float64), "_other").alias(name)).drop("_other")
+            columns = columns.drop(name)
+        beside = beside.join(columns, on="trial", how="left", maintain_order="left")
+    return trials.join(beside.select("trial", *order), on="trial", how="left", maintain_order="left")
 
 
 _FIGURES_APART: Final = 2

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from httpdyno.storage import storage_errors
-from httpdyno.store.differences import subject_differences, web_differences
 from httpdyno.store.files import write_whole
-from httpdyno.store.manifest import SubjectVersion, WebIdentity
+from httpdyno.store.manifest import SubjectVersion, WebIdentity, subject_differences, web_differences
 
 __all__ = ["NotTuned", "Tuned", "TunedFor", "find_tuned", "keep_tuned"]
 

@@ -11,14 +11,25 @@ import polars as pl
 
 from httpdyno.errors import InvalidValue, NotResumable
 from httpdyno.model import Sample, Trial, flatten
-from httpdyno.store.columns import polars_schema
-from httpdyno.store.figures import FIGURES_SCHEMA, figure_rows
 from httpdyno.store.files import storing, write_whole
-from httpdyno.store.layout import FIGURES, MANIFEST, PARTS, SAMPLES, TRIALS, URLS, figure_part, sample_part, trial_part
-from httpdyno.store.lock import RunLock, holder_of
+from httpdyno.store.folder import (
+    FIGURES,
+    MANIFEST,
+    PARTS,
+    SAMPLES,
+    TRIALS,
+    URLS,
+    RunLock,
+    create_staging,
+    discard_run,
+    figure_part,
+    holder_of,
+    publish,
+    sample_part,
+    trial_part,
+)
 from httpdyno.store.manifest import Manifest, RunState, manifest_to_json
-from httpdyno.store.reader import read_manifest
-from httpdyno.store.unborn import make_unborn, name_born, take_back
+from httpdyno.store.reader import FIGURES_SCHEMA, figure_rows, polars_schema, read_manifest
 
 __all__ = ["RunWriter"]
 
@@ -59,16 +70,16 @@ class RunWriter:
         name = f"{manifest.started_at.astimezone(UTC):%Y%m%dT%H%M%SZ}-{manifest.experiment}"
         begun = replace(manifest, state="partial")
         with storing(root):
-            unborn = make_unborn(root, name)
+            staging = create_staging(root, name)
             lock = None
             try:
-                lock = RunLock.take(unborn)
+                lock = RunLock.take(staging)
                 assert lock is not None, "no other process uses the folder yet"
-                write_whole(unborn / MANIFEST, lambda file: file.write(manifest_to_json(begun)))
-                (unborn / PARTS).mkdir()
-                lock.folder = name_born(unborn, root / name)
+                write_whole(staging / MANIFEST, lambda file: file.write(manifest_to_json(begun)))
+                (staging / PARTS).mkdir()
+                lock.folder = publish(staging, root / name)
             except BaseException:
-                shutil.rmtree(unborn, ignore_errors=True)
+                shutil.rmtree(staging, ignore_errors=True)
                 if lock is not None:
                     lock.release()
                 raise
@@ -136,7 +147,7 @@ class RunWriter:
 
     def discard(self) -> None:
         """Undo the run, as if it had never been begun."""
-        take_back(self.folder)
+        discard_run(self.folder)
         self.lock.release()
 
     def _gather(self) -> None:

@@ -19,7 +19,7 @@ from httpdyno.report.charts.theme import LIGHT
 from httpdyno.report.html.page import page
 from httpdyno.runs.report import build_report
 from httpdyno.store import open_run
-from httpdyno.store.load_reports import keep_load_report, read_load_report
+from httpdyno.store.files import keep_load_report, read_load_report
 
 REPORTS = Path(__file__).parents[3] / "fixtures" / "load-reports"
 

@@ -1,11 +1,23 @@
-"""What differs of a machine and of a subject, in the words of who goes on with a run."""
+"""The description of a machine, and the differences of runs."""
 
+import hashlib
+import os
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from doubles.runs import manifest_of
-from httpdyno.store import Machine, SubjectVersion, differences, subject_differences
+from httpdyno.store import (
+    Machine,
+    SubjectVersion,
+    describe_git,
+    describe_machine,
+    differences,
+    lockfile_digests,
+    subject_differences,
+)
 
 MACHINE = Machine("Linux", "6.1", "x86_64", "A CPU", 2, 2**31, sysctls={"net.ipv4.tcp_rmem": "4096\t131072"})
 SUBJECT = SubjectVersion("x", "X", "x", "1.0", {"go.sum": "00"}, concurrency=5, folder="/x", fingerprint="ff")
@@ -56,3 +68,42 @@ def test_a_subject_that_was_unavailable() -> None:
         "availability",
         "it was unavailable (needs go), and is available now",
     )
+
+
+def test_the_machine_is_this_one() -> None:
+    machine = describe_machine()
+    assert (machine.kernel, machine.architecture) == (os.uname().release, os.uname().machine)
+    assert machine.cpus == os.cpu_count()
+    assert machine.memory_bytes is not None
+    assert machine.memory_bytes > 2**20
+
+
+def test_the_checkout(tmp_path: Path) -> None:
+    def git(*arguments: str) -> str:
+        argv = ["git", "-c", "user.name=x", "-c", "user.email=x@x", *arguments]
+        return subprocess.run(argv, cwd=tmp_path, check=True, capture_output=True, text=True).stdout.strip()
+
+    assert describe_git(tmp_path) is None
+    git("init", "-q")
+    (tmp_path / "file").write_text("one")
+    git("add", "file")
+    git("commit", "-q", "-m", "one")
+    state = describe_git(tmp_path)
+    assert state is not None
+    assert (state.commit, state.modified) == (git("rev-parse", "HEAD"), False)
+    (tmp_path / "other").write_text("untracked")
+    assert describe_git(tmp_path) == state
+    (tmp_path / "file").write_text("two")
+    changed = describe_git(tmp_path)
+    assert changed is not None
+    assert changed.modified
+
+
+def test_no_checkout_without_a_folder(tmp_path: Path) -> None:
+    assert describe_git(tmp_path / "none") is None
+
+
+def test_lockfiles_are_known_by_name_and_digest(tmp_path: Path) -> None:
+    (tmp_path / "go.sum").write_bytes(b"x")
+    (tmp_path / "main.go").write_bytes(b"y")
+    assert lockfile_digests(tmp_path) == {"go.sum": hashlib.sha256(b"x").hexdigest()}

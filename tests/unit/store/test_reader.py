@@ -4,7 +4,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from httpdyno.store.figures import FIGURES_SCHEMA, figure_rows, with_figures
+from httpdyno.store.reader import FIGURES_SCHEMA, figure_rows, with_figures
 
 NAMES = st.sampled_from(["held", "per_s", "urls", "why_not", "series"])
 VALUES = {
