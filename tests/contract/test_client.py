@@ -17,7 +17,7 @@ from httpdyno.lab.contract.escalation import TIMEOUTS_S, first_done
 from httpdyno.lab.contract.lists import NO_DOCUMENTS
 from httpdyno.lab.prober import probe_subject
 from httpdyno.model import Outcome, Workload
-from httpdyno.subjects.builder import BuildOutcome
+from httpdyno.subjects.build import BuildOutcome
 from httpdyno.subjects.probe import ProbeResult, probe_cases
 
 # The fixture's type; importing it from conftest would load that file twice.

@@ -17,8 +17,7 @@ from httpdyno.lab.lab import Lab
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, Counters, TrialPlan
-from httpdyno.subjects.build import Build
-from httpdyno.subjects.builder import BuildOutcome
+from httpdyno.subjects.build import Build, BuildOutcome
 
 Timed = Callable[..., tuple[str, Counters]]
 

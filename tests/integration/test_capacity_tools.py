@@ -17,8 +17,7 @@ from httpdyno.lab.lab import Lab
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.tool_trial import run_tool_trial, tool_command
 from httpdyno.model import Condition, Loop, Outcome, SubjectKind, Trial, TrialPlan, UrlSeries, Workload
-from httpdyno.subjects.build import Build
-from httpdyno.subjects.builder import build_subjects
+from httpdyno.subjects.build import Build, build_subjects
 from httpdyno.subjects.catalogue import read_catalogue
 from httpdyno.subjects.template import fill_template
 

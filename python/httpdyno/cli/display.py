@@ -29,7 +29,7 @@ from httpdyno.model import (
     format_span,
 )
 from httpdyno.report.cell import without_controls
-from httpdyno.subjects.builder import BuildEvent, BuildOutcome, BuildState, log_tail
+from httpdyno.subjects.build import BuildEvent, BuildOutcome, BuildState, log_tail
 from httpdyno.subjects.provision import ProvisionEvent, ProvisionState
 
 __all__ = ["Display", "Spectator"]

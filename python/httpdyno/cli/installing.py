@@ -7,8 +7,7 @@ from httpdyno.cli.terminal import messages
 from httpdyno.lab.interruption import Interruption
 from httpdyno.model import Subject
 from httpdyno.subjects.cache import cache_folder
-from httpdyno.subjects.provision import provide
-from httpdyno.subjects.provision_plan import plan_provision, system_packages_allowed
+from httpdyno.subjects.provision import plan_provision, provide, system_packages_allowed
 
 __all__ = ["install_needs"]
 

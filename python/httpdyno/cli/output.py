@@ -22,7 +22,7 @@ from httpdyno.runs.pending import PendingRun
 from httpdyno.runs.run import Measured
 from httpdyno.runs.showing import read_by_programs, shown_tables
 from httpdyno.store import Run
-from httpdyno.subjects.builder import BuildOutcome
+from httpdyno.subjects.build import BuildOutcome
 from httpdyno.subjects.probe import ProbeResult
 
 __all__ = [

@@ -14,7 +14,7 @@ from httpdyno.model import SubjectKind
 
 if TYPE_CHECKING:
     from httpdyno.lab.contract.crawl import Room
-    from httpdyno.subjects.builder import BuildOutcome
+    from httpdyno.subjects.build import BuildOutcome
 
 __all__ = ["app"]
 
@@ -53,8 +53,7 @@ _HANG_S: Final = 30.0
 def list_subjects(format: Format = "table", subjects: SubjectFolders = None) -> None:  # noqa: A002
     """List every subject with its state, and what is missing where it is unavailable."""
     from httpdyno.subjects.cache import cache_folder
-    from httpdyno.subjects.catalogue import read_catalogue
-    from httpdyno.subjects.listing import subjects_table
+    from httpdyno.subjects.catalogue import read_catalogue, subjects_table
 
     check_format(format)
     print_table(subjects_table(read_catalogue(subjects or ()), cache_folder()), format)
@@ -83,7 +82,7 @@ def build(names: Names = None, subjects: SubjectFolders = None) -> None:
     from httpdyno.cli.display import Display
     from httpdyno.cli.named_subjects import read_named_subjects
     from httpdyno.cli.output import require_builds
-    from httpdyno.subjects.builder import build_subjects
+    from httpdyno.subjects.build import build_subjects
     from httpdyno.subjects.cache import cache_folder
 
     catalogue, ids = read_named_subjects(names or (), subjects)
@@ -106,7 +105,7 @@ def probe(names: Claimants = None, cpus: Cpus = None, subjects: SubjectFolders =
     from httpdyno.cli.output import print_probe, require_builds
     from httpdyno.cli.place import make_place
     from httpdyno.lab.proof import prove
-    from httpdyno.subjects.builder import build_subjects
+    from httpdyno.subjects.build import build_subjects
 
     catalogue, ids = read_named_subjects(names or (), subjects)
     chosen = catalogue.claimants(ids)
@@ -138,7 +137,7 @@ def check(names: Checked, cpus: Cpus = None, subjects: SubjectFolders = None) ->
     from httpdyno.cli.output import require_builds
     from httpdyno.cli.place import make_place
     from httpdyno.lab.contract.crawl import Room
-    from httpdyno.subjects.builder import build_subjects
+    from httpdyno.subjects.build import build_subjects
 
     catalogue, ids = read_named_subjects(names, subjects)
     chosen = catalogue.select_of_kind(ids, SubjectKind.CLIENT, instead={SubjectKind.SERVER: "subjects probe"})

@@ -16,7 +16,7 @@ from httpdyno.lab.lab import Lab
 from httpdyno.lab.room import Command, RoomSpec
 from httpdyno.model import TrialPlan
 from httpdyno.subjects.build import Build
-from httpdyno.subjects.environment import program_path
+from httpdyno.subjects.cache import program_path
 
 __all__ = ["client_command", "run_client_trial"]
 

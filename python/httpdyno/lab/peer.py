@@ -10,9 +10,8 @@ from httpdyno.judge import Expectations, JudgedTrial, trial_not_run
 from httpdyno.judge.expectations import EXPECTED
 from httpdyno.lab.room import PEER_PORT, Command
 from httpdyno.model import Outcome, TrialPlan, UrlSeries
-from httpdyno.subjects.build import Build
-from httpdyno.subjects.builder import BuildOutcome
-from httpdyno.subjects.environment import program_path
+from httpdyno.subjects.build import Build, BuildOutcome
+from httpdyno.subjects.cache import program_path
 
 __all__ = ["PEER_URL", "peer_command", "peer_expectations", "without_peer"]
 

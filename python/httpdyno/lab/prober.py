@@ -19,7 +19,7 @@ from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.server_prober import probe_server
 from httpdyno.model import Condition, Counters, Subject, SubjectKind, TrialPlan
 from httpdyno.model.timed_calls import TimedCalls
-from httpdyno.subjects.builder import BuildOutcome
+from httpdyno.subjects.build import BuildOutcome
 from httpdyno.subjects.probe import ProbeCase, ProbeResult, Shown, conclude, probe_cases
 
 __all__ = ["probe_subject"]

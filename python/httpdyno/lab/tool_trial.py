@@ -13,7 +13,7 @@ from httpdyno.lab.room import Command, RoomSpec
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Subject, Trial, TrialPlan, UrlSeries
 from httpdyno.subjects.build import Build, filled
-from httpdyno.subjects.environment import program_path
+from httpdyno.subjects.cache import program_path
 from httpdyno.subjects.template import Load
 
 __all__ = ["Fill", "JudgeTool", "run_tool_trial", "tool_command"]

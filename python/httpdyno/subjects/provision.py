@@ -1,26 +1,50 @@
-"""Brings what a machine lacks: wheels into the cache, packages of the system where allowed."""
+"""Installation of missing needs: wheels into the cache, packages of the system where allowed."""
 
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, Protocol
 
 from httpdyno.errors import Interrupted
+from httpdyno.model import Subject
 from httpdyno.storage import storage_errors
 from httpdyno.subjects import supervisor
-from httpdyno.subjects.cache import toolchains_folder
-from httpdyno.subjects.environment import tool_environment
-from httpdyno.subjects.needs import forget_found
-from httpdyno.subjects.provision_plan import Provision
-from httpdyno.subjects.recipes import WheelRecipe
+from httpdyno.subjects.cache import tool_environment, toolchains_folder
+from httpdyno.subjects.needs import AptRecipe, Recipe, WheelRecipe, check_needs, forget_found, recipe_for
 
-__all__ = ["ProvisionEvent", "ProvisionState", "provide"]
+
+@dataclass(frozen=True, slots=True)
+class Provision:
+    """What would be brought: nothing when the machine has it all."""
+
+    packages: tuple[str, ...] = ()
+    """Of the system's package manager."""
+    wheels: tuple[WheelRecipe, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to bring."""
+        return bool(self.packages or self.wheels)
+
+
+def system_packages_allowed() -> bool:
+    """Whether this process may install packages of the system: root, where there is apt."""
+    return os.geteuid() == 0 and shutil.which("apt-get") is not None
+
+
+def plan_provision(subjects: Iterable[Subject], *, system_packages: bool) -> Provision:
+    """Return what is missing and can be brought without asking anyone; what can be had nowhere is left out."""
+    misses = (miss for subject in subjects if not subject.unavailable for miss in check_needs(subject))
+    recipes: list[Recipe] = [recipe_for(miss.need.program) for miss in misses]
+    packages = (name for recipe in recipes if isinstance(recipe, AptRecipe) for name in recipe.packages)
+    wheels = {recipe.requirement: recipe for recipe in recipes if isinstance(recipe, WheelRecipe)}
+    return Provision(tuple(sorted(set(packages))) if system_packages else (), tuple(wheels.values()))
+
 
 _PAUSE_S: Final = 0.05
 _APT: Final = ("apt-get", "-o", "DPkg::Lock::Timeout=600")

@@ -11,7 +11,7 @@ from conftest import MakeSubject
 from doubles.command_line import Command, Ended
 from httpdyno.cli import main
 from httpdyno.model import Subject
-from httpdyno.subjects.definition import read_subject
+from httpdyno.subjects.catalogue import read_subject
 from httpdyno.subjects.folders import builtin_folder
 
 the_command = functools.cache(typer.main.get_command)

@@ -27,7 +27,7 @@ from httpdyno.model import (
     TrialPlan,
     Workload,
 )
-from httpdyno.subjects.builder import BuildEvent, BuildState
+from httpdyno.subjects.build import BuildEvent, BuildState
 
 SUBJECT = Subject(
     id="good", kind=SubjectKind.CLIENT, language="C", method="m", folder=Path("/nowhere"), run_argv=("x",)

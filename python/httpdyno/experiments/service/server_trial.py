@@ -20,7 +20,7 @@ from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial_folder import TrialFolder
 from httpdyno.model import Condition, Loop, Outcome, Subject, TrialPlan, format_exact
 from httpdyno.subjects.build import Build, filled
-from httpdyno.subjects.environment import program_path
+from httpdyno.subjects.cache import program_path
 from httpdyno.subjects.template import Load, fill_content, fill_template
 
 __all__ = ["cannot_do", "drive_argv", "own_generator", "read_samples", "run_server_trial", "server_command"]

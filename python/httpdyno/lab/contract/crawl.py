@@ -17,8 +17,7 @@ from httpdyno.lab.lab import Lab
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, Outcome, TrialPlan, Verdict, Workload
-from httpdyno.subjects.build import Build
-from httpdyno.subjects.builder import BuildOutcome
+from httpdyno.subjects.build import Build, BuildOutcome
 
 __all__ = ["CONTRACT_WEB", "HONEST", "Crawled", "Room", "urls_of"]
 

@@ -14,11 +14,8 @@ import pytest
 from conftest import MakeSubject
 from httpdyno.errors import Interrupted, StorageFailed
 from httpdyno.model import Subject
-from httpdyno.subjects.build import build_place, find_build
-from httpdyno.subjects.builder import BuildEvent, BuildState, build_subjects, log_tail
-from httpdyno.subjects.catalogue import Catalogue
-from httpdyno.subjects.definition import read_subject
-from httpdyno.subjects.listing import subjects_table
+from httpdyno.subjects.build import BuildEvent, BuildState, build_place, build_subjects, find_build, log_tail
+from httpdyno.subjects.catalogue import Catalogue, read_subject, subjects_table
 
 BUILD = '[build]\nargv = ["sh", "build.sh"]\n[version]\nargv = ["cat", "product"]'
 
@@ -180,8 +177,8 @@ def test_a_killed_run_takes_its_builds_along(make_subject: MakeSubject, cache: P
     folder = make_subject("slow", more=f'[build]\nargv = ["sh", "-c", "{script}"]')
     program = textwrap.dedent(f"""
         from pathlib import Path
-        from httpdyno.subjects.builder import build_subjects
-        from httpdyno.subjects.definition import read_subject
+        from httpdyno.subjects.build import build_subjects
+        from httpdyno.subjects.catalogue import read_subject
         build_subjects([read_subject(Path({str(folder)!r}))], Path({str(cache)!r}))
     """)
     pid_file = tmp_path / "pid"
@@ -202,8 +199,8 @@ def test_two_runs_at_once_build_once(built: Subject, cache: Path, tmp_path: Path
     program = textwrap.dedent(f"""
         import json
         from pathlib import Path
-        from httpdyno.subjects.builder import build_subjects
-        from httpdyno.subjects.definition import read_subject
+        from httpdyno.subjects.build import build_subjects
+        from httpdyno.subjects.catalogue import read_subject
         states = []
         def tell(event):
             states.append(str(event.state))
