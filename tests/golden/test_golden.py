@@ -20,9 +20,9 @@ from httpdyno.experiments.load.judge import judge_load
 from httpdyno.experiments.registry import definition_of, experiment_names, figure_records
 from httpdyno.model import Outcome, Table, Trial, Verdict
 from httpdyno.published import Circumstances, beside, published_table
-from httpdyno.report import Surface, format_names, render
-from httpdyno.report.html.page import page
-from httpdyno.report.json_schema import experiment_schema
+from httpdyno.report.formats import Surface, format_names, render
+from httpdyno.report.formats.json import experiment_schema
+from httpdyno.report.html import page
 from httpdyno.runs.report import build_report
 from httpdyno.store import Run, open_run
 from pages.records import records_page

@@ -8,7 +8,7 @@ import typer
 from httpdyno.errors import HttpdynoError
 from httpdyno.experiments.options import LINKS, WEBS
 from httpdyno.model import Direction, SubjectKind
-from httpdyno.report import format_names
+from httpdyno.report.formats import format_names
 from httpdyno.subjects.folders import builtin_folder, subject_folders
 
 __all__ = [

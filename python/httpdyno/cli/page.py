@@ -35,7 +35,7 @@ def report_of(run: Run) -> Report:
 
 def write_page(told: Report, path: Path) -> Path:
     """Write the page of a report; return its path."""
-    from httpdyno.report.html.page import page  # heavy: only who writes a page pays for its charts
+    from httpdyno.report.html import page  # heavy: only who writes a page pays for its charts
 
     text = page(told).encode()
     with storage_errors(f"{path}: the report cannot be written", folder=path.parent, cure="name another: --html FILE"):

@@ -13,7 +13,7 @@ from httpdyno.cli.run_argument import RUN_HELP, RunsFolder
 from httpdyno.cli.tables import check_format, print_table
 from httpdyno.cli.terminal import reader_may_leave, tell
 from httpdyno.errors import UnreadableRun, UsageError
-from httpdyno.report import Surface, render
+from httpdyno.report.formats import Surface, render
 from httpdyno.standard_input import standard_input
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _text(sql: str | None) -> str:
 def _table(answer: "Answer", format_name: str) -> Iterator[str]:
     import polars as pl
 
-    from httpdyno.report.frame_table import frame_table
+    from httpdyno.report.stream import frame_table
 
     frame = pl.DataFrame(schema=answer.columns)
     for batch in answer.batches:

@@ -74,7 +74,7 @@ def report(
 
 def _print_schema(run: "Run") -> None:
 
-    from httpdyno.report.json_schema import experiment_schema
+    from httpdyno.report.formats.json import experiment_schema
     from httpdyno.runs.showing import shown_tables
 
     (table,) = shown_tables(run, "json")
@@ -84,9 +84,8 @@ def _print_schema(run: "Run") -> None:
 
 
 def _write_charts(told: Report, folder: Path) -> Path:
-    from httpdyno.report.charts.canvas import Canvas
-    from httpdyno.report.charts.drawing import png, svg
-    from httpdyno.report.charts.theme import LIGHT
+    from httpdyno.report.charts import png, svg
+    from httpdyno.report.charts.canvas import LIGHT, Canvas
 
     drawn = {}
     for chart in told.charts:

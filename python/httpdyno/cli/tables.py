@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from httpdyno.cli.terminal import reader_may_leave
 from httpdyno.errors import UnknownName, suggestion
 from httpdyno.model import Table
-from httpdyno.report import Surface, format_names, render
+from httpdyno.report.formats import Surface, format_names, render
 
 __all__ = ["check_format", "print_table", "print_tables"]
 

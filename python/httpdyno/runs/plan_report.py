@@ -25,7 +25,7 @@ from httpdyno.judge.machine_plan import (
     plan_machines,
 )
 from httpdyno.model import Column, ColumnKind, Note, Table, Trial, Validity, format_exact, format_rate, format_size
-from httpdyno.report.sections.subjects import subject_names
+from httpdyno.report.sections.tables import subject_names
 from httpdyno.store import Run, open_run, read_manifest, run_folders
 
 __all__ = ["PlanSource", "default_source", "example_source", "example_text", "plan_table", "source_of_run"]

@@ -35,7 +35,7 @@ def read_and_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw no charts, which takes seconds: most tests look at what surrounds a report."""
-    monkeypatch.setattr("httpdyno.report.html.page.page", lambda report: f"<!doctype html>{report.headline}")
+    monkeypatch.setattr("httpdyno.report.html.page", lambda report: f"<!doctype html>{report.headline}")
 
 
 @pytest.fixture

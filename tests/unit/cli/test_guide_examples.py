@@ -22,7 +22,7 @@ from httpdyno.experiments.load.words import LOAD_OPTIONS
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge.machine_plan import Load, Machine
 from httpdyno.model import FORMER_NAMES, LinesSummary, Link, Outcome, Sample, Trial
-from httpdyno.report import Surface, render
+from httpdyno.report.formats import Surface, render
 from httpdyno.runs.plan_report import example_source, plan_table
 from httpdyno.store import open_run, polars_schema
 from httpdyno.store.query import RUN_COLUMNS, TABLES, ask

@@ -124,7 +124,7 @@ def test_a_report_prints_what_the_verb_has_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # What is drawn is looked at elsewhere, and takes longer than all of this.
-    monkeypatch.setattr("httpdyno.report.html.page.page", lambda report: report.headline)
+    monkeypatch.setattr("httpdyno.report.html.page", lambda report: report.headline)
     make_subject("mine")
     measured = httpdyno(
         "bench", "mine", *options, "--subjects", str(subject_folders), "--limit", "4", "--quick", "--format", form

@@ -29,8 +29,7 @@ from httpdyno.model import (
     Trial,
     Validity,
 )
-from httpdyno.report.sections.headline import figure_text, lead_text
-from httpdyno.report.sections.ranked_headline import placing_medians
+from httpdyno.report.sections.headline import figure_text, lead_text, placing_medians
 from httpdyno.stats import FEWEST_BLOCKS
 
 __all__ = ["COST", "LINE", "RATE", "answer", "compact_table", "rate_text"]

@@ -5,7 +5,7 @@ import io
 
 from httpdyno.model import Cell, Table
 from httpdyno.report.cell import without_controls
-from httpdyno.report.surface import Surface
+from httpdyno.report.formats import Surface
 
 __all__ = ["render"]
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from httpdyno.model import Column, Table
 from httpdyno.report.cell import cell_text, note_lines, right_aligned, without_controls
-from httpdyno.report.surface import Surface
+from httpdyno.report.formats import Surface
 
 __all__ = ["render"]
 

@@ -2,7 +2,7 @@
 
 from httpdyno.model import Table
 from httpdyno.report.cell import cell_text, note_lines, right_aligned
-from httpdyno.report.surface import Surface
+from httpdyno.report.formats import Surface
 
 __all__ = ["render"]
 

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from httpdyno.model import Cell, Column, ColumnKind, Table
 from httpdyno.report.cell import TONED, cell_text, note_lines, right_aligned, tone_of, without_controls
-from httpdyno.report.surface import Surface
+from httpdyno.report.formats import Surface
 
 __all__ = ["hidden_columns", "render"]
 

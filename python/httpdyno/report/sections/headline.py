@@ -1,13 +1,13 @@
-"""The answer of a run in one sentence: which subject is first, by how much, and whether that is certain."""
+"""The answer of a run in one sentence: the first subject, its lead, and how certain that is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from httpdyno.judge import placing_trials, verdict_of
+from httpdyno.judge.lower_bound import lower_bounds
 from httpdyno.judge.wording import some_of
-from httpdyno.model import Comparison, Difference, Direction, Interval, Metric, Ranking, Standing
-from httpdyno.stats import FEWEST_BLOCKS
-
-__all__ = ["after_colon", "bound_text", "figure_text", "headline", "lead_text", "left_out_text"]
+from httpdyno.model import Comparison, Difference, Direction, Interval, Metric, Note, Ranking, Standing, Trial, Validity
+from httpdyno.stats import FEWEST_BLOCKS, median
 
 _WHOLE_FROM: Final = 100
 _TIMES_FROM: Final = 2.0
@@ -211,3 +211,46 @@ def _shown(value: float, metric: Metric) -> str:
     """Write a figure as the table has it, which rounds what it is given: not once from all of its digits."""
     rounded = metric.rounded(value)
     return figure_text(rounded if isinstance(rounded, int | float) else value)
+
+
+def ranked_headline(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> str:
+    """Describe where the subjects of trials of one condition stand, as ``headline`` does.
+
+    ``names`` are by subject, in the order in which they are listed.
+    """
+    ranked = {standing.subject for standing in ranking.standings}
+    unranked = _unranked(trials, ranking, metric, names)
+    bounds = {name: bound for (_, name), bound in lower_bounds(trials, metric).items() if name in unranked}
+    return headline(ranking, metric, placing_medians(metric, trials, ranked), names, unranked, bounds)
+
+
+def not_ranked_text(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> str:
+    """Name the subjects without a rank, and why: ``A and B (crashed), C (INCORRECT)``; empty where all are ranked."""
+    return left_out_text(_unranked(trials, ranking, metric, names), names)
+
+
+def _unranked(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> Mapping[str, str]:
+    """Return why subjects have no rank: their verdict, or that they have no such figure."""
+    ranked = {standing.subject for standing in ranking.standings}
+    others = {name: [trial for trial in trials if trial.subject == name] for name in names if name not in ranked}
+    verdicts = {subject: verdict_of(of) for subject, of in others.items() if of}
+    lacking = f"no {metric.name}"
+    return {name: lacking if word in {Validity.VALID, ""} else word for name, word in verdicts.items()}
+
+
+def placing_medians(metric: Metric, trials: Sequence[Trial], subjects: Iterable[str]) -> dict[str, float]:
+    """Return for each subject the median of a figure over the trials that give it its place."""
+    return {
+        subject: median(map(metric.figure, placing_trials([t for t in trials if t.subject == subject], metric.aspect)))
+        or 0.0
+        for subject in subjects
+    }
+
+
+def bound_notes(trials: Sequence[Trial], metric: Metric, names: Mapping[str, str]) -> tuple[Note, ...]:
+    """Describe the lower bound of each client that only the origin keeps from a rank."""
+    why = "because the origin set the pace; no client behind it can be called first"
+    return tuple(
+        Note(f"{names[subject]}{f', {condition}' if condition else ''}: {bound_text(bound, metric)}, {why}")
+        for (condition, subject), bound in lower_bounds(trials, metric).items()
+    )

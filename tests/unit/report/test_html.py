@@ -3,7 +3,7 @@
 import pytest
 
 from httpdyno.model import Cell, Column, ColumnKind, Note, Table
-from httpdyno.report.html.grid import Grid, GridCell, grid
+from httpdyno.report.html import Grid, GridCell, grid
 
 
 def of(kind: ColumnKind, *cells: Cell, name: str = "figure", limit: float | None = None) -> list[GridCell]:

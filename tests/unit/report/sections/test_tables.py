@@ -1,13 +1,38 @@
-"""Which wrong answers a report names, and what it says of each."""
+"""Rows named apart, and the table of wrong answers."""
 
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from doubles.trials import trial
-from httpdyno.model import Note, Sample, Tally
-from httpdyno.report.sections.wrong_answers import wrong_answers, wrong_notes
+from httpdyno.model import Column, ColumnKind, Note, Sample, Table, Tally
+from httpdyno.report.sections.tables import rows_apart, wrong_answers, wrong_notes
 from httpdyno.store import polars_schema
+
+COLUMNS = (Column("subject", shown=False), Column("language"), Column("method"), Column("n", ColumnKind.INTEGER))
+TABLE = Table(
+    COLUMNS,
+    (
+        ("aiohttp", "Python", "aiohttp", 1),
+        ("aiohttp-mine", "Python", "aiohttp", 2),
+        ("go", "Go", "net/http", 3),
+        ("go", "Go", "net/http", 4),
+    ),
+)
+
+
+def test_two_subjects_of_one_name_have_their_ids() -> None:
+    assert rows_apart(TABLE).values("method") == ("aiohttp (aiohttp)", "aiohttp (aiohttp-mine)", "net/http", "net/http")
+    assert rows_apart(TABLE).values("subject") == TABLE.values("subject")
+
+
+def test_where_the_id_is_seen_anyway_nothing_is_added() -> None:
+    shown = replace(TABLE, columns=(Column("subject"), *COLUMNS[1:]))
+    assert rows_apart(shown) == shown
+    other = Table((Column("subject"), Column("error")), (("a", "b"),))
+    assert rows_apart(other) == other
+
 
 TRIALS = [
     trial("a", 0, tally=Tally(wrong_length=20)),

@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.model import Axis, Chart, ChartKind, Mark, Scale, Series
-from httpdyno.report.charts.canvas import LABEL_SIZE, Canvas
-from httpdyno.report.charts.drawing import specification, svg
-from httpdyno.report.charts.fitted import _sided
-from httpdyno.report.charts.labels import text_width
-from httpdyno.report.charts.theme import LIGHT
+from httpdyno.report.charts import specification, svg
+from httpdyno.report.charts.canvas import LABEL_SIZE, LIGHT, Canvas, text_width
+from httpdyno.report.charts.points import _sided
 
 NAMES = st.sampled_from(["chosen: 16", "subject.toml: 125", "contention begins: 43", "chosen: 150, as in subject.toml"])
 
