@@ -15,7 +15,7 @@ from conftest import TESTS, require_chromium
 from doubles.capacity import Simulated, capacity_trials
 from doubles.runs import NOON, make_run, manifest_of
 from doubles.trials import summary_of, trial
-from httpdyno.cli.page import write_report
+from httpdyno.cli.output import write_report
 from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.capacity.presets import find_capacity_preset
 from httpdyno.experiments.load.judge import judge_load

@@ -56,7 +56,7 @@ def exit_code_of_typer(app: Typer, prog_name: str, words: Sequence[str]) -> int:
     from typer._click.exceptions import ClickException
 
     from httpdyno.cli.terminal import tell
-    from httpdyno.cli.usage import usage_line
+    from httpdyno.cli.verb import usage_line
 
     try:
         return exit_code_of(lambda: app(prog_name=prog_name, args=list(words), standalone_mode=False))

@@ -6,9 +6,8 @@ from typing import Annotated, Final
 import typer
 
 from httpdyno.cli.completion import complete_runs
-from httpdyno.cli.options import Format
-from httpdyno.cli.run_argument import RUN_HELP, RunsFolder, open_named_run
-from httpdyno.cli.tables import check_format, print_table
+from httpdyno.cli.options import RUN_HELP, Format, RunsFolder, open_named_run
+from httpdyno.cli.terminal import check_format, print_table
 from httpdyno.errors import InvalidValue
 from httpdyno.model import parse_duration_ns, parse_rate_bits_per_s, parse_size_bytes
 

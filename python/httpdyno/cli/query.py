@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from httpdyno.cli.completion import complete_runs
-from httpdyno.cli.options import Format
-from httpdyno.cli.run_argument import RUN_HELP, RunsFolder
-from httpdyno.cli.tables import check_format, print_table
-from httpdyno.cli.terminal import reader_may_leave, tell
+from httpdyno.cli.options import RUN_HELP, Format, RunsFolder
+from httpdyno.cli.terminal import check_format, ignore_closed_pipe, print_table, tell
 from httpdyno.errors import UnreadableRun, UsageError
 from httpdyno.report.formats import Surface, render
 from httpdyno.standard_input import standard_input
@@ -70,7 +68,7 @@ def query(
     answer = ask(opened, _text(sql), polars_types(figure_columns().values()), trial_figures())
     if not opened:
         tell(f"{runs}: there are no runs in it; make one with: httpdyno bench")
-    with reader_may_leave():
+    with ignore_closed_pipe():
         for piece in stream(answer.columns, answer.batches, format) if format in STREAMED else _table(answer, format):
             sys.stdout.write(piece)
         sys.stdout.flush()

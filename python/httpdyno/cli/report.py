@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from httpdyno.cli.completion import complete_formats
-from httpdyno.cli.options import Columns
-from httpdyno.cli.run_argument import LATEST, RunName, RunsFolder, open_named_run
-from httpdyno.cli.tables import check_format
-from httpdyno.cli.terminal import reader_may_leave, tell
+from httpdyno.cli.options import LATEST, Columns, RunName, RunsFolder, open_named_run
+from httpdyno.cli.terminal import check_format, ignore_closed_pipe, tell
 from httpdyno.model import Report
 from httpdyno.storage import storage_errors
 
@@ -49,8 +47,7 @@ def report(
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Print the table of a run and write its page: one HTML file that needs no network."""
-    from httpdyno.cli.output import print_run
-    from httpdyno.cli.page import report_of, write_page
+    from httpdyno.cli.output import print_run, report_of, write_page
     from httpdyno.experiments.registry import definition_of
     from httpdyno.runs.showing import check_columns
     from httpdyno.store.folder import REPORT
@@ -78,7 +75,7 @@ def _print_schema(run: "Run") -> None:
     from httpdyno.runs.showing import shown_tables
 
     (table,) = shown_tables(run, "json")
-    with reader_may_leave():
+    with ignore_closed_pipe():
         sys.stdout.write(experiment_schema(table.columns, run.manifest.experiment))
         sys.stdout.flush()
 

@@ -6,10 +6,8 @@ from typing import Annotated
 
 import typer
 
-from httpdyno.cli.options import Format
-from httpdyno.cli.run_argument import RunName, RunsFolder
-from httpdyno.cli.tables import check_format, print_table
-from httpdyno.cli.terminal import tell
+from httpdyno.cli.options import Format, RunName, RunsFolder
+from httpdyno.cli.terminal import check_format, print_table, tell
 from httpdyno.cli.verb import VerbCommand, VerbGroup
 from httpdyno.errors import UsageError
 from httpdyno.lab.interruption import Interruption
@@ -56,7 +54,7 @@ def prune(
 
     A run that is pinned, or that a process is making, stays, and is in no count. Several limits hold together.
     """
-    from httpdyno.cli.agreement import ask
+    from httpdyno.cli.terminal import ask
     from httpdyno.model import format_size, parse_duration_ns, parse_size_bytes
     from httpdyno.runs.pruning import Limits, beyond, pruning_table, remove, stored_runs
 
@@ -95,7 +93,7 @@ def pin(
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Keep a run from being pruned."""
-    from httpdyno.cli.run_argument import open_named_run
+    from httpdyno.cli.options import open_named_run
     from httpdyno.storage import storage_errors
     from httpdyno.store.folder import PINNED
 

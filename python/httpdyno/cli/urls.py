@@ -11,7 +11,7 @@ import typer
 
 from httpdyno.cli.completion import complete_own_webs
 from httpdyno.cli.options import Limit, Seed
-from httpdyno.cli.terminal import messages, reader_may_leave, tell
+from httpdyno.cli.terminal import ignore_closed_pipe, messages, tell
 from httpdyno.errors import InvalidValue, UnknownName, UsageError
 from httpdyno.experiments.options import WEBS
 from httpdyno.lab.location import find_engine
@@ -50,7 +50,7 @@ def urls(
     with (
         prepare(listed or source or "", limit, seed) as prepared,
         prepared.file.path.open("rb") as lines,
-        reader_may_leave(),
+        ignore_closed_pipe(),
     ):
         shutil.copyfileobj(lines, sys.stdout.buffer)
         sys.stdout.flush()

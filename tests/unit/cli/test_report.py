@@ -154,7 +154,7 @@ def test_a_page_that_cannot_be_made_is_no_failure_of_the_measurement(
     def refuse(_: Path) -> Path:
         raise StorageFailed("the disk is full")
 
-    monkeypatch.setattr("httpdyno.cli.page.write_report", refuse)
+    monkeypatch.setattr("httpdyno.cli.output.write_report", refuse)
     make_subject("good")
     ended = httpdyno("bench", "good", "--subjects", str(subject_folders), "--limit", "5", "--repeat", "1")
     assert ended.code == 0

@@ -1,22 +1,69 @@
-"""``httpdyno verify-generator``: whether load generators tell the truth."""
+"""``httpdyno doctor`` and ``httpdyno verify-generator``: is this machine, is a load generator fit to measure."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from rich.console import Console
 
-from httpdyno.cli.completion import complete_cases, complete_generators
+from httpdyno.cli.completion import complete_cases, complete_fact_formats, complete_generators
 from httpdyno.cli.options import Format, SubjectFolders
-from httpdyno.cli.tables import check_format, print_table
-from httpdyno.cli.terminal import messages, tell
-from httpdyno.errors import NothingMeasured
+from httpdyno.cli.terminal import check_format, messages, print_table, results, tell
+from httpdyno.errors import InvalidValue, NothingMeasured
 from httpdyno.lab.interruption import Interruption
-from httpdyno.model import parse_duration_ns
+from httpdyno.model import Fact, parse_duration_ns
+from httpdyno.report.cell import without_controls
 
 if TYPE_CHECKING:
     from httpdyno.experiments.verify_generator.run import Bench, Step, Verified
 
-__all__ = ["verify_generator"]
+_LABELS: Final = {"yes": ("ok", "green"), "limited": ("limited", "yellow"), "no": ("no", "red")}
+
+
+def doctor(
+    format: Annotated[  # noqa: A002
+        str, typer.Option("--format", metavar="FORMAT", help="plain or json.", autocompletion=complete_fact_formats)
+    ] = "plain",
+) -> None:
+    """Print what this machine can and cannot do, each fact with its consequence and its cure.
+
+    The last line is the conclusion: ready, limited or cannot measure. Exit code 1 when no room can be made.
+    """
+    from httpdyno.lab.diagnosis import conclude, diagnose
+
+    if format not in {"plain", "json"}:
+        raise InvalidValue(f"--format: {format!r} is not known to doctor; known are: plain, json")
+    facts = diagnose()
+    conclusion = conclude(facts)
+    console = results()
+    if format == "json":
+        console.out(json.dumps([asdict(fact) for fact in facts], indent=2))
+    else:
+        for fact in facts:
+            _print(fact, console)
+        console.out(without_controls(conclusion.line))
+    if not conclusion.can_measure:
+        raise typer.Exit(1)
+
+
+def _print(fact: Fact, console: Console) -> None:
+    label, colour = _LABELS[fact.ok]
+    console.out(f"{label:8}", style=colour, end="")
+    console.out(without_controls(f"{fact.name}: {_readable(fact.value)}"))
+    for name in ("consequence", "cure"):
+        if text := getattr(fact, name):
+            console.out(without_controls(f"        {name}: {text}"))
+
+
+def _readable(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(str(entry) for entry in value) or "none"
+    return "not known" if value is None else str(value)
+
 
 _USUAL_S: Final = 8.0
 _QUICK_S: Final = 2.0
