@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from httpdyno.judge.harness_line import read_harness_line
+from httpdyno.judge.lines import read_harness_line
 from httpdyno.lab.client_trial import run_client_trial
 from httpdyno.lab.contract.crawl import HONEST
 from httpdyno.lab.contract.escalation import first_done

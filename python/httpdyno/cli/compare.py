@@ -15,7 +15,7 @@ from httpdyno.model import Metric
 
 if TYPE_CHECKING:
     from httpdyno.experiments.definition import Definition
-    from httpdyno.judge.threshold import Threshold
+    from httpdyno.judge.comparison import Threshold
 
 _UNTITLED: Final = frozenset({"plain"})
 """Formats that print no title of a table."""
@@ -105,8 +105,7 @@ def _asked(
     definition: "Definition", names: "Sequence[str]", changes: "Sequence[str]"
 ) -> "tuple[list[Metric], list[Threshold]]":
     """Return the metrics that are asked for, those of thresholds included, and the thresholds."""
-    from httpdyno.judge.pair import find_rankable
-    from httpdyno.judge.threshold import parse_threshold
+    from httpdyno.judge.comparison import find_rankable, parse_threshold
 
     with _as_typed("--fail-if"):
         thresholds = [parse_threshold(change, definition.metrics) for change in changes]

@@ -14,7 +14,7 @@ from rich.text import Text
 from httpdyno.cli.terminal import tell
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import Expectations
-from httpdyno.judge.served import wrong_words
+from httpdyno.judge.reference import wrong_words
 from httpdyno.lab.progress import Progress as TrialProgress
 from httpdyno.lab.silence import Silence
 from httpdyno.model import (

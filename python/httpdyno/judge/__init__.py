@@ -1,10 +1,8 @@
 """What was measured, judged: a verdict for every sample, an outcome and a validity for every trial."""
 
-from httpdyno.judge.ceiling import Ceiling, ceiling_notes, ceiling_of, under_ceiling
-from httpdyno.judge.comparison import compare_runs
-from httpdyno.judge.expectations import Expectations, expectations_unknown, read_expectations
+from httpdyno.judge.comparison import compare_runs, find_metric
+from httpdyno.judge.limit import Ceiling, ceiling_notes, ceiling_of, under_ceiling
 from httpdyno.judge.lines import Lines, read_lines
-from httpdyno.judge.metrics import find_metric
 from httpdyno.judge.notes import trial_notes
 from httpdyno.judge.outcome import ending_from_report
 from httpdyno.judge.rankable import (
@@ -16,7 +14,14 @@ from httpdyno.judge.rankable import (
     worst_validity,
 )
 from httpdyno.judge.ranking import rank
-from httpdyno.judge.reference import Reference, clock_bound_ns, read_arrivals
+from httpdyno.judge.reference import (
+    Expectations,
+    Reference,
+    clock_bound_ns,
+    expectations_unknown,
+    read_arrivals,
+    read_expectations,
+)
 from httpdyno.judge.table import Word, marked_ranks, rank_note, trial_table
 from httpdyno.judge.trial import Judge, JudgedTrial, TrialArtifacts, judge_crawl, trial_not_run
 from httpdyno.judge.validity import with_validity

@@ -1,4 +1,4 @@
-"""How a trial as a whole ended, in one word and one line."""
+"""How a trial as a whole ended, in one word and one line: of a client, and of a load tool."""
 
 import signal as signals
 from collections.abc import Mapping
@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import polars as pl
 
+from httpdyno.errors import UnreadableReport
 from httpdyno.judge.lines import Lines
+from httpdyno.judge.tool_reports import read_tool_report
 from httpdyno.judge.verdict import Judged
-from httpdyno.model import Outcome, counted
-
-__all__ = ["Ending", "ending_from_report", "outcome_of"]
+from httpdyno.model import Outcome, ToolReport, TrialPlan, counted
 
 _STDERR_LINES: Final = 3
 _STDERR_LENGTH: Final = 200
@@ -177,3 +177,36 @@ def _signal_name(number: int) -> str:
 
 def _seconds(duration_ns: int) -> str:
     return f"{duration_ns / 1e9:.1f} s"
+
+
+_SAID: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ToolArtifacts:
+    """What a trial of a tool left."""
+
+    report: Mapping[str, Any]
+    """The engine's, version 1, parsed from JSON."""
+    text: str
+    """What the tool printed to standard output: its report."""
+    stderr: str
+    arrivals: pl.DataFrame
+    """As ``read_arrivals`` gives them."""
+
+
+def tool_ending(plan: TrialPlan, ending: Ending, text: str) -> tuple[Outcome, str | None, ToolReport | None]:
+    """Name how a tool ended, and why in one line where that is not ``ok``; with its report where it is."""
+    if ending.kind == "interrupted":
+        return Outcome.INTERRUPTED, ending.reason or "stopped before it was done", None
+    if ending.kind == "deadline":
+        return Outcome.HUNG, "did not end before the deadline", None
+    if ending.kind != "exited":
+        return Outcome.CRASHED, ending.reason or f"ended by signal {ending.signal}", None
+    try:
+        return Outcome.OK, None, read_tool_report(plan.subject.report_parser, text)
+    except UnreadableReport as error:
+        said = " ".join(ending.stderr.split())[-_SAID:]
+        if ending.exit_code:
+            return Outcome.CRASHED, f"exited with {ending.exit_code}: {said or 'it says nothing'}", None
+        return Outcome.GARBAGE, error.line, None

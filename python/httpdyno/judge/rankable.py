@@ -1,14 +1,52 @@
-"""Which trials of a subject count for a figure: those that are compared and ranked, and those that are only shown."""
+"""Which trials of a subject count for a figure, which are only shown, and which were disturbed."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from httpdyno.judge.disturbance import crowded, disturbed
-from httpdyno.judge.validity import spoiled_aspects
-from httpdyno.model import Aspect, Outcome, Trial, Validity
+from httpdyno.judge.validity import findings, spoiled_aspects
+from httpdyno.model import Aspect, Metric, Outcome, Trial, Validity
 
-__all__ = ["counting_trials", "placing_trials", "rankable", "rankable_trials", "verdict_of", "worst_validity"]
+_ON_THE_CPU: Final = frozenset({"origin_waiting"})
+"""Rules that a trial breaks when something else has the origin's CPU: another program, or a client that shares it."""
+_BY_OTHERS: Final = frozenset({"throttling", "steal", "foreign_cpu", "memory_pressure", "io_pressure"})
+"""Rules that a trial breaks when something else runs on the machine."""
+_CAUSES: Final = {"steal": "the hypervisor", "throttling": "a CPU quota"}
+"""What disturbed a trial that breaks such a rule, where it is no program."""
+_DISTURBED: Final = frozenset({Validity.DISTURBED, Validity.UNSTEADY, Validity.ORIGIN_LIMITED})
+"""What such a trial is called; the last two by version 0.1."""
+_FOLLOWS: Final = frozenset({"origin_cpu_busy", "origin_lateness", "drift"})
+"""What both may lead to, and may have another cause."""
+
+
+def disturbed(trial: Trial) -> bool:
+    """Return whether a trial went well, and is not valid for what other programs did, and for nothing else."""
+    broken = _broken(trial)
+    by_others = _BY_OTHERS if _shares_a_cpu(trial) else _BY_OTHERS | _ON_THE_CPU
+    return bool(broken & by_others) and broken <= _BY_OTHERS | _ON_THE_CPU | _FOLLOWS
+
+
+def disturbing_causes(trial: Trial) -> tuple[str, ...]:
+    """Return what disturbed a trial other than programs of this machine: the hypervisor, a CPU quota."""
+    broken = _broken(trial)
+    return tuple(cause for rule, cause in _CAUSES.items() if rule in broken)
+
+
+def crowded(trial: Trial) -> bool:
+    """Return whether a trial went well, and is not valid for its client and the origin having a CPU together."""
+    return _shares_a_cpu(trial) and bool(broken := _broken(trial)) and broken <= _ON_THE_CPU | _FOLLOWS
+
+
+def _broken(trial: Trial) -> frozenset[str]:
+    """Return the rules that a trial does not meet; none where it went wrong, or another verdict is worse."""
+    if trial.outcome is not Outcome.OK or trial.validity not in _DISTURBED:
+        return frozenset()
+    return frozenset(finding.rule.name for finding in findings(trial) if finding.passed is False)
+
+
+def _shares_a_cpu(trial: Trial) -> bool:
+    return any(cpu.role == "both" for cpu in trial.counters.cpus or ())
+
 
 _NOT_ITS_FAULT: Final = frozenset({Outcome.OK, Outcome.INTERRUPTED, Outcome.REFUSED})
 """How a trial may end without its subject being at fault."""
@@ -99,3 +137,32 @@ def _in_most_blocks(some: Iterable[Trial], trials: Iterable[Trial]) -> bool:
 
 def _blameless(trials: Iterable[Trial]) -> bool:
     return all(trial.outcome in _NOT_ITS_FAULT and trial.validity not in _AGAINST_ALL for trial in trials)
+
+
+Group = tuple[str, str]
+"""A condition and a subject."""
+
+
+def grouped(trials: Iterable[Trial]) -> dict[Group, list[Trial]]:
+    """Put trials together by condition and subject, in the order in which these first come."""
+    groups: dict[Group, list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault((trial.condition, trial.subject), []).append(trial)
+    return groups
+
+
+def figures_by_block(trials: Sequence[Trial], metric: Metric, *, disturbed: bool = False) -> dict[int, float]:
+    """Return the figure of each trial that counts, by its block; none when the subject cannot be believed.
+
+    ``trials`` are all of one subject under one condition; those without the figure are left out, except where that
+    means that it was beyond any (``Metric.endless``): then there are none.
+    ``disturbed``: where too few trials count, also those that other programs disturbed (``judge.placing_trials``).
+    """
+    if disturbed:
+        counting = placing_trials(trials, metric.aspect)
+    else:
+        counting = rankable_trials(trials, metric.aspect) if rankable(trials, metric.aspect) else ()
+    figures = {trial.block: metric.figure(trial) for trial in counting}
+    if metric.endless and None in figures.values():
+        return {}
+    return {block: float(figure) for block, figure in figures.items() if figure is not None}

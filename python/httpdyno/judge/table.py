@@ -8,13 +8,21 @@ from typing import Final
 
 import numpy as np
 
-from httpdyno.judge.caveats import crowded_notes, disturbance_notes, disturbed_notes, level_notes, rank_notes
-from httpdyno.judge.ceiling import ceiling_notes, ceiling_over
-from httpdyno.judge.group import grouped
-from httpdyno.judge.http_versions import asked_version_notes, version_notes
-from httpdyno.judge.metrics import find_metric
-from httpdyno.judge.notes import missing_notes, trial_notes, unverified_notes
-from httpdyno.judge.rankable import counting_trials, rankable, verdict_of
+from httpdyno.judge.comparison import find_metric
+from httpdyno.judge.limit import ceiling_notes, ceiling_over
+from httpdyno.judge.notes import (
+    asked_version_notes,
+    crowded_notes,
+    disturbance_notes,
+    disturbed_notes,
+    level_notes,
+    missing_notes,
+    rank_notes,
+    trial_notes,
+    unverified_notes,
+    version_notes,
+)
+from httpdyno.judge.rankable import counting_trials, grouped, rankable, verdict_of
 from httpdyno.judge.ranking import rank
 from httpdyno.model import (
     OPEN_MARK,

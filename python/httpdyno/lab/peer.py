@@ -7,7 +7,7 @@ import polars as pl
 
 from httpdyno.errors import InvalidValue
 from httpdyno.judge import Expectations, JudgedTrial, trial_not_run
-from httpdyno.judge.expectations import EXPECTED
+from httpdyno.judge.reference import EXPECTED
 from httpdyno.lab.room import PEER_PORT, Command
 from httpdyno.model import Outcome, TrialPlan, UrlSeries
 from httpdyno.subjects.build import Build, BuildOutcome

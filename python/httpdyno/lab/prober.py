@@ -8,7 +8,7 @@ import polars as pl
 
 from httpdyno.errors import UnreadableReport
 from httpdyno.judge import JudgedTrial
-from httpdyno.judge.harness_line import read_harness_line
+from httpdyno.judge.lines import read_harness_line
 from httpdyno.lab.client_trial import run_client_trial
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption

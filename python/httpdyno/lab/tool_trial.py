@@ -7,7 +7,7 @@ from typing import Protocol
 import polars as pl
 
 from httpdyno.judge import JudgedTrial, read_arrivals
-from httpdyno.judge.tool import ToolArtifacts
+from httpdyno.judge.outcome import ToolArtifacts
 from httpdyno.lab.lab import Lab
 from httpdyno.lab.room import Command, RoomSpec
 from httpdyno.lab.scratch import ScratchFile

@@ -6,9 +6,8 @@ from typing import Final
 from httpdyno.errors import UsageError
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import rank, trial_notes
-from httpdyno.judge.baseline import compare_with_baseline
-from httpdyno.judge.group import Group, grouped
-from httpdyno.judge.threshold import Threshold
+from httpdyno.judge.comparison import Threshold, compare_with_baseline
+from httpdyno.judge.rankable import Group, grouped
 from httpdyno.model import Column, Comparison, Metric, Trial
 from httpdyno.report.sections.headline import bound_notes
 from httpdyno.report.sections.reservation import reservations

@@ -16,7 +16,7 @@ from rich.console import Console
 from doubles.cost import cost_trial
 from httpdyno.cli.display import Display, ResultLines, line_colour, readable_line
 from httpdyno.judge import Expectations, trial_not_run
-from httpdyno.judge.expectations import EXPECTED
+from httpdyno.judge.reference import EXPECTED
 from httpdyno.lab.progress import Progress
 from httpdyno.lab.silence import Silence
 from httpdyno.model import (

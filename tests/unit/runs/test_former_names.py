@@ -8,7 +8,7 @@ from httpdyno.errors import UnknownName
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.registry import definition_of, experiment_names
 from httpdyno.judge import find_metric
-from httpdyno.judge.threshold import parse_threshold
+from httpdyno.judge.comparison import parse_threshold
 from httpdyno.model import FORMER_NAMES, Column, Direction, Metric, Table, current_name
 from httpdyno.report.formats import render
 from httpdyno.report.formats.json import json_schema

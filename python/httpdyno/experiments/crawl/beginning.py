@@ -21,7 +21,7 @@ from httpdyno.experiments.crawl.short_list import ShortList, find_short
 from httpdyno.experiments.crawl.tuned import with_tuned
 from httpdyno.experiments.options import WEBS, stored_options
 from httpdyno.experiments.schedule import usual_repeat
-from httpdyno.judge.pair import find_rankable
+from httpdyno.judge.comparison import find_rankable
 from httpdyno.lab.engine import Engine, ServedWeb
 from httpdyno.lab.planned_time import guess_s
 from httpdyno.lab.web_answers import Answers, WebAnswers

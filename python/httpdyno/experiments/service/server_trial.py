@@ -13,7 +13,7 @@ from httpdyno.experiments.service.judge.stretch import ramp_ns, unit_ns
 from httpdyno.experiments.service.judge.summary import connections_of
 from httpdyno.experiments.service.judge.trial import judge_service
 from httpdyno.judge import JudgedTrial, trial_not_run
-from httpdyno.judge.generator.samples import SAMPLE_COLUMNS
+from httpdyno.judge.tool_reports.httpdyno_load import SAMPLE_COLUMNS
 from httpdyno.lab.lab import Lab
 from httpdyno.lab.room import Command, Driver, RoomSpec
 from httpdyno.lab.scratch import ScratchFile

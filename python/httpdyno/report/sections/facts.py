@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
-from httpdyno.judge.http_versions import http_2_share
-from httpdyno.judge.notes import unlimited_notes
+from httpdyno.judge.notes import http_2_share, unlimited_notes
 from httpdyno.judge.wording import listed
 from httpdyno.model import LIVE, Trial, format_size
 from httpdyno.stats import median

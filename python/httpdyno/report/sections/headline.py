@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from httpdyno.judge import placing_trials, verdict_of
-from httpdyno.judge.lower_bound import lower_bounds
+from httpdyno.judge.ranking import lower_bounds
 from httpdyno.judge.wording import some_of
 from httpdyno.model import Comparison, Difference, Direction, Interval, Metric, Note, Ranking, Standing, Trial, Validity
 from httpdyno.stats import FEWEST_BLOCKS, median

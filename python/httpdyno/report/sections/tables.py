@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from httpdyno.judge import ceiling_notes
-from httpdyno.judge.served import sample_words
+from httpdyno.judge.reference import sample_words
 from httpdyno.judge.validity import Finding, Rule, findings
 from httpdyno.judge.wording import difference_text
 from httpdyno.model import (

@@ -8,9 +8,8 @@ import polars as pl
 
 from httpdyno.experiments.cost.figures import CostStep, CostSummary, RequestClock
 from httpdyno.experiments.cost.rules import COST_RULES
-from httpdyno.judge.cpu_series import CpuSeries
+from httpdyno.judge.cpu_time import CpuSeries, Spending, spending_of
 from httpdyno.judge.reference import Reference
-from httpdyno.judge.spending import Spending, spending_of
 from httpdyno.judge.trial import JudgedTrial, TrialArtifacts, judge_crawl
 from httpdyno.model import Counters, Outcome, Trial, TrialPlan, Validity, Verdict
 
