@@ -26,8 +26,6 @@ from httpdyno.cli.verb import VerbCommand, VerbGroup
 from httpdyno.experiments.load.options import NAME as LOAD
 from httpdyno.experiments.registry import verbs
 
-__all__ = ["app", "run"]
-
 _MEASURE: Final = "Measure"
 _LOOK: Final = "Look at what was measured"
 _PARTS: Final = "Parts, each a tool of its own"

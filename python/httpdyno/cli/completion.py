@@ -11,22 +11,6 @@ from httpdyno.model import Direction, SubjectKind
 from httpdyno.report.formats import format_names
 from httpdyno.subjects.folders import builtin_folder, subject_folders
 
-__all__ = [
-    "complete_cases",
-    "complete_fact_formats",
-    "complete_formats",
-    "complete_generators",
-    "complete_links",
-    "complete_metrics",
-    "complete_own_webs",
-    "complete_published",
-    "complete_run_subjects",
-    "complete_runs",
-    "complete_subjects",
-    "naming",
-    "offering",
-]
-
 
 def complete_subjects(context: typer.Context, incomplete: str) -> list[str]:
     """Offer the subjects that come with httpdyno and those of ``--subjects``, but none that is named already."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from typer import Typer
 
-__all__ = ["exit_code_of", "exit_code_of_typer"]
-
 
 def exit_code_of(command: Callable[[], object]) -> int:
     """Run a command; return its exit code.

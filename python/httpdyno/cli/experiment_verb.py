@@ -12,8 +12,6 @@ from httpdyno.cli.options import Columns, Cpus, Detach, Format, Install, OutputF
 from httpdyno.experiments.options import OptionField, option_fields, read_options
 from httpdyno.experiments.verb import Verb
 
-__all__ = ["experiment_verb", "option_parameters", "verb_of"]
-
 _OF_EVERY_RUN: Final[Sequence[tuple[str, Any, object]]] = (
     ("install", Install, False),
     ("cpus", Cpus, None),

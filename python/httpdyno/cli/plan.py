@@ -11,8 +11,6 @@ from httpdyno.cli.terminal import check_format, print_table
 from httpdyno.errors import InvalidValue
 from httpdyno.model import parse_duration_ns, parse_rate_bits_per_s, parse_size_bytes
 
-__all__ = ["plan"]
-
 _MEMORY_BYTES_A_CORE: Final = 4 * 2**30
 _LONGEST_NS: Final = 60 * 10**9
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from httpdyno.store import Run
     from httpdyno.store.query import Answer
 
-__all__ = ["MOST_SHOWN", "query"]
 
 MOST_SHOWN: Final = 10_000
 """Rows of a table for people, who need all of them side by side to be aligned."""

@@ -15,7 +15,6 @@ from httpdyno.storage import storage_errors
 if TYPE_CHECKING:
     from httpdyno.store import Run
 
-__all__ = ["report"]
 
 _CHART_WIDTH: Final = 760
 """Of a chart as a file, in pixels; a PNG has two for each of them."""

@@ -12,8 +12,6 @@ from httpdyno.cli.verb import VerbCommand, VerbGroup
 from httpdyno.errors import UsageError
 from httpdyno.lab.interruption import Interruption
 
-__all__ = ["app"]
-
 app = typer.Typer(cls=VerbGroup, invoke_without_command=True)
 
 

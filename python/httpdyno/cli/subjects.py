@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from httpdyno.lab.contract.crawl import Room
     from httpdyno.subjects.build import BuildOutcome
 
-__all__ = ["app"]
 
 app = typer.Typer(help="List, install, build, probe and check the subjects.", no_args_is_help=True, cls=VerbGroup)
 Names = Annotated[

@@ -15,8 +15,6 @@ from httpdyno.experiments.options import read_options
 from httpdyno.lab.interruption import Interruption
 from httpdyno.model import SubjectKind
 
-__all__ = ["try_subject"]
-
 
 def _try(_: typer.Context, typed: Mapping[str, Any]) -> None:
     from httpdyno.cli.display import ResultLines, Spectator

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from httpdyno.urls.list_file import Received
     from httpdyno.urls.source import UrlFile
 
-__all__ = ["urls"]
-
 
 def urls(
     source: Annotated[

@@ -5,8 +5,6 @@ from typing import TypeVar
 
 from httpdyno.model import FigureRecord, Trial
 
-__all__ = ["Figure", "of_counter", "of_record", "wire_bytes"]
-
 Figure = Callable[[Trial], float | None]
 _Record = TypeVar("_Record", bound=FigureRecord)
 

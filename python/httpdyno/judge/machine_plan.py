@@ -14,22 +14,6 @@ from httpdyno.judge.limit import Limit, limited_by
 from httpdyno.model import Interval, Trial
 from httpdyno.stats import FloatArray, median_interval
 
-__all__ = [
-    "EXPECTED_RATE",
-    "AnswerFigures",
-    "Check",
-    "Estimate",
-    "Load",
-    "Machine",
-    "MachinePlan",
-    "Resource",
-    "answer_figures",
-    "check_of",
-    "covers_several_sizes",
-    "parse_load_rate",
-    "plan_machines",
-]
-
 EXPECTED_RATE: Final = "write it like 1e9/week, 100M/day or 2000/s"
 _RATE: Final = re.compile(
     r"(?P<number>[0-9]{1,18}(?:\.[0-9]{1,9})?(?:[eE]\+?[0-9]{1,2})?)(?P<scale>[kKMGB]?)\s*/\s*(?P<unit>[a-z]+)"

@@ -42,8 +42,6 @@ from httpdyno.model import (
 )
 from httpdyno.stats import median, median_interval
 
-__all__ = ["RANK", "RANK_NOTE", "Word", "marked_ranks", "rank_note", "trial_table"]
-
 Word = Callable[[Trial], str | None]
 """Says something of a trial in a word."""
 

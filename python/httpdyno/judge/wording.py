@@ -5,17 +5,6 @@ from typing import Final
 
 from httpdyno.model import Comparison, Difference, Direction, Interval, Metric
 
-__all__ = [
-    "NAMED_AT_MOST",
-    "NO_DIFFERENCE",
-    "change_text",
-    "change_with_level",
-    "comparison_text",
-    "difference_text",
-    "listed",
-    "some_of",
-]
-
 NAMED_AT_MOST: Final = 3
 """More names than these a sentence does not list."""
 

@@ -5,8 +5,6 @@ from typing import Final
 
 from httpdyno.errors import InvalidValue
 
-__all__ = ["TIMED_RUNS", "TimedAnswer", "TimedCalls"]
-
 TIMED_RUNS: Final = 7
 """Runs that are timed, as ``%timeit`` has them."""
 _OK: Final = "ok"

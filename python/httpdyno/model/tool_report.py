@@ -7,8 +7,6 @@ from typing import Final
 from httpdyno.errors import InvalidValue, suggestion
 from httpdyno.model.counters import Count
 
-__all__ = ["REPORT_PARSERS", "WITHOUT_P99", "ToolLatency", "ToolReport", "check_parser"]
-
 REPORT_PARSERS: Final = (
     "ab",
     "fortio",

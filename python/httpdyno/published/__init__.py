@@ -12,18 +12,3 @@ from httpdyno.published.table import (
     published_table,
     published_tables,
 )
-
-__all__ = [
-    "Circumstances",
-    "PublishedTable",
-    "beside",
-    "find_preset",
-    "in_published_form",
-    "parse_scale",
-    "preset_names",
-    "published_listing",
-    "published_names",
-    "published_table",
-    "published_tables",
-    "stacked",
-]

@@ -6,8 +6,6 @@ from typing import Final
 
 from httpdyno.model import Cell, Column, ColumnKind, Note, Outcome, Table, Validity, format_size, format_time
 
-__all__ = ["TONED", "cell_text", "note_lines", "right_aligned", "tone_of", "without_controls"]
-
 _TONES: Final = (
     {outcome.value: "bad" for outcome in Outcome}
     | {validity.value: "doubtful" for validity in Validity}

@@ -9,8 +9,6 @@ import numpy as np
 
 from httpdyno.stats.summary import FloatArray
 
-__all__ = ["FEWEST_POINTS", "NotEnoughPoints", "ScalabilityLaw", "fit_scalability"]
-
 FEWEST_POINTS: Final = 4
 """Three numbers pass through any three points: from the fourth on they can be wrong."""
 _NO_LOSS: Final = 1e-4

@@ -7,8 +7,6 @@ import numpy as np
 from httpdyno.model import Interval
 from httpdyno.stats.summary import FloatArray, two_sided_quantile
 
-__all__ = ["FEWEST_VALUES", "LONGEST_WARM_UP", "drift_interval", "warm_up_length"]
-
 FEWEST_VALUES: Final = 30
 """A drift is looked for in this many values and more."""
 LONGEST_WARM_UP: Final = 0.25

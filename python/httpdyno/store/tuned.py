@@ -11,8 +11,6 @@ from httpdyno.storage import storage_errors
 from httpdyno.store.files import write_whole
 from httpdyno.store.manifest import SubjectVersion, WebIdentity, subject_differences, web_differences
 
-__all__ = ["NotTuned", "Tuned", "TunedFor", "find_tuned", "keep_tuned"]
-
 _FOLDER: Final = "tuned"
 _VERSION: Final = 1
 

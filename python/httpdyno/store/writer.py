@@ -31,8 +31,6 @@ from httpdyno.store.folder import (
 from httpdyno.store.manifest import Manifest, RunState, manifest_to_json
 from httpdyno.store.reader import FIGURES_SCHEMA, figure_rows, polars_schema, read_manifest
 
-__all__ = ["RunWriter"]
-
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 
 

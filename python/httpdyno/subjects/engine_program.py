@@ -14,7 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ENGINE_NAME", "ENGINE_VARIABLE", "engine_places", "usable_engine"]
 
 ENGINE_VARIABLE = "HTTPDYNO_ENGINE"
 ENGINE_NAME = "httpdyno-engine"

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Final
 
-__all__ = ["SUBJECT_FILE", "builtin_folder", "subject_folders"]
-
 SUBJECT_FILE: Final = "subject.toml"
 _BUILTIN: Final = Path(__file__).resolve().parent.parent / "data" / "subjects"
 """Files in a wheel, a link to ``subjects/`` in a checkout."""

@@ -9,17 +9,6 @@ from urllib.parse import urlsplit
 from httpdyno.errors import InvalidSubject, InvalidValue, suggestion
 from httpdyno.model import Loop, Subject, format_exact
 
-__all__ = [
-    "PLACEHOLDERS",
-    "SEQUENCES",
-    "Load",
-    "check_template",
-    "fill_content",
-    "fill_sequence",
-    "fill_template",
-    "loops_of",
-]
-
 PLACEHOLDERS: Final = (
     "url",
     "host",

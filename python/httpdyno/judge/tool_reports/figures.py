@@ -9,18 +9,6 @@ from typing import Any, Final
 from httpdyno.errors import UnreadableReport
 from httpdyno.model import Count
 
-__all__ = [
-    "counts",
-    "document",
-    "find",
-    "find_number",
-    "number",
-    "numbers",
-    "seconds_ns",
-    "size_bytes",
-    "span_ns",
-]
-
 _SPAN: Final = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>us|ms|s|m|h)")
 _SPANS_NS: Final[Mapping[str, float]] = {"us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "h": 3600e9}
 _SIZE: Final = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>[KMGTP]?)i?B")

@@ -6,8 +6,6 @@ from httpdyno.errors import UnreadableReport
 from httpdyno.judge.tool_reports.figures import counts, document, number, numbers
 from httpdyno.model import ToolLatency, ToolReport
 
-__all__ = ["parse"]
-
 _NO_ANSWER: Final = "0"
 _PERCENTILES: Final = {50.0: "50th", 90.0: "90th", 95.0: "95th", 99.0: "99th"}
 

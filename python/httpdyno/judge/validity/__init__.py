@@ -8,20 +8,6 @@ from httpdyno.judge.validity.rule import EVERYTHING, Evidence, Finding, Reading,
 from httpdyno.judge.validity.rules import RULES, rules_for
 from httpdyno.model import Aspect, Outcome, Trial, Validity
 
-__all__ = [
-    "ALSO",
-    "RULES",
-    "Evidence",
-    "Finding",
-    "Reading",
-    "Rule",
-    "findings",
-    "judge_validity",
-    "rules_for",
-    "spoiled_aspects",
-    "with_validity",
-]
-
 ALSO: Final = "; also: "
 """Stands before what else was found, which differs from trial to trial."""
 

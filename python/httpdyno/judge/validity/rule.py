@@ -7,8 +7,6 @@ from typing import Final
 
 from httpdyno.model import Aspect, Trial, Validity
 
-__all__ = ["EVERYTHING", "Evidence", "Finding", "Reading", "Rule", "percent"]
-
 EVERYTHING: Final = frozenset(Aspect)
 """Every figure of a trial."""
 

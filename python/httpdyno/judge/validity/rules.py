@@ -7,8 +7,6 @@ from httpdyno.judge.validity import readings
 from httpdyno.judge.validity.rule import Evidence, Rule
 from httpdyno.model import Aspect, Validity
 
-__all__ = ["RULES", "rules_for"]
-
 _PACE: Final = frozenset({Aspect.PACE})
 """A client that waits longer for its answers spends no more CPU time on them."""
 _PACE_AND_CPU: Final = frozenset({Aspect.PACE, Aspect.CPU})

@@ -6,8 +6,6 @@ from typing import Final, Self
 
 from httpdyno.model import ThroughputPoint, Trial
 
-__all__ = ["LEAST_TURNS", "SHORTEST_NS", "TOO_SHORT", "Stretch"]
-
 LEAST_TURNS: Final = 4
 """URLs for each request in flight that make a list long enough to have a rate: of a shorter one its end is most."""
 SHORTEST_NS: Final = 1_000_000_000

@@ -7,8 +7,6 @@ from httpdyno.model import Cell, Table
 from httpdyno.report.cell import without_controls
 from httpdyno.report.formats import Surface
 
-__all__ = ["render"]
-
 
 def render(table: Table, _surface: Surface) -> str:
     """Write a table as CSV; what is not known is empty, notes are left out."""

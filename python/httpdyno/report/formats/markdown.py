@@ -7,8 +7,6 @@ from httpdyno.model import Column, Table
 from httpdyno.report.cell import cell_text, note_lines, right_aligned, without_controls
 from httpdyno.report.formats import Surface
 
-__all__ = ["render"]
-
 _SPECIAL: Final = re.compile(
     r"[\\`*\[\]<>|~&$]"  # emphasis, code, links, tags, cells, entities, formulas
     r"|(?<![^\W_])_|_(?![^\W_])"  # an underscore within a word is one

@@ -4,8 +4,6 @@ from httpdyno.model import Table
 from httpdyno.report.cell import cell_text, note_lines, right_aligned
 from httpdyno.report.formats import Surface
 
-__all__ = ["render"]
-
 _GAP = "  "
 
 

@@ -17,8 +17,6 @@ from httpdyno.model import Cell, Column, ColumnKind, Table
 from httpdyno.report.cell import TONED, cell_text, note_lines, right_aligned, tone_of, without_controls
 from httpdyno.report.formats import Surface
 
-__all__ = ["hidden_columns", "render"]
-
 _GAP: Final = 2
 """Spaces between two columns."""
 _USUAL_WIDTH: Final = 100

@@ -9,8 +9,6 @@ from httpdyno.model import LIVE, Trial, format_size
 from httpdyno.stats import median
 from httpdyno.store import Machine, Manifest, SubjectVersion, WebIdentity
 
-__all__ = ["run_facts"]
-
 
 def run_facts(manifest: Manifest, trials: Sequence[Trial]) -> tuple[tuple[str, str], ...]:
     """Describe of the run, its machine, its web and its versions, each by name; what is unknown is left out."""

@@ -6,8 +6,6 @@ from httpdyno.judge.notes import unlimited_notes
 from httpdyno.model import LIVE, Note, Trial
 from httpdyno.store import Manifest
 
-__all__ = ["not_whole", "of_memory", "reservations", "table_reservations"]
-
 
 def reservations(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Note, ...]:
     """Return the reservations with which the figures of a run have to be read; empty when there is none."""
