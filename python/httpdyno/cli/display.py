@@ -39,7 +39,7 @@ from httpdyno.subjects.provision import ProvisionEvent, ProvisionState
 def link_line(trial: Trial) -> str | None:
     """Describe what was found of a trial's link before the trial.
 
-    None for a direct link, one that nobody measured, and one that missed, of which the trial's own reason tells.
+    None for a direct link, an unmeasured one, and one that missed: the trial's reason describes that.
     """
     found = trial.counters.link
     if found is None or found.rtt_p50_ns is None or trial.outcome is Outcome.REFUSED:
@@ -132,7 +132,7 @@ class ResultLines:
             self.feed(b"\n")
 
     def _wrong(self, lines: Sequence[ReadableLine | None]) -> list[str | None]:
-        """Describe of each line what is wrong with it; None: nothing, or nobody knows."""
+        """Describe what is wrong with each line; None: nothing, or unknown."""
         if self._expectations is None:
             return [None] * len(lines)
         served = self._expectations.served([line.url if line else "" for line in lines])
@@ -381,12 +381,12 @@ class Display:
         """Leave the subject's output alone, if it is given unasked."""
 
     def silent(self, silence: Silence) -> None:
-        """Tell of a client that prints nothing, which nobody else would until its deadline."""
+        """Print that a client is silent before its deadline passes."""
         lines = f"{silence.printed:,} of {silence.given:,}, deadline in {silence.left_s:.0f} s"
         tell(f"{self._whose}: no line in {silence.silent_s:.0f} s: {lines}")
 
     def trial_ends(self, trial: Trial, *, left_s: float | None) -> None:
-        """Handle what became of a trial, and how long the others will take."""
+        """Show the result of a trial and the time left for the others."""
         self._end_bar()
         if self._overall is not None:
             of_run = int(trial.purpose is not Purpose.CEILING)
@@ -395,7 +395,7 @@ class Display:
             self._links.add(trial.link)
             tell(link)
         # Why a subject is unavailable was said when its build failed.
-        # What a search tries is told as it goes on: it is what the next trial depends on.
+        # A search prints each load that it tries, because the next trial depends on it.
         if trial.outcome is Outcome.UNAVAILABLE or (self._bars and trial.outcome is Outcome.OK and not self._why):
             return
         if self._blocks and trial.outcome is Outcome.OK and not self._quiet and trial.purpose is not Purpose.CEILING:
@@ -469,9 +469,9 @@ def _where(plan: TrialPlan) -> str:
 
 
 def _ending(trial: Trial, *, rate: bool) -> str:
-    """Describe in a few words what became of a trial."""
-    told = definition_of(trial.experiment).told if trial.outcome is Outcome.OK else None
-    if told is not None and (words := told(trial)):
+    """Describe the result of a trial in a few words."""
+    summary = definition_of(trial.experiment).told if trial.outcome is Outcome.OK else None
+    if summary is not None and (words := summary(trial)):
         return without_controls(words)
     if trial.outcome is Outcome.INTERRUPTED and trial.summary:
         return f"{trial.outcome}: {trial.summary.urls:,} of {trial.urls_given:,} URLs had ended"

@@ -61,15 +61,14 @@ def report(
     wants_page = html is not None or (format is None and charts is None)
     if not wants_page and charts is None:
         return
-    told = report_of(opened)
+    page = report_of(opened)
     if wants_page:
-        tell(f"report: {write_page(told, html or opened.folder / REPORT)}")
+        tell(f"report: {write_page(page, html or opened.folder / REPORT)}")
     if charts is not None:
-        tell(f"charts: {_write_charts(told, charts)}")
+        tell(f"charts: {_write_charts(page, charts)}")
 
 
 def _print_schema(run: "Run") -> None:
-
     from httpdyno.report.formats.json import experiment_schema
     from httpdyno.runs.showing import shown_tables
 
@@ -79,12 +78,12 @@ def _print_schema(run: "Run") -> None:
         sys.stdout.flush()
 
 
-def _write_charts(told: Report, folder: Path) -> Path:
+def _write_charts(page: Report, folder: Path) -> Path:
     from httpdyno.report.charts import png, svg
     from httpdyno.report.charts.canvas import LIGHT, Canvas
 
     drawn = {}
-    for chart in told.charts:
+    for chart in page.charts:
         drawn[f"{chart.name}.svg"] = svg(chart, Canvas(_CHART_WIDTH, LIGHT)).encode()
         drawn[f"{chart.name}.png"] = png(chart, Canvas(_CHART_WIDTH, LIGHT))
     with storage_errors(f"{folder}: charts cannot be written", folder=folder, cure="name another folder: --charts DIR"):

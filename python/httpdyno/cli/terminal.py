@@ -16,7 +16,7 @@ from httpdyno.report.formats import Surface, format_names, render
 
 class _Results(Console):
     def on_broken_pipe(self) -> None:
-        """End the command quietly: whoever read the lines has seen enough."""
+        """End the command quietly when the reader of stdout has closed it."""
         silence()
         raise SystemExit(0)
 
@@ -33,7 +33,7 @@ def messages() -> Console:
 
 @contextmanager
 def ignore_closed_pipe() -> Iterator[None]:
-    """Let whoever reads stdout leave before the end, as in ``httpdyno urls plain | head -1``: that is no error."""
+    """Ignore that the reader closes stdout early, as in ``httpdyno urls plain | head -1``."""
     try:
         yield
     except BrokenPipeError:

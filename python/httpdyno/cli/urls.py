@@ -83,7 +83,7 @@ def _of_web(web: str, limit: int | None, seed: int | None) -> "UrlFile":
     try:
         return urls_of_web(Engine(find_engine()), web=web, seed=seed, limit=limit)
     except InvalidValue as error:
-        # The engine is told it with an option.
+        # The engine takes it as an option.
         raise InvalidValue(f"urls: {error.line.removeprefix('--web ')}") from error
 
 

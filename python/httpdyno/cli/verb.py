@@ -143,7 +143,7 @@ def usage_line(error: ClickException, words: Sequence[str]) -> str | None:
 
 
 def environment_label(variable: str) -> str:
-    """Name an option that nobody has typed: a variable of the environment has set it."""
+    """Name an option that a variable of the environment has set."""
     return f"{variable} (environment)"
 
 
@@ -212,7 +212,7 @@ _ORDER: Final = tuple(map(str, Group))
 
 
 class VerbCommand(TyperCommand):
-    """A verb; what its options mean stands beside them, what they are for at the end."""
+    """A verb with the meaning of its options, and examples at the end of its help."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  # Typer's own
         super().__init__(*args, **kwargs)

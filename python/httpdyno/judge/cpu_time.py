@@ -81,7 +81,7 @@ class SpendingStep:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Where the CPU time went. What cannot be told is None."""
+    """Where the CPU time went; None where unknown."""
 
     start_ns: int
     start_cpu_ns: int
@@ -161,14 +161,14 @@ _COARSE_NS: Final = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class CpuPerRight:
-    """CPU time of a crawl, user and system. What cannot be told is None."""
+    """CPU time of a crawl, user and system; None where unknown."""
 
     start_cpu_ns: int | None = None
     """Until the first URL was started."""
     warm_up_cpu_ns: float | None = None
     """Of the answers before the cost of one had settled, beyond what as many cost from then on."""
     cpu_per_right_ns: float | None = None
-    """For each right answer, once the cost of one had settled; start-up left out where it can be told."""
+    """For each right answer after the warm-up; start-up is left out where it is known."""
 
 
 def cpu_per_right(samples: pl.DataFrame, cpu: CpuSeries | None, counters: Counters) -> CpuPerRight:
@@ -176,7 +176,7 @@ def cpu_per_right(samples: pl.DataFrame, cpu: CpuSeries | None, counters: Counte
 
     What was spent on wrong ones is on the account of the right ones. A URL counts with one half at its start and one at
     its end: at any moment some are under way. Where the clock was not read while the client ran, or the client's start
-    times are too coarse, start-up cannot be told apart. Nothing is said where nobody knows which answers are right.
+    times are too coarse, start-up cannot be told apart. None where the right answers are unknown.
     """
     timed = samples.filter(pl.col("start_ns").is_not_null() & pl.col("duration_ns").is_not_null())
     verdicts = samples["verdict"].cast(pl.String)

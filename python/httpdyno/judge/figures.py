@@ -26,7 +26,7 @@ def of_record(kind: type[_Record], read: str | Callable[[_Record], float | None]
 
 
 def of_counter(name: str, scale: float = 1.0) -> Figure:
-    """Return the figure that is one of ``model.Counters``, times a scale; None where nobody counted it."""
+    """Return the figure of a field of ``model.Counters``, times a scale; None without counts."""
 
     def figure(trial: Trial) -> float | None:
         value = getattr(trial.counters, name)

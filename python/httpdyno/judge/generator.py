@@ -118,7 +118,7 @@ class Server(Protocol):
     """A server as a pure function; moments are nanoseconds from the first request's arrival."""
 
     def due_ns(self, arrived_ns: int) -> int:
-        """Return when the answer to a request is due; arrivals must be told in their order."""
+        """Return when the answer to a request is due; arrivals must be passed in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def replay(
     """Follow a schedule of constant gaps over a number of connections, one request at a time on each.
 
     A request whose moment has come takes a free connection, or waits for one; its response time counts from its moment
-    all the same. ``server`` is fresh: it is told every arrival.
+    all the same. ``server`` is fresh: it gets every arrival.
 
     ``answered`` is how many answers the generator counts, which may wait for those that are under way at the end, or
     not: between those that are due before the end and all of the schedule its own number is taken. None: those before
@@ -200,7 +200,7 @@ _FAR_NS: Final = 1_000_000
 _FAR: Final = 0.999
 """From this percentile on a single interruption of the kernel's decides."""
 LEAST_BEYOND: Final = 10
-"""A percentile that fewer requests exceed is printed and not judged: one interruption delays as many, whoever asks."""
+"""A percentile that fewer requests exceed is printed and not judged: one interruption delays as many."""
 _LEAST_NS: Final = 1_000
 """What a factor is taken of, at least: nothing is infinitely many times as long as nothing."""
 
@@ -220,7 +220,7 @@ class Finding:
 
     @property
     def right(self) -> bool:
-        """Whether it is what it should be, as far as that can be told."""
+        """Whether it is what it should be, as far as known."""
         return self.low <= self.reported <= self.high
 
     @property
@@ -272,7 +272,7 @@ class Judgement:
 
 
 def allowed_ns(name: str) -> int:
-    """Return how far a figure may be off beside its share: a quarter of a millisecond, and one from p99.9 on."""
+    """Return how far a figure may be off in addition to its share: 0.25 ms, and 1 ms from p99.9 on."""
     return _FAR_NS if FIGURES.get(name, 0.0) >= _FAR else _USUAL_NS
 
 
@@ -331,7 +331,7 @@ MOST_LOST_SHARE: Final = 0.25
 """With more of the time lost than this part of what a percentile leaves, it is not called wrong (of a p99: 0.25 %):
 what came meanwhile was late, with what waited behind it, and that is no generator's fault."""
 TOLD_SHARE: Final = 0.001
-"""Less lost time than this is not told from a program's start and the kernel's own work."""
+"""Less lost time than this may be the start of the program or the kernel's own work."""
 _TAKEN: Final = "other work, or this machine's host, had"
 _REMEDY: Final = "end that work, use --cpus, or try again later"
 
@@ -339,7 +339,7 @@ _REMEDY: Final = "end that work, use --cpus, or try again later"
 def why_not_judged(record: ServerRecord, *, foreign_share: float) -> str | None:
     """Describe why a case is worth nothing; None when it is worth something.
 
-    ``foreign_share`` is the part of the time, 0 to 1, for which somebody else had the generator's CPUs.
+    ``foreign_share`` is the share of the time, 0 to 1, in which other programs used the generator's CPUs.
     """
     if record.answers == 0:
         return "no answer was asked for"

@@ -23,7 +23,7 @@ def is_saturated(starts_ns: pl.Series, counters: Counters, *, concurrency: int) 
 
     Processor time is known of the whole trial only; it counts evenly for each URL, so that what was spent on the last
     ``concurrency`` URLs, which end after the last start, is left out. A list no longer than that is never saturated.
-    ``starts_ns`` is Unix time and may hold nulls. Where CPU time was not counted, nobody is saturated.
+    ``starts_ns`` is Unix time and may hold nulls. Without CPU time the client is not saturated.
     """
     started_at_ns, cpu_ns = counters.started_at_ns, counters.cpu_ns
     last_start = starts_ns.drop_nulls()
@@ -62,7 +62,7 @@ class Limit(StrEnum):
 
 
 def limited_by(trial: Trial) -> Limit | None:
-    """Return what held the client of a trial up; None where nothing that was counted did, or nobody can tell."""
+    """Return what limited the client of a trial; None where nothing that was counted did, or it is unknown."""
     if trial.validity is Validity.ORIGIN_LIMITED:
         return Limit.ORIGIN
     if trial.validity is Validity.LINK_LIMITED:
@@ -81,7 +81,7 @@ def limited_by(trial: Trial) -> Limit | None:
 
 
 def own_cpu_share(trial: Trial, stretch: Stretch) -> float | None:
-    """Return the CPU time of a client over a stretch, as a share of its CPUs; None where nobody counted it."""
+    """Return the CPU time of a client over a stretch, as a share of its CPUs; None without counts."""
     cpu_ns, cpus = trial.counters.cpu_ns, len(trial.counters.subject_cpus)
     return None if cpu_ns is None or not cpus else cpu_ns * stretch.work / (stretch.length_ns * cpus)
 
@@ -114,7 +114,7 @@ def ceiling_of(trial: Trial, *, planned_per_s: float | None) -> Ceiling | None:
     clients up in a way that no counter shows.
 
     ``planned_per_s`` are the URLs a second that the delays of the web allow at the concurrency of the trial; None where
-    nobody has planned any.
+    none is planned.
     """
     rate = trial.summary.right_per_s if trial.summary else None
     stretch = Stretch.of(trial)
@@ -168,7 +168,7 @@ def _limit(trial: Trial, stretch: Stretch, broken: dict[str, Validity], of_plan:
         return CeilingLimit.MACHINE
     if Validity.LINK_LIMITED in broken.values():
         return CeilingLimit.LINK
-    # Where nobody counted it, nothing else is concluded.
+    # Without counts nothing else is concluded.
     own = own_cpu_share(trial, stretch)
     if own is None or own >= SATURATED_SHARE:
         return CeilingLimit.FETCHER

@@ -26,7 +26,7 @@ from httpdyno.model import (
 from httpdyno.stats import FEWEST_BLOCKS
 
 _APART: Final = 0.05
-"""Shares of HTTP/2 that differ by no more are those of clients that are told the same by the same hosts."""
+"""Shares of HTTP/2 that differ by no more count as equal: hosts offer all clients the same."""
 _ERRORS_DUE: Final = {"2": ": a host that does not speak it has to be reported as an error"}
 
 
@@ -41,7 +41,7 @@ def http_2_share(trial: Trial) -> float | None:
 
 
 def asked_version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Describe which version of HTTP the clients of a table were told to speak; empty if each spoke its default."""
+    """Describe the version of HTTP that the clients of a table were set to; empty if each used its default."""
     asked = sorted({trial.http_version for trial in trials if trial.http_version})
     return tuple(f"HTTP/{version} alone was asked for{_ERRORS_DUE.get(version, '')}" for version in asked)
 
@@ -131,7 +131,7 @@ def missing_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 def unlimited_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     """State that the memory of trials was not limited though that was asked for, and why: one line for each reason.
 
-    Reasons that differ in their numbers only are one, told as it was the first time.
+    Reasons that differ only in their numbers are one, in the words of the first.
     """
     asked = [trial.counters for trial in trials if trial.counters.memory_limit_bytes is not None]
     reasons: dict[tuple[str, str], list[str]] = {}
@@ -140,9 +140,9 @@ def unlimited_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
             reason, size = counters.memory_limit_reason, format_size(counters.memory_limit_bytes)
             reasons.setdefault((size, _NUMBER.sub("0", reason)), []).append(reason)
     notes = []
-    for (size, _), told in reasons.items():
-        share = "" if len(told) == len(asked) else f" in {len(told)} of {len(asked)} trials"
-        notes.append(f"memory was not limited to {size}{share}: {told[0]}; see: httpdyno doctor")
+    for (size, _), texts in reasons.items():
+        share = "" if len(texts) == len(asked) else f" in {len(texts)} of {len(asked)} trials"
+        notes.append(f"memory was not limited to {size}{share}: {texts[0]}; see: httpdyno doctor")
     return tuple(notes)
 
 
@@ -157,9 +157,9 @@ def _explanations(trials: Sequence[Trial]) -> list[str]:
     """One line for each known failure that explains wrong answers, with the most that it explains in one trial."""
     cases = [case for trial in trials if trial.tally for case in trial.tally.explained_cases]
     most = {case.case: max(other.count for other in cases if other.case == case.case) for case in cases}
-    told = {case.case: f"{case.reason} ({case.issue})" if case.issue else case.reason for case in cases}
+    reasons = {case.case: f"{case.reason} ({case.issue})" if case.issue else case.reason for case in cases}
     return [
-        f"known failure {name}: {told[name]}: explains {count} wrong answer{'' if count == 1 else 's'}"
+        f"known failure {name}: {reasons[name]}: explains {count} wrong answer{'' if count == 1 else 's'}"
         for name, count in most.items()
     ]
 

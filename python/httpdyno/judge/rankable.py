@@ -51,7 +51,7 @@ def _shares_a_cpu(trial: Trial) -> bool:
 _NOT_ITS_FAULT: Final = frozenset({Outcome.OK, Outcome.INTERRUPTED, Outcome.REFUSED})
 """How a trial may end without its subject being at fault."""
 _AGAINST_ALL: Final = frozenset({Validity.INCORRECT, Validity.UNVERIFIED})
-"""What one trial says about all of the subject's: its answers were wrong, or nobody knows what is right."""
+"""Validities of one trial that hold for all trials of the subject: wrong or unverifiable answers."""
 
 
 def rankable_trials(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> tuple[Trial, ...]:

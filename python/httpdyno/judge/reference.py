@@ -14,7 +14,7 @@ from httpdyno.model import Verdict
 from httpdyno.stats import Int64Array
 
 WRONG_CONTENT: Final = "check_failed"
-"""Cause of an honest answer whose content is not what the client was told to check for."""
+"""Cause of an honest answer whose content fails the check that the client makes."""
 CHECK_FAILED: Final = "CheckFailed"
 """What it then has to report (``subjects/CONTRACT.md``): the one name of an error that is judged."""
 _STATUS_DIGITS: Final = 3
@@ -29,14 +29,14 @@ class Served:
     """What the web answers to a URL."""
 
     outcome: str | None
-    """``status``, ``error`` or ``either``; None: nobody knows."""
+    """``status``, ``error`` or ``either``; None: unknown."""
     status: int | None = None
     length: int | None = None
     cause: str | None = None
 
 
 def wrong_words(code: str, length: int | None, served: Served) -> str | None:
-    """Describe an answer that is wrong beside what was served: ``200, 16383 B; served 16384``.
+    """Describe a wrong answer and what was served: ``200, 16383 B; served 16384``.
 
     None when its code and its length are right, as the judge sees them; when it came is not looked at.
     """
@@ -158,7 +158,7 @@ class Expectations:
     ----------
     distinct : pl.DataFrame
         One row for each URL, in the order of the list: ``url``, ``outcome`` (status, error or either), ``status``,
-        ``length``, ``cause``; all but ``url`` null where nobody knows.
+        ``length``, ``cause``; all but ``url`` null where unknown.
     given : Int64Array
         How often each is in the list; shape (rows of ``distinct``,).
     urls : TextIndex
@@ -233,7 +233,7 @@ def read_expectations(source: Path | BinaryIO) -> Expectations:
 
 
 def expectations_unknown(urls: pl.Series) -> Expectations:
-    """Make expectations for a web that nobody can verify: the URLs alone, everything else null."""
+    """Make expectations for a web that cannot be verified: the URLs, all else null."""
     return Expectations.of(
         pl.DataFrame({"url": urls.cast(pl.String)}).with_columns(
             pl.lit(None, dtype=type_).alias(name) for name, type_ in EXPECTED.items() if name != "url"

@@ -287,7 +287,7 @@ def _tally(samples: pl.DataFrame, known_failures: Sequence[KnownFailure], *, our
 
 
 def _surely_wrong(samples: pl.DataFrame) -> int:
-    """Count wrong answers that no load on the machine can make: nobody is served another status or length for it.
+    """Count wrong answers that load on the machine cannot cause: it changes no status and no length.
 
     A status where an error was due is one of them, but where the answer is due too late: a busy client may see it
     before it sees its clock.

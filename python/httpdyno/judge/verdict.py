@@ -36,7 +36,7 @@ def outlasts_plan(link: Link, *, timeout_ns: int) -> bool:
 
 
 CLOCK_SLACK_NS: Final = 2_000_000
-"""Reading clocks, and durations in whole milliseconds: 2 ms at either end, beside the precision of the start time."""
+"""Clock readings and durations in whole milliseconds: 2 ms at either end, plus the precision of the start time."""
 DONE_SLACK_NS: Final = 100_000_000
 """The last bytes may be framing alone: a decoder that has found its own end mark need not wait for them."""
 
@@ -176,7 +176,7 @@ def judge_samples(
 
     The first that applies is the verdict; what the answer says comes before when it came:
 
-    1. ``unverified``: nobody knows what the web serves.
+    1. ``unverified``: what the web serves is unknown.
     2. ``missed_error``: a status was reported where an error was due.
     3. ``false_error``: an error was reported where a status was due, or another one than ``CheckFailed`` where only the
        content was wrong: nothing stood in the way of reading it.

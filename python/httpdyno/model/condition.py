@@ -36,7 +36,7 @@ class CeilingLimit(StrEnum):
     LINK = "link"
     """The link: its rate, its distance or its losses."""
     INSTRUMENT = "instrument"
-    """None of these: something of the room or the kernel that nobody measures."""
+    """None of these: something in the room or the kernel that is not measured."""
     MACHINE = "machine"
     """Other programs: then the web can give more than was measured."""
 
@@ -145,7 +145,7 @@ class Condition:
     foreseen_s: float | None = None
     """How long a trial is foreseen to take; None: as long as the web has planned for its list."""
     point: FigureRecord | None = None
-    """What the experiment asks there, in its own terms; None: nothing beside the fields of a condition."""
+    """What the experiment itself asks for at this condition; None: only the fields of a condition."""
     peer: str | None = None
     """The id of the server subject that plays the peer; None: our origin does."""
     batch: int | None = None

@@ -168,7 +168,7 @@ class ThroughputPoint:
 
 @dataclass(frozen=True, slots=True)
 class CpuTime:
-    """How busy one pinned CPU was, whoever used it."""
+    """How busy one pinned CPU was, by all programs."""
 
     cpu: Annotated[int, Recorded("number of the CPU", type="int32")]
     role: Annotated[str, Recorded("whose CPU it is: `engine`, `subject` or `both`")]
@@ -183,7 +183,7 @@ class CpuTime:
 
 @dataclass(frozen=True, slots=True)
 class ProgramUse:
-    """What a program beside the trial's own used."""
+    """CPU time of a program that is not part of the trial."""
 
     name: Annotated[str, Recorded("its name")]
     cpu_ns: Annotated[int, Recorded("its CPU time, that of all of its processes", unit="ns")]

@@ -214,7 +214,7 @@ class ChartKind(StrEnum):
     FITTED = "fitted"
     """Measured points with their intervals, and the curves that were fitted to them: the series that have none."""
     TILES = "tiles"
-    """A grid for each panel: what became of each of its points, by colour and by word; a line goes where ``held`` ends.
+    """A grid for each panel: the result at each point by colour and by word, and a line where ``held`` ends.
     """
     STAIRS = "stairs"
     """How far each series reaches at each ``x``: ``y``, or None where that is nothing of what was tried.
@@ -226,7 +226,7 @@ class ChartKind(StrEnum):
 
 
 class Tone(StrEnum):
-    """What became of a point of a grid, from good to bad."""
+    """Result at a point of a grid, from good to bad."""
 
     HELD = "held"
     DOUBTFUL = "doubtful"
@@ -364,7 +364,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is told about one run, whatever its experiment, before any format has seen it."""
+    """The report of one run of any experiment, independent of its format."""
 
     title: str
     question: str
@@ -391,7 +391,7 @@ class Report:
     """What subjects reported that was no status: by name, and what the web had done."""
     charts: tuple[Chart, ...]
     published: Table | None = None
-    """Published figures beside what was measured, with what differs in its notes."""
+    """Published figures next to the measured ones; the notes say what differs."""
     figures: str = "Medians over the trials of each subject."
     """What the figures of the table are."""
     findings: tuple[str, ...] = ()

@@ -144,7 +144,7 @@ class Capabilities:
     endpoints: tuple[str, ...] = ()
     """What a server answers: ``plain``, ``json``, ``workloads``; with ``timeout`` it gives the last up in time."""
     threads: str = ""
-    """Which numbers of threads a server can be told: ``any``, ``one``, or empty for none."""
+    """Which numbers of threads a server accepts: ``any``, ``one``, or empty for none."""
     workers: str = ""
     """Which numbers of processes, alike."""
 
@@ -181,7 +181,7 @@ class Subject:
     sequence_close_argv: tuple[str, ...] = ()
     """Likewise, each on a connection of its own."""
     json_parser: str = ""
-    """What a client that checks JSON parses it with: ``json (standard library)``; empty when it is not told."""
+    """The JSON parser of a client that checks JSON: ``json (standard library)``; empty when unknown."""
     request_ms: float | None = None
     """What a request takes it itself, where that is far beyond a library's: for the first estimate of a run's time."""
 

@@ -20,7 +20,7 @@ from httpdyno.model.record import (
 
 
 class Verdict(StrEnum):
-    """What one line of a client is worth, beside what the web really served."""
+    """Verdict on one line of a client, compared with what the web served."""
 
     RIGHT = "right"
     WRONG_STATUS = "wrong_status"
@@ -34,7 +34,7 @@ class Verdict(StrEnum):
 
     @property
     def wrong(self) -> bool:
-        """Whether the client is at fault: time that ran out and a web that nobody knows are not its errors."""
+        """Whether the client is at fault: not when time ran out or the right answer is unknown."""
         return self not in {Verdict.RIGHT, Verdict.NOT_REACHED, Verdict.UNVERIFIED}
 
 
@@ -203,7 +203,7 @@ class LinesSummary(FigureRecord):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One trial: one fresh process of one subject under one condition, and what became of it."""
+    """One trial: one fresh process of one subject under one condition, with its outcome."""
 
     trial: Annotated[int, Recorded("number of the trial in its run, from 0; -1: that of the ceiling", type="int32")]
     block: Annotated[int, Recorded("block of trials that shared what the machine was like, from 0", type="int32")]

@@ -1,6 +1,6 @@
-"""Figures that others have published, as data with their source, to stand beside measured ones."""
+"""Published figures with their sources, for comparison with measured ones."""
 
-from httpdyno.published.comparison import beside, in_published_form, stacked
+from httpdyno.published.comparison import in_published_form, side_by_side, stacked
 from httpdyno.published.table import (
     Circumstances,
     PublishedTable,

@@ -40,9 +40,9 @@ def join(measured: Sequence[Row], published: PublishedTable) -> tuple[Pair, ...]
     for there in published.rows:
         same = places.get(tuple(there[name] for name in key), []) if there["subject"] else []
         used.update(same)
-        told = str(there["subject"] or ""), " ".join(str(there[name]) for name in identity)
+        named = str(there["subject"] or ""), " ".join(str(there[name]) for name in identity)
         twins: list[Row] = [measured[index] for index in same] or [{}]
-        found += [Pair(*told, tuple(there[name] for name in conditions), there, twin) for twin in twins]
+        found += [Pair(*named, tuple(there[name] for name in conditions), there, twin) for twin in twins]
     for index, here in enumerate(measured):
         if index not in used:
             name = " ".join(str(here[part]) for part in identity if here.get(part) is not None)
@@ -66,7 +66,7 @@ def _quotient(above: Cell, below: Cell) -> float | None:
     return above / below
 
 
-def notes_beside(joined: Sequence[Pair], published: PublishedTable, here: Circumstances) -> tuple[Note, ...]:
+def comparison_notes(joined: Sequence[Pair], published: PublishedTable, here: Circumstances) -> tuple[Note, ...]:
     """List what has to be known before two figures are compared, a line each; what is the same is not mentioned."""
     there = published.circumstances
     both = [pair for pair in joined if pair.measured and pair.published]
@@ -74,8 +74,8 @@ def notes_beside(joined: Sequence[Pair], published: PublishedTable, here: Circum
         f"published: {published.source}",
         *_missing(joined),
         *_order(both, published),
-        *_told("machine", there.machine, here.machine),
-        *_told("web", there.web, here.web),
+        *_difference("machine", there.machine, here.machine),
+        *_difference("web", there.web, here.web),
         *(f"web {name}: {published.fitted[name]}" for name in here.web_names if name in published.fitted),
         *(line for column in published.of_role(Role.SETTING) for line in _setting(both, column.name, published)),
         *_time("timeout", there.timeout_s, here.timeout_s),
@@ -116,7 +116,7 @@ def _figures(pair: Pair, column: PublishedColumn) -> tuple[float, float] | None:
     return None if ratio is None or not isinstance(figure, int | float) else (figure, figure * ratio)
 
 
-def _told(name: str, there: str, here: str) -> Iterator[str]:
+def _difference(name: str, there: str, here: str) -> Iterator[str]:
     if there and here and there != here:
         yield f"{name}: published: {there}; measured: {here}"
 
@@ -126,11 +126,11 @@ def _setting(both: Sequence[Pair], name: str, published: PublishedTable) -> Iter
     other = [pair for pair in both if pair.measured.get(name) not in {None, pair.published[name]}]
     if not other:
         return
-    told = [f"published {pair.published[name]}, measured {pair.measured[name]}" for pair in other]
-    if len(set(told)) > 1 or len(other) < len(both):
-        told = ["; ".join(f"{pair.name} {one}" for pair, one in zip(other, told, strict=True))]
+    texts = [f"published {pair.published[name]}, measured {pair.measured[name]}" for pair in other]
+    if len(set(texts)) > 1 or len(other) < len(both):
+        texts = ["; ".join(f"{pair.name} {one}" for pair, one in zip(other, texts, strict=True))]
     per = [figure.name for figure in published.columns if figure.per == name]
-    yield f"{name}: {told[0]}" + (f"; ratios of {', '.join(per)} are per {name}" if per else "")
+    yield f"{name}: {texts[0]}" + (f"; ratios of {', '.join(per)} are per {name}" if per else "")
     if per and published.scaled_remark:
         yield published.scaled_remark
 
@@ -143,22 +143,22 @@ def _time(name: str, published: float | None, measured: float | None) -> Iterato
 def _versions(both: Sequence[Pair], published: PublishedTable, here: Circumstances) -> Iterator[str]:
     there = published.circumstances.versions
     names = dict.fromkeys((pair.subject, pair.name) for pair in both)
-    told = [
+    texts = [
         f"{name} {there.get(subject, 'unknown')}, here {here.versions.get(subject, 'unknown')}"
         for subject, name in names
         if there.get(subject) != here.versions.get(subject)
     ]
-    if told:
+    if texts:
         origin = f" (published: {published.versions_from})" if published.versions_from else ""
-        yield f"versions: {'; '.join(told)}{origin}"
+        yield f"versions: {'; '.join(texts)}{origin}"
 
 
 _DOUBT: Final = ("rank", "wrong", "verdict")
 """Columns of the measured table that say what its figures are worth: shown at the end."""
 
 
-def beside(measured: Table, published: PublishedTable, here: Circumstances) -> Table:
-    """Print published figures beside measured ones, a row for each subject: the form for programs.
+def side_by_side(measured: Table, published: PublishedTable, here: Circumstances) -> Table:
+    """Put published and measured figures into one row for each subject: the form for programs.
 
     For each figure of the published table there are three columns: measured under its own name, ``...Published`` and
     ``...Ratio``, measured over published; for each setting the first two. All else of the measured table follows.
@@ -178,12 +178,12 @@ def beside(measured: Table, published: PublishedTable, here: Circumstances) -> T
         ratios = {f"{name}_ratio": round(ratio, 3) for name, ratio in _ratios(pair, published).items()}
         rows.append({**(pair.measured or {"verdict": "not measured"}), **there, **ratios, **_named(pair, published)})
     return _table(
-        [*columns, *_rest(measured, published)], rows, measured, published, notes_beside(joined, published, here)
+        [*columns, *_rest(measured, published)], rows, measured, published, comparison_notes(joined, published, here)
     )
 
 
 def stacked(measured: Table, published: PublishedTable, here: Circumstances) -> Table:
-    """Print published figures under measured ones, in lines under the published columns: the form for people.
+    """Put published figures into lines below the measured ones, under the published columns: the form for people.
 
     A subject has the lines ``measured``, ``published`` and ``ratio`` (measured over published); one that was not
     measured, or not published, has the line that there is, and where no figure can be compared there is no ratio.
@@ -206,7 +206,7 @@ def stacked(measured: Table, published: PublishedTable, here: Circumstances) -> 
         *(column for column in published.columns if column.role not in NAMES),
         *(column for column in _rest(measured, published) if column.name in _DOUBT),
     )
-    return _table(columns, rows, measured, published, notes_beside(joined, published, here))
+    return _table(columns, rows, measured, published, comparison_notes(joined, published, here))
 
 
 def in_published_form(measured: Table, published: PublishedTable, absent: Mapping[str, str]) -> Table:

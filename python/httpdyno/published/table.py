@@ -133,8 +133,8 @@ class PublishedTable:
         columns = (replace(SUBJECT, description="the subject that it is here"), *self.columns)
         rows = tuple(tuple(row[column.name] for column in columns) for row in self.rows)
         here = self.circumstances
-        told = {"source": str(self.source), "machine": here.machine, "web": here.web}
-        lines = [f"{name}: {text}" for name, text in told.items() if text]
+        given = {"source": str(self.source), "machine": here.machine, "web": here.web}
+        lines = [f"{name}: {text}" for name, text in given.items() if text]
         if here.versions:
             listed = ", ".join(f"{subject} {version}" for subject, version in here.versions.items())
             lines.append(f"versions: {listed} ({self.versions_from})")

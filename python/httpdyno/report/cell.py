@@ -95,7 +95,7 @@ def note_lines(table: Table) -> list[str]:
 
 
 def _row_name(table: Table, note: Note) -> str:
-    """Name a row by the first texts that stand beside each other: language and method."""
+    """Name a row by its first adjacent texts: language and method."""
     if note.row is None:
         return ""
     cells = [cell for cell in zip(table.columns, table.rows[note.row], strict=True) if cell[0].shown]

@@ -19,7 +19,7 @@ _PLACES: Final = 4
 _END: Final = 0.1
 """The chance that everything holds in a column of which nothing is known yet, and that nothing does."""
 _STAYS: Final = (0.1, 0.5, 0.9, 0.99)
-"""How often the boundary may be the same in the next column: nobody knows, so each is as likely beforehand."""
+"""How often the boundary is the same in the next column; unknown, so all are equally likely beforehand."""
 _WIDTHS: Final = (0.003, 0.03)
 """How wide the stretch may be in which trials go one way or the other: standard deviations of the logarithm."""
 _WIDTH_CHANCES: Final = (0.95, 0.05)
@@ -186,7 +186,7 @@ class ColumnBoundary:
     trials: int
     """Made in this column: others may have been of more use."""
     doubtful: bool
-    """Whether a load lies between what surely holds and what surely fails, of which nobody knows."""
+    """Whether a load lies between those that certainly hold and those that certainly fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,14 +250,14 @@ class FrontierSearch:
         chances = staircase.chances(seen)
         if staircase.cells(chances).max(axis=1).min() >= _SURE:
             return None
-        told = _told(staircase, chances)
+        gain = _information(staircase, chances)
         for step, trials in _trials(seen).items():
             if trials >= _REPEATS:
-                told[step.column, self._index(step.load)] = 0
+                gain[step.column, self._index(step.load)] = 0
         for one in self.known:
-            told[one.column, self._index(one.check.load)] = 0
-        column, load = divmod(int(told.argmax()), len(self.loads))
-        return FrontierStep(column, self.loads[load]) if told[column, load] > _NOTHING else None
+            gain[one.column, self._index(one.check.load)] = 0
+        column, load = divmod(int(gain.argmax()), len(self.loads))
+        return FrontierStep(column, self.loads[load]) if gain[column, load] > _NOTHING else None
 
     def conclude(self, seen: Sequence[ColumnCheck]) -> tuple[ColumnBoundary, ...]:
         """Return what the trials say of each column, whether or not the search has come to its end."""
@@ -347,13 +347,13 @@ class FrontierSearch:
         )
 
 
-def _told(staircase: Staircase, chances: FloatArray) -> FloatArray:
+def _information(staircase: Staircase, chances: FloatArray) -> FloatArray:
     """Return what a trial of each point is expected to tell, in nats; shape (columns, loads)."""
     holding = staircase.holding
     expected = np.einsum("cwp,wlp->cl", chances, holding)
-    told = _entropy(expected) - np.einsum("cwp,wlp->cl", chances, _entropy(holding))
+    gain = _entropy(expected) - np.einsum("cwp,wlp->cl", chances, _entropy(holding))
     # Rounded, so that equals are equal on every machine: the first of them is taken.
-    return np.asarray(np.round(told, 9), dtype=np.float64)
+    return np.asarray(np.round(gain, 9), dtype=np.float64)
 
 
 def _trials(seen: Sequence[ColumnCheck]) -> Counter[FrontierStep]:

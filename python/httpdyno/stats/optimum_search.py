@@ -93,7 +93,7 @@ def _design(x: FloatArray, corners: FloatArray) -> FloatArray:
 
 
 _TIE_AT_MOST: Final = 0.10
-"""However much the values vary, nobody would call a larger loss a tie."""
+"""A larger loss is no tie, however much the values vary."""
 _SUPPOSED_SPREAD: Final = 0.03
 """What a spread is taken for before there are repeats."""
 _SUPPOSED_FREEDOM: Final = 2
@@ -122,7 +122,7 @@ class Observation:
     failed: bool = False
     """Whether the trial as a whole broke down: such a load is not to be had, whatever it brought."""
     weight: float = 1.0
-    """How much it counts beside others, above 0: less for a trial that was disturbed."""
+    """Weight among the others, above 0: smaller for a disturbed trial."""
 
     def __post_init__(self) -> None:
         """Refuse what no trial can show."""
@@ -299,7 +299,7 @@ class Reason(StrEnum):
 
 
 class Standing(StrEnum):
-    """What a load is worth beside the others."""
+    """Standing of one load among the others."""
 
     CHOSEN = "chosen"
     TIE = "no better"

@@ -23,7 +23,7 @@ def warm_up_length(values: FloatArray, *, longest: float = LONGEST_WARM_UP) -> i
     and takes away evidence in any case; the number to drop is the one after which the mean of the rest is known best,
     which is where the sum of its squared deviations over the square of their count is smallest.
 
-    Unless told otherwise at most a quarter is dropped. White lets it be half; but what still falls after a quarter
+    By default at most a quarter is dropped. White lets it be half; but what still falls after a quarter
     drifts rather than warms up, and half of a drifting series shows half of its drift, in half of the values.
 
     Parameters

@@ -92,7 +92,7 @@ class SubjectVersion:
     folder: str | None = None
     """Where it lay."""
     http: tuple[str, ...] = ()
-    """Versions of HTTP that it claims to speak when it is told to; empty in runs that are older than this."""
+    """Versions of HTTP that it claims to speak when asked to; empty in older runs."""
     fingerprint: str | None = None
     """Hash of its files and of the programs that it was built with; None until that is known."""
 

@@ -191,8 +191,8 @@ class Answer:
 def open_runs(folders: Sequence[Path], refused: Callable[[UnreadableRun], None]) -> dict[str, Run]:
     """Open runs, and go on without those that cannot be.
 
-    ``refused`` is told of each that is no run, is damaged, or was written by a newer version; or raises what it is
-    told. Runs are by the names of their folders; by their paths where two folders have the same name.
+    ``refused`` gets the error of each folder that is no run, is damaged, or was written by a newer version; it may
+    raise it. Runs are by the names of their folders; by their paths where two folders have the same name.
     """
     opened = []
     for folder in folders:

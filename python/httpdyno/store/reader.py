@@ -65,12 +65,12 @@ def figure_rows(trial: int, figures: Mapping[str, Figure]) -> pl.DataFrame:
 
 
 def with_figures(trials: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
-    """Put the figures beside the trials, a column for each; null where a trial does not have it.
+    """Join the figures to the trials, a column for each; null where a trial does not have it.
 
     The trials have the column ``trial``, the figures ``FIGURES_SCHEMA``.
     """
     order = figures["figure"].unique(maintain_order=True).to_list()
-    beside = figures.select(pl.col("trial").unique(maintain_order=True))
+    joined = figures.select(pl.col("trial").unique(maintain_order=True))
     for kind in _KINDS.values():
         some = figures.filter(pl.col(kind).is_not_null())
         if some.is_empty():
@@ -82,12 +82,12 @@ def with_figures(trials: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
                 for name in columns.columns[1:]
             )
         # A figure may be whole in one trial and a decimal number in another.
-        for name in set(columns.columns[1:]) & set(beside.columns):
-            both = beside.join(columns.select("trial", pl.col(name).alias("_other")), on="trial", how="left")
-            beside = both.with_columns(pl.coalesce(pl.col(name).cast(pl.Float64), "_other").alias(name)).drop("_other")
+        for name in set(columns.columns[1:]) & set(joined.columns):
+            both = joined.join(columns.select("trial", pl.col(name).alias("_other")), on="trial", how="left")
+            joined = both.with_columns(pl.coalesce(pl.col(name).cast(pl.Float64), "_other").alias(name)).drop("_other")
             columns = columns.drop(name)
-        beside = beside.join(columns, on="trial", how="left", maintain_order="left")
-    return trials.join(beside.select("trial", *order), on="trial", how="left", maintain_order="left")
+        joined = joined.join(columns, on="trial", how="left", maintain_order="left")
+    return trials.join(joined.select("trial", *order), on="trial", how="left", maintain_order="left")
 
 
 _FIGURES_APART: Final = 2

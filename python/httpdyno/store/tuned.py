@@ -27,7 +27,7 @@ class TunedFor:
     cpus: int
     """How many there are for a trial: those that the subject was given, else all, of which the engine takes some."""
     pinned: bool
-    """Whether somebody said which CPUs the subject has."""
+    """Whether ``--cpus`` was given."""
     memory_bytes: int | None
     """Memory limit of the subject; None: none was asked for."""
     web: str

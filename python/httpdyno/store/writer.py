@@ -98,7 +98,7 @@ class RunWriter:
             process = f" (process {holder.process})" if holder and holder.process else ""
             raise NotResumable(f"{folder} is still running{process}: wait for its end, or stop it first")
         try:
-            # Once more: whoever held the lock until now may have completed it.
+            # Check again: the previous holder of the lock may have completed the run.
             return cls(folder, _resumable(folder), lock)
         except BaseException:
             lock.release()

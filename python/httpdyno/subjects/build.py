@@ -111,7 +111,7 @@ class Build:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the subject wants in its environment, beside the variables of the contract."""
+        """The subject's own environment variables, in addition to those of the contract."""
         return {
             name: filled(value, folder=self.folder, target=self.place.target)
             for name, value in self.subject.environment.items()
@@ -160,7 +160,7 @@ class BuildState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BuildEvent:
-    """News of one build, for whoever shows progress."""
+    """Progress of one build."""
 
     subject: Subject
     state: BuildState
@@ -168,7 +168,7 @@ class BuildEvent:
 
 @dataclass(frozen=True, slots=True)
 class BuildOutcome:
-    """What became of one subject: a build, or the reason why there is none."""
+    """Outcome for one subject: a build, or the reason why there is none."""
 
     subject: Subject
     build: Build | None = None
@@ -185,7 +185,7 @@ def build_subjects(
     stop: Callable[[], bool] = lambda: False,
     parallel: int | None = None,
 ) -> dict[str, BuildOutcome]:
-    """Build what is not built yet; return what became of each, by id, in the order of the subjects.
+    """Build what is not built yet; return the outcome of each by id, in the order of the subjects.
 
     One that cannot be built does not stop the others. ``stop`` is asked about twenty times a second: once it is true,
     running builds are ended, and Interrupted is raised.
@@ -248,7 +248,7 @@ class _Job:
                 self._waits = True
                 self._tell(BuildEvent(self.subject, BuildState.WAITING))
             return False
-        # Whoever held the lock until now may have built just this.
+        # The previous holder of the lock may have built the same.
         if self._found(place):
             return True
         self._tell(BuildEvent(self.subject, BuildState.BUILDING))

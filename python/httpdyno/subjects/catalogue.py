@@ -212,7 +212,7 @@ class Catalogue:
     def select(self, names: Iterable[str], fitting: SubjectKind | None = None) -> tuple[Subject, ...]:
         """Return the named subjects, in the order of the names; a name that comes twice counts once.
 
-        ``fitting`` is what was probably meant by a name that nobody has; one of another kind is returned all the same.
+        ``fitting`` limits the suggestions for an unknown name; a subject of another kind is still returned.
         """
         return tuple(self._one(name, fitting) for name in dict.fromkeys(names))
 
@@ -272,7 +272,7 @@ def read_catalogue(extra: Iterable[Path] = ()) -> Catalogue:
             name = folder.resolve().name
             first = found.setdefault(name, folder)
             if first.resolve() != folder.resolve():
-                # Nobody can say which is meant; the subjects of other names go on.
+                # Which one is meant is ambiguous; subjects of other names are kept.
                 said = f"two subjects are called {name!r}: {first} and {folder}; rename one of the folders"
                 invalid[name] = InvalidSubject(said)
     subjects: dict[str, Subject] = {}

@@ -29,9 +29,9 @@ def usable_engine(environment: Mapping[str, str]) -> str | None:
 
 
 def engine_places() -> list[str]:
-    """List where the engine is looked for when nobody names it.
+    """List where the engine is searched when ``HTTPDYNO_ENGINE`` is not set.
 
-    Beside this Python, as in a virtual environment; beside the command, where one that is not in such an environment
+    Next to this Python, as in a virtual environment; next to the command, where one that is not in such an environment
     was installed; in the checkout's target folder.
     """
     folders = [os.path.dirname(sys.executable)]  # noqa: PTH120

@@ -1,4 +1,4 @@
-"""Where folders of subjects are. Imports little: the shell asks for their names while somebody types."""
+"""Folders of subjects. Imports little: shell completion reads it."""
 
 from pathlib import Path
 from typing import Final

@@ -263,7 +263,7 @@ def find_need(name: str) -> ProgramVersion | None:
 
 
 def check_name(name: str) -> None:
-    """Refuse a need of a kind that nobody can look up."""
+    """Raise ``InvalidSubject`` for a need of an unknown kind."""
     kind, colon, library = name.rpartition(":")
     if not library or (colon and kind not in LIBRARY_KINDS):
         kinds = ", ".join(f"{known}:NAME" for known in LIBRARY_KINDS)

@@ -18,7 +18,7 @@ _SEVERAL: Final = tuple(f"{_HOST}/bytes/{length}" for length in _LENGTHS)
 """Several URLs of one host: a client that reuses connections needs one connection for all."""
 _HTTP_WEB: Final = "contract"
 _OF_BOTH: Final = tuple(f"https://http2.test/bytes/{length}" for length in _LENGTHS)
-"""Of a host that offers HTTP/2 and HTTP/1.1: a client that is told one of them must not be talked into the other."""
+"""A host that offers HTTP/2 and HTTP/1.1: a client that is set to one of them must not use the other."""
 _WITHOUT_2: Final = "https://length.test/bytes/109"
 """Of a host that does not speak HTTP/2."""
 _JSON: Final = f"{_HOST}/json"
@@ -42,7 +42,7 @@ _ASKED: Final = {
     "workers one": "serve with WORKERS=1",
     "workers any": "serve with any WORKERS, such as 3",
 }
-"""What the contract asks of whoever makes a claim."""
+"""What the contract asks of a client that makes a claim."""
 
 Codes = Mapping[str, str]
 """The code that the client printed, by URL."""
@@ -257,7 +257,7 @@ class ServerCase:
 def server_cases(subject: Subject, *, scale: int = 1) -> tuple[ServerCase, ...]:
     """Return a case for each capability that a server can have, claimed or not.
 
-    ``scale`` is how many times as long the waits are that are told apart by time, one of ``SCALES``.
+    ``scale`` multiplies the waits that are distinguished by time; it is one of ``SCALES``.
     """
     claims = subject.capabilities
     # Waits whose sum is six times the longest: the time of the answer tells them from waits one after the other.

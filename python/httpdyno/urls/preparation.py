@@ -25,7 +25,7 @@ _URL: Final = re.compile(
 _DOMAIN: Final = re.compile(
     rb"(?:LABEL(?:\.LABEL)+\.?|localhost|\[[0-9a-f:.]+\])".replace(b"LABEL", _HOST_LABEL) + _REST, re.I
 )
-"""One word without a dot is nobody's domain: who means a host of the own network writes its scheme, too."""
+"""One word without a dot is no domain: a host of the local network needs its scheme."""
 _MOST_PORTS: Final = 65_535
 
 
@@ -131,7 +131,7 @@ def domain_column(first_line: str) -> DomainColumn | None:
 
 
 def is_table(first_line: str) -> bool:
-    """Return from its first line whether a list is a table, also where nobody knows in which column domains stand.
+    """Return from its first line whether a list is a table, even one whose column of domains is unknown.
 
     Before its path a URL has nothing that separates columns, and a bare domain has it nowhere.
     """

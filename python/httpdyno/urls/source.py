@@ -207,7 +207,7 @@ def file_at_origin(urls: UrlFile, against: str) -> UrlFile:
 
 
 HOSTS_COUNTED: Final = 1_000_000
-"""More hosts than these are not counted: a list may have ten times as many, and nobody decides otherwise for it."""
+"""Hosts beyond these are not counted: a list may have ten times as many, and no decision depends on it."""
 _AUTHORITY: Final = re.compile(
     rb"https?://(?:[^/?#\\@]*@)*(?:www\.)?(\[[^\]/?#\\]*\]|[^:/?#\\@]+?)\.?(?::[0-9]*)?(?=[/?#\\]|$)", re.I
 )

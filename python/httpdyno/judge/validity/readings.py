@@ -122,7 +122,7 @@ def origin_cpu_used(trial: Trial) -> Reading:
 
 
 def engine_cpu_busy(trial: Trial) -> Reading:
-    """Return how busy the busiest of the engine's CPUs was in the whole trial, whoever used it."""
+    """Return the use of the engine's busiest CPU over the whole trial, by all programs."""
     cpus = trial.counters.engine_cpus
     if not cpus:
         return Reading(None, "the engine did not count how busy its CPUs were")
@@ -258,7 +258,7 @@ _BINS_AT_ONCE: Final = 5
 def drift(trial: Trial) -> Reading:
     """Return how far the throughput of the last third of the steady state lies from that of the first, up or down.
 
-    0 where it cannot be told from chance with 99 % confidence. Three things come before the steady state and
+    0 where it may be chance, at 99 % confidence. Three things come before the steady state and
     are left out: the start until the first answer; the time until the first URL that never answers gives its place
     back, which is the timeout; the warm-up, as MSER-5 finds it. What becomes faster may have warmed up for up to half
     of the time, as a just-in-time compiler does; what becomes slower for no more than a quarter.
@@ -324,7 +324,7 @@ def wrong_answers(trial: Trial) -> Reading:
 
 
 def unverified_answers(trial: Trial) -> Reading:
-    """Return the answers that nobody knows to be right or wrong."""
+    """Return the share of answers that cannot be verified."""
     tally = trial.tally
     answers = tally.right + tally.wrong_in_all + tally.unverified if tally else 0
     if tally is None or not answers:

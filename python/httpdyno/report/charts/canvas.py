@@ -30,13 +30,13 @@ class Theme:
     on_fill: str
     """Text on a bar."""
     series: tuple[str, ...]
-    """One for each subject, in the order of the report; told apart also under each kind of colour blindness."""
+    """One for each subject, in the order of the report; distinguishable with every kind of colour blindness."""
     outcomes: Mapping[str, str]
     """By the name of a verdict or of a class of status codes."""
     ramp: tuple[str, ...]
     """Steps of one scale, for names that are values in their order: lighter and darker also without any colour."""
     tones: Mapping[str, str]
-    """By what became of a point of a grid: what is held differs from all else also in black and white."""
+    """By the result at a point of a grid: ``held`` differs from all others in black and white, too."""
     on_tones: Mapping[str, str]
     """Text on each of them."""
 
@@ -304,7 +304,7 @@ class Canvas:
         return named("name", scale=scale, legend=legend if names else None)
 
     def text(self, text: str) -> str:
-        """Make a text fit to be drawn: what it says of a subject can do nothing to whoever opens the drawing."""
+        """Escape a text for the drawing: text from a subject must not inject anything."""
         return without_controls(self.short.get(text, text))
 
     def data(self, rows: Sequence[dict[str, Any]]) -> alt.NamedData:

@@ -38,7 +38,7 @@ def ends_width(chart: Chart) -> float:
 
 
 def named_ends(chart: Chart, ends: Mapping[str, tuple[float, float]], canvas: Canvas, frame: tuple[int, int]) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
-    """Write the names of a chart's series beside the ends of their lines.
+    """Write the names of a chart's series next to the ends of their lines.
 
     ``ends`` are by name, in pixels from the top left; ``frame`` is the width and height of what the lines are in.
     """
@@ -96,7 +96,7 @@ def draw_lines(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's
     one_by_one = {"detail": named("line"), "order": number("place"), "strokeOpacity": _OPACITY}
     drawing = alt.layer(
         canvas.marks("line", _rows(chart), encoding | one_by_one, strokeWidth=2, strokeJoin="round"),
-        # What a pointer finds: points that nobody sees, few enough to keep the page small. One alone makes no line.
+        # Invisible points for the pointer, few enough to keep the page small. One alone makes no line.
         canvas.marks(
             "point",
             _hover_rows(chart),
@@ -204,7 +204,7 @@ def _series(chart: Chart, canvas: Canvas, series: Series, place: Part, aside: fl
     moved = {"xOffset": aside, "yOffset": -aside}
     moved_band = moved | {"x2Offset": aside, "y2Offset": -aside}
     box = place | {"x2": {"field": "x2"}, "y2": {"field": "y2"}}
-    told = place | {"description": named("words")}
+    hover = place | {"description": named("words")}
     bound = place | {"y": place["y"] | {"field": "low"}, "y2": {"field": "high"}}
     points = _points(chart, series)
     line = [{"x": x, "y": y, "name": series.name, "place": at} for at, (x, y) in enumerate(_corners(chart, series))]
@@ -219,7 +219,7 @@ def _series(chart: Chart, canvas: Canvas, series: Series, place: Part, aside: fl
         rows = [row for row in points if row["kind"] == kind]
         looks: Part = {"shape": shape, "filled": True, "size": 70 if kind == _REACHED else 110, "opacity": 1}
         edge = {"stroke": canvas.theme.surface, "strokeWidth": 1}
-        layers.append(canvas.marks("point", rows, told, **looks, **edge, **moved))
+        layers.append(canvas.marks("point", rows, hover, **looks, **edge, **moved))
     return layers
 
 

@@ -103,12 +103,12 @@ def _own(chart: Chart, series: Series) -> list[dict[str, Any]]:
     points = _points(chart, series, range(len(series.x)))
     if series.faint:
         return [point | {"role": "trial"} for point in points]
-    told = [
+    hover = [
         point | {"role": "point", "words": point_words(series, place, chart.x, chart.y)}
         for place in pointed_at(chart, series)
         for point in _points(chart, series, [place])
     ]
-    return [point | {"role": "main"} for point in points] + told
+    return [point | {"role": "main"} for point in points] + hover
 
 
 def _points(chart: Chart, series: Series, places: Iterable[int]) -> list[dict[str, Any]]:
@@ -297,7 +297,7 @@ def _tile_rows(chart: Chart, panel: str, columns: list[str], rows: list[str], wi
         if tile.panel != panel:
             continue
         x, y = columns.index(tile.column), rows.index(tile.row)
-        if tile.tone is not Tone.UNKNOWN:  # beside such a one nobody knows where it ends
+        if tile.tone is not Tone.UNKNOWN:  # next to an unknown tile the border is unknown
             held[x, y] = tile.tone in {Tone.HELD, Tone.DOUBTFUL}
         where = {"panel": panel, "x": x, "x2": x + 1, "y": y, "y2": y + 1, "middle": x + 0.5, "centre": y + 0.5}
         yield where | {"role": "tile", "tone": names.get(tile.tone, tile.tone.value), "words": _words(tile)}

@@ -38,7 +38,7 @@ def draw_points(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair'
         "x": number("x", scale=scale(chart.x, across), axis=canvas.axis(chart.x, across, width)),
         "y": number("y", scale=scale(chart.y, up), axis=canvas.above(chart.y, up, _POINTS_HEIGHT)),
     }
-    told = place | {"color": canvas.colour(chart, drawn(chart)), "description": named("words")}
+    hover = place | {"color": canvas.colour(chart, drawn(chart)), "description": named("words")}
     main = [series for series in chart.series if not series.faint]
     rows = _point_rows([series for series in chart.series if series.faint], chart)
     names = _point_rows(main, chart)
@@ -46,8 +46,8 @@ def draw_points(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair'
     dot = {"filled": True, "size": 130, "opacity": 1, "stroke": canvas.theme.surface, "strokeWidth": 1.5}
     text = {"align": "left", "baseline": "middle", "fontSize": LABEL_SIZE, "color": canvas.theme.ink, "limit": 200}
     layers = [
-        canvas.marks("point", rows, told, filled=True, size=34, opacity=0.32),
-        canvas.marks("point", names, told, **dot),
+        canvas.marks("point", rows, hover, filled=True, size=34, opacity=0.32),
+        canvas.marks("point", names, hover, **dot),
         *(
             canvas.marks("text", [row], place | {"text": named("name")}, dx=dx, dy=dy, **text)
             for row, (dx, dy) in zip(names, offsets, strict=True)
@@ -68,7 +68,7 @@ def _point_rows(many: list[Series], chart: Chart) -> list[dict[str, Any]]:
 def _placed(
     rows: list[dict[str, Any]], frame: list[tuple[tuple[float, float], int]], chart: Chart
 ) -> list[tuple[float, float]]:
-    """Choose for each name where it stands beside its point: the first place that is free, else the right."""
+    """Choose the place of each name around its point: the first free one, else the right."""
     (across, width), (up, height) = frame
     centres = [(share(chart.x, across, row["x"]) * width, (1 - share(chart.y, up, row["y"])) * height) for row in rows]
     taken = [(x - _RADIUS, y - _RADIUS, x + _RADIUS, y + _RADIUS) for x, y in centres]
@@ -134,7 +134,7 @@ def draw_fitted(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair'
     points = [series for series in chart.series if not series.faint and series.low]
     behind = [series for series in chart.series if series.faint]
     place = {"x": x, "y": y, "color": colour}
-    told = place | {"description": named("words")}
+    hover = place | {"description": named("words")}
     ends = place | {"y": y | {"field": "low"}, "y2": {"field": "high"}}
     dot: Part = {"filled": True, "size": 110, "opacity": 1, "stroke": canvas.theme.surface, "strokeWidth": 1.5}
     rows = _fitted_rows(points, chart)
@@ -143,8 +143,8 @@ def draw_fitted(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair'
     drawing = alt.layer(
         canvas.marks("line", _fitted_rows(curves, chart), place | one_by_one, strokeWidth=2, strokeJoin="round"),
         canvas.marks("rule", bounded, ends, strokeWidth=3, strokeCap="round", opacity=0.55),
-        canvas.marks("point", _fitted_rows(behind, chart), told, filled=True, size=34, opacity=0.32),
-        canvas.marks("point", rows, told, **dot),
+        canvas.marks("point", _fitted_rows(behind, chart), hover, filled=True, size=34, opacity=0.32),
+        canvas.marks("point", rows, hover, **dot),
     )
     if chart.marks:
         marked = alt.layer(*_marked(chart, canvas, across, width))

@@ -42,11 +42,11 @@ def draw_intervals(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Alta
     trials = _interval_rows([series for series in chart.series if series.faint], chart)
     dot = {"filled": True, "size": 120, "opacity": 1, "stroke": canvas.theme.surface, "strokeWidth": 1.5}
     text = {"align": "left", "fontSize": LABEL_SIZE + 1}
-    told = {"description": named("words")}
+    hover = {"description": named("words")}
     layers = [
-        canvas.marks("point", trials, row | value | colour | told, filled=True, size=34, opacity=0.32),
+        canvas.marks("point", trials, row | value | colour | hover, filled=True, size=34, opacity=0.32),
         canvas.marks("rule", rows, row | colour | _ends(value["x"]), strokeWidth=3, strokeCap="round"),
-        canvas.marks("point", rows, row | value | colour | told, **dot),
+        canvas.marks("point", rows, row | value | colour | hover, **dot),
         canvas.marks(
             "text",
             rows,

@@ -66,7 +66,7 @@ def json_schema(columns: tuple[Column, ...], title: str) -> dict[str, Any]:
             "type": "object",
             "properties": properties,
             "required": list(properties),
-            # Beside published figures a row has two further columns for each figure.
+            # With published figures, a row has two more columns for each figure.
             "patternProperties": {"_(published|ratio)$": {"type": ["number", "string", "null"]}},
             "additionalProperties": False,
         },

@@ -216,7 +216,7 @@ def _style(subjects: int) -> str:
 
 
 def _singled_out(place: int) -> str:
-    """Fade everything that has the colour of another subject, while the page is told to single this one out."""
+    """Fade the marks of all other subjects while the page highlights this one."""
     root = f':root[data-only="{place}"]'
     rules = [f'{root} tr[data-subject]:not([data-subject="{place}"])']
     if place < len(VARIABLES.series):

@@ -308,7 +308,7 @@ class ResponseTimes:
 
     count: int
     percentiles: tuple[tuple[float, ...], tuple[float, ...]]
-    """Percentiles as far up as single samples can be told, and the duration of each in ms."""
+    """Percentiles up to the one of a single sample, and the duration of each in ms."""
     distribution: tuple[tuple[float, ...], tuple[float, ...]]
     """Durations in ms, and the percentage of samples that took no longer."""
 
@@ -404,7 +404,7 @@ _Binned = Callable[[Trial, Int64Array], FloatArray]
 
 
 def throughput_chart(of: ConditionTrials) -> Chart | None:
-    """Draw the answers a second over time, as the origin saw them; None when nobody counted."""
+    """Draw the answers a second over time, as the origin counted them; None without counts."""
     series = _over_time(of, lambda trial: bool(trial.counters.throughput), _answers_a_second)
     if not series:
         return None
@@ -422,7 +422,7 @@ def throughput_chart(of: ConditionTrials) -> Chart | None:
 
 
 def memory_chart(of: ConditionTrials) -> Chart | None:
-    """Draw the memory in use over time; None when nobody measured it."""
+    """Draw the memory in use over time; None without measurements."""
     series = _over_time(of, lambda trial: bool(trial.counters.memory), _memory_mib)
     if not series:
         return None

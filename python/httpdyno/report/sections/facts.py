@@ -1,4 +1,4 @@
-"""Where and with what a run was made: everything that somebody who repeats it has to know."""
+"""Facts of a run that are needed to repeat it: the machine, the web, the versions, the settings."""
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta

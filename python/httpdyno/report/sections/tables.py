@@ -198,13 +198,13 @@ def trial_overview(
 
 def _found(ceiling: Trial, trials: Sequence[Trial]) -> str:
     """Describe what was found of the ceiling, which the trials of subjects know; else why nothing was."""
-    told = ceiling_notes(trials)
-    if not told:
+    notes = ceiling_notes(trials)
+    if not notes:
         reason = ceiling.reason or ceiling.validity_reason or "it was too short to tell what held the fetcher up"
         return f"the web's ceiling is not known: {reason}"
     p50_ns = ceiling.summary.p50_ns if ceiling.summary else None
     median = f", p50 {p50_ns / 1e6:.0f} ms" if p50_ns else ""
-    return f"{told[0]} ({ceiling.concurrency} in flight{median})"
+    return f"{notes[0]} ({ceiling.concurrency} in flight{median})"
 
 
 def _rule(found: Sequence[tuple[Trial, Finding]]) -> tuple[Cell, ...]:
@@ -296,7 +296,7 @@ def _row(link: str, trials: Sequence[Trial]) -> tuple[Cell, ...]:
         packets,
         _share(_sum(counters, lambda path: path.dropped), packets),
         _share(_sum(counters, lambda path: path.lost), packets),
-        next((told for one in counters if (told := _super_packets(one, asked)) is not None), None),
+        next((note for one in counters if (note := _super_packets(one, asked)) is not None), None),
     )
 
 

@@ -8,9 +8,9 @@ from httpdyno.model import Cell, Column, ColumnKind, Note, Table
 from httpdyno.published import (
     Circumstances,
     PublishedTable,
-    beside,
     in_published_form,
     published_table,
+    side_by_side,
     stacked,
 )
 from httpdyno.published.table import PublishedColumn, Role, Row, Source
@@ -70,7 +70,7 @@ HERE = Circumstances(machine="ours", web="a model", web_names=("twin",), timeout
 
 
 def test_each_figure_has_its_published_twin_and_the_ratio() -> None:
-    first = row(beside(BOTH, PUBLISHED, HERE), 0)
+    first = row(side_by_side(BOTH, PUBLISHED, HERE), 0)
     assert first["method"] == "A"
     assert (first["rate"], first["rate_published"], first["rate_ratio"]) == (125.0, 250.0, 0.5)
     # 800 ms for 100 URLs against 4,000 ms for 1,000: twice the time for each.
@@ -80,24 +80,24 @@ def test_each_figure_has_its_published_twin_and_the_ratio() -> None:
 
 
 def test_rows_stand_in_the_published_order_whatever_the_measured_one() -> None:
-    assert beside(BOTH, PUBLISHED, HERE).values("method") == ("A", "B", "C")
+    assert side_by_side(BOTH, PUBLISHED, HERE).values("method") == ("A", "B", "C")
 
 
 def test_programs_get_all_that_was_measured() -> None:
-    table = beside(BOTH, PUBLISHED, HERE)
+    table = side_by_side(BOTH, PUBLISHED, HERE)
     first = row(table, 0)
     assert (first["subject"], first["right_per_s"], first["verdict"]) == ("a", 12.0, "VALID")
 
 
 def test_what_was_not_measured_has_its_published_figures_and_nothing_else() -> None:
-    last = row(beside(BOTH, PUBLISHED, HERE), 2)
+    last = row(side_by_side(BOTH, PUBLISHED, HERE), 2)
     assert last["verdict"] == "not measured"
     assert last["time_published"] == 9000
     assert (last["subject"], last["time"], last["time_ratio"], last["rate_ratio"]) == (None, None, None, None)
 
 
 def test_what_was_not_published_keeps_its_row() -> None:
-    table = beside(measured(("e", "E", 100, 500, 200.0, 1.0, "VALID")), PUBLISHED, HERE)
+    table = side_by_side(measured(("e", "E", 100, 500, 200.0, 1.0, "VALID")), PUBLISHED, HERE)
     last = row(table, 3)
     assert (last["subject"], last["method"], last["time"], last["time_published"]) == ("e", "E", 500, None)
     assert "not published: E" in notes(table)
@@ -106,12 +106,12 @@ def test_what_was_not_published_keeps_its_row() -> None:
 @pytest.mark.parametrize("rate", [None, 0.0])
 def test_there_is_no_ratio_without_both_figures_or_to_nothing(rate: float | None) -> None:
     published = replace(PUBLISHED, rows=(published_row("a", "A", 1000, 4000, rate),))
-    assert row(beside(BOTH, published, HERE), 0)["rate_ratio"] is None
+    assert row(side_by_side(BOTH, published, HERE), 0)["rate_ratio"] is None
 
 
 def test_a_row_without_subject_belongs_to_no_measured_one() -> None:
     nameless = measured(("", "C", 100, 500, 200.0, 1.0, "VALID"))
-    assert row(beside(nameless, PUBLISHED, HERE), 2)["time"] is None
+    assert row(side_by_side(nameless, PUBLISHED, HERE), 2)["time"] is None
 
 
 def test_people_read_three_lines_under_the_published_columns() -> None:
@@ -134,7 +134,7 @@ def notes(table: Table) -> list[str]:
 
 
 def test_what_differs_is_said_and_what_is_the_same_is_not() -> None:
-    assert notes(beside(BOTH, PUBLISHED, HERE)) == [
+    assert notes(side_by_side(BOTH, PUBLISHED, HERE)) == [
         "published: A text, https://example.org/text",
         "not measured here: C",
         "order by time: 1 of 1 pairs stand as published (medians, without their doubt)",
@@ -151,7 +151,7 @@ def test_what_differs_is_said_and_what_is_the_same_is_not() -> None:
 
 def test_nothing_differs_between_a_publication_and_itself() -> None:
     table = published_table("crawl")
-    told = notes(beside(replace(table.as_table(), notes=()), table, table.circumstances))
+    told = notes(side_by_side(replace(table.as_table(), notes=()), table, table.circumstances))
     kept = [f"published: {table.source}", "order by time: 45 of 45 pairs stand as published"]
     assert [line for line in told if not line.startswith(("published figures:", "Bun fetch:"))] == [
         kept[0], f"{kept[1]} (medians, without their doubt)",
@@ -177,17 +177,18 @@ def test_notes_on_the_measured_table_go_with_the_columns_that_they_are_on() -> N
 
 def test_an_order_that_is_turned_round_is_counted_as_such() -> None:
     turned = measured(("a", "A", 100, 1200, 1.0, 9.0, "VALID"), ("b", "B", 100, 800, 1.0, 12.0, "VALID"))
-    assert any(line.startswith("order by time: 0 of 1 pairs") for line in notes(beside(turned, PUBLISHED, HERE)))
+    assert any(line.startswith("order by time: 0 of 1 pairs") for line in notes(side_by_side(turned, PUBLISHED, HERE)))
 
 
 def test_a_setting_that_differs_for_some_names_them() -> None:
     mixed = measured(("a", "A", 100, 800, 125.0, 12.0, "VALID"), ("b", "B", 1000, 1200, 100.0, 9.0, "VALID"))
-    assert "urls: A published 1000, measured 100; ratios of time are per urls" in notes(beside(mixed, PUBLISHED, HERE))
+    texts = notes(side_by_side(mixed, PUBLISHED, HERE))
+    assert "urls: A published 1000, measured 100; ratios of time are per urls" in texts
 
 
 def test_other_timeouts_and_unknown_versions_are_said() -> None:
     here = Circumstances(timeout_s=0.8, versions={"b": "7"})
-    told = notes(beside(BOTH, PUBLISHED, here))
+    told = notes(side_by_side(BOTH, PUBLISHED, here))
     assert "timeout: published 5 s, measured 0.8 s" in told
     assert "versions: A 1.0, here unknown; B unknown, here 7 (published: a lock file)" in told
     assert not any(line.startswith(("machine:", "web:")) for line in told)
@@ -205,7 +206,7 @@ def test_figures_are_compared_at_the_same_condition_only() -> None:
         ordered_by="",
     )
     columns = (Column("subject"), Column("connections", INTEGER), Column("rate", DECIMAL))
-    table = beside(Table(columns, (("a", 100, 25.0), ("a", 250, 99.0))), published, HERE)
+    table = side_by_side(Table(columns, (("a", 100, 25.0), ("a", 250, 99.0))), published, HERE)
     assert table.values("connections") == (20, 100, 250)
     assert table.values("rate") == (None, 25.0, 99.0)
     assert table.values("rate_ratio") == (None, 0.5, None)
