@@ -76,7 +76,7 @@ def line_colour(code: str) -> str:
 
 
 class ReadableLine(NamedTuple):
-    """What people read of a line."""
+    """A client's line in readable form."""
 
     code: str
     url: str
@@ -85,7 +85,7 @@ class ReadableLine(NamedTuple):
 
 
 def readable_line(line: str) -> ReadableLine | None:
-    """Read a line of the client contract; None when it is no such line.
+    """Read a line of the client contract; None for any other line.
 
     The line is split at its last four commas, as a URL may contain commas.
     """
@@ -101,7 +101,7 @@ def readable_line(line: str) -> ReadableLine | None:
 
 
 class ResultLines:
-    """Prints lines as they come in, whatever pieces they come in."""
+    """Printer of a client's lines, which may arrive in pieces."""
 
     def __init__(self, console: Console, *, raw: bool) -> None:
         """Keep the console to print to; raw prints the client's lines as they are: what a program wants to read."""
@@ -111,7 +111,7 @@ class ResultLines:
         self._expectations: Expectations | None = None
 
     def expect(self, expectations: Expectations) -> None:
-        """Hold lines against what must be reported."""
+        """Compare lines with the expected answers."""
         self._expectations = expectations
 
     def feed(self, piece: bytes) -> None:
@@ -127,7 +127,7 @@ class ResultLines:
             self._print(line, parts, wrong)
 
     def finish(self) -> None:
-        """Print a last line that has no line end."""
+        """Print the last line if it has no line end."""
         if self._rest:
             self.feed(b"\n")
 
@@ -178,7 +178,7 @@ _WIDE = 100
 
 
 class _Name(ProgressColumn):
-    """What is under way. It is cut short where the terminal has no room: a task is one line."""
+    """Name of a task, cut where the terminal has no room: a task is one line."""
 
     def render(self, task: Task) -> Text:
         """Write the name of a task."""
@@ -186,7 +186,7 @@ class _Name(ProgressColumn):
 
 
 class _Figures(ProgressColumn):
-    """Of a trial: requests done, requests a second, time left. Of the run: trials done, time left."""
+    """Figures of a trial (requests done, requests a second, time left) or of the run (trials done, time left)."""
 
     def render(self, task: Task) -> Text:
         """Write the figures of a task that has any."""
@@ -222,7 +222,7 @@ class _Block:
 
 
 class Display:
-    """Shows what a run is doing; takes its news from builds, from the plan and from the engine's progress only."""
+    """Display of a run: builds, the plan and the engine's progress."""
 
     wants_output = False
 
@@ -271,7 +271,7 @@ class Display:
         self._progress.stop()
 
     def build(self, event: BuildEvent) -> None:
-        """Handle news of a build."""
+        """Show a build event."""
         name = event.subject.id
         word = _WORDS.get(event.state)
         if not self._bars:
@@ -289,7 +289,7 @@ class Display:
             self._progress.remove_task(self._tasks.pop(name))
 
     def provision(self, event: ProvisionEvent) -> None:
-        """Handle news of a toolchain that is brought."""
+        """Show a provisioning event."""
         if event.state is ProvisionState.INSTALLING:
             if self._bars:
                 self._tasks[event.name] = self._progress.add_task(f"{event.name}: {event.state}", total=None)
@@ -311,7 +311,7 @@ class Display:
                     self._show_log(outcome.log)
 
     def probing(self, subject: Subject) -> None:
-        """Print whose claims are put to the test."""
+        """Print the subjects whose claims are probed."""
         if not self._quiet:
             if self._folded:
                 self._announce("proving the claims of subjects, once for each build")
@@ -327,7 +327,7 @@ class Display:
         at_most: bool = False,
         blocks: int | None = None,
     ) -> None:
-        """Print of how many trials the run consists, how many are there, and how long the others will take.
+        """Print the number of trials, how many are done, and the time left.
 
         ``blocks``: how many blocks of several trials each there are; then each block is a line, else each trial.
         """
@@ -341,7 +341,7 @@ class Display:
         self._overall = self._progress.add_task("run", total=trials, completed=finished, left_s=left_s)
 
     def cooling_down(self, reason: str) -> None:
-        """Show what is waited for between two trials."""
+        """Show the reason for waiting between two trials."""
         text = f"cooling down: {reason}"
         if self._trial is None:
             self._trial = self._progress.add_task(text, total=None)
@@ -349,7 +349,7 @@ class Display:
             self._progress.update(self._trial, description=text)
 
     def trial_begins(self, plan: TrialPlan) -> None:
-        """Handle the trial that begins."""
+        """Show the trial that begins."""
         self._end_bar()
         if plan.block != self._block.number:
             self._end_block()
@@ -365,10 +365,10 @@ class Display:
         self._trial = self._progress.add_task(self._whose, total=None)
 
     def expected(self, expectations: Expectations) -> None:
-        """Leave what must be reported alone, where no line is shown."""
+        """Ignore the expected answers: no line is shown."""
 
     def progress(self, progress: TrialProgress) -> None:
-        """Handle news of the trial that is under way."""
+        """Show the progress of a trial."""
         if self._trial is not None:
             self._progress.update(
                 self._trial,
@@ -378,7 +378,7 @@ class Display:
             )
 
     def output(self, piece: bytes) -> None:
-        """Leave the subject's output alone, if it is given unasked."""
+        """Ignore the subject's output."""
 
     def silent(self, silence: Silence) -> None:
         """Print that a client is silent before its deadline passes."""
@@ -414,7 +414,7 @@ class Display:
             tell(work)
 
     def _end_block(self) -> None:
-        """Print what the trials of a block that is over took."""
+        """Print the results of a finished block."""
         block, self._block = self._block, _Block()
         if not block.trials:
             return
@@ -439,7 +439,7 @@ class Display:
 
 
 class Spectator(Display):
-    """Shows the lines of the subject; of everything else only what went wrong."""
+    """Display of the subject's lines, and of errors."""
 
     def __init__(self, console: Console, lines: ResultLines | None) -> None:
         """Keep the console, and where lines go; None: nowhere."""
@@ -448,18 +448,18 @@ class Spectator(Display):
         self.wants_output = lines is not None
 
     def expected(self, expectations: Expectations) -> None:
-        """Hold its lines against what must be reported."""
+        """Compare the subject's lines with the expected answers."""
         if self._lines:
             self._lines.expect(expectations)
 
     def output(self, piece: bytes) -> None:
-        """Print what the subject has printed."""
+        """Print the output of the subject."""
         if self._lines:
             self._lines.feed(piece)
 
 
 def _where(plan: TrialPlan) -> str:
-    """Describe which of several conditions it is, and why it was chosen."""
+    """Describe the condition of a trial, and why it was chosen."""
     if plan.added:
         return f", {plan.why}"
     why = f" ({plan.why})" if plan.why else ""

@@ -1,4 +1,4 @@
-"""What becomes of the errors of a command: one line on stderr, and the exit code."""
+"""Errors of a command as one line on stderr, and its exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the verb of an experiment from its options: each field that is one becomes an option of the command line."""
+"""Verbs of experiments: each option field of an experiment becomes an option of the command line."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ _OF_EVERY_RUN: Final[Sequence[tuple[str, Any, object]]] = (
 
 
 def experiment_verb(verb: Verb) -> Callable[..., None]:
-    """Return the function that Typer makes the verb of an experiment of."""
+    """Return the Typer function of an experiment's verb."""
 
     def run(context: typer.Context, typed: Mapping[str, Any]) -> None:
         from httpdyno.cli.running import RunOptions, run_and_show
@@ -48,7 +48,7 @@ def verb_of(
     parameters: Sequence[tuple[str, Any, object]],
     help: str,  # noqa: A002  # as click calls it
 ) -> Callable[..., None]:
-    """Return a function with these parameters (name, annotation, default), which hands over what was typed by name."""
+    """Return a function with these parameters (name, annotation, default) that passes the arguments on by name."""
 
     def verb(context: typer.Context, **typed: Any) -> None:  # noqa: ANN401
         run(context, typed)

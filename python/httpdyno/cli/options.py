@@ -86,7 +86,7 @@ RUN_HELP = "its folder, its name below the folder of runs, latest or previous"
 
 
 def _folder(context: typer.Context, runs: Path) -> Path:
-    """Refuse what was named and is no folder; where none was named, there may be no runs yet."""
+    """Raise ``UsageError`` when ``--runs`` names no folder; the default folder need not exist."""
     source = context.get_parameter_source("runs")
     if source is None or source.name == "DEFAULT" or runs.is_dir():
         return runs
@@ -106,7 +106,7 @@ RunsFolder = Annotated[
 
 
 def open_named_run(name: str, runs: Path) -> "Run":
-    """Open the run that a user has named: a folder, the name of one below ``runs``, ``latest`` or ``previous``."""
+    """Open the run of a name: a folder, the name of one below ``runs``, ``latest`` or ``previous``."""
     from httpdyno.store import RELATIVE_NAMES, find_run, open_run
 
     try:

@@ -24,7 +24,7 @@ from httpdyno.subjects.provision import plan_provision, provide, system_packages
 
 
 def environment_options(context: typer.Context) -> tuple[str, ...]:
-    """Return the options that variables of the environment have set, as they would be typed: ``("--limit", "500")``.
+    """Return the options that the environment sets, as typed words: ``("--limit", "500")``.
 
     The command of a run has them too: without them it would not repeat the run. ``FORMAT`` only decides how a table is
     printed.
@@ -96,7 +96,7 @@ def _require_subject(name: str, folder: Path) -> None:
 
 
 def install_needs(subjects: Iterable[Subject], interruption: Interruption) -> None:
-    """Bring toolchains and, where this user may, packages of the system; what is there already costs nothing."""
+    """Install missing toolchains and, where this user may, packages of the system."""
     provision = plan_provision(subjects, system_packages=system_packages_allowed())
     if provision:
         with interruption, Display(messages()) as display:

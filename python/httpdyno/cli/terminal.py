@@ -41,7 +41,7 @@ def ignore_closed_pipe() -> Iterator[None]:
 
 
 def silence() -> None:
-    """Write to stdout no more."""
+    """Discard all further output to stdout."""
     # Not closed: Python flushes stdout once more at its end, which must not fail again.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
@@ -49,13 +49,13 @@ def silence() -> None:
 
 
 def tell(line: str) -> None:
-    """Write one line of our own to stderr; what it quotes of strangers cannot command the terminal."""
+    """Write one line to stderr, with control characters escaped."""
     sys.stderr.write(f"httpdyno: {without_controls(line)}\n")
     sys.stderr.flush()
 
 
 def check_format(name: str) -> None:
-    """Refuse a format that no report has, before anything is measured."""
+    """Raise ``UnknownName`` for an unknown format, before anything is measured."""
     known = format_names()
     if name not in known:
         raise UnknownName(f"--format: {name!r} is not known; {suggestion(name, known)}")
@@ -83,7 +83,7 @@ def ask(
     asks: str = "--web live asks before it starts",
     declined: str = "not begun: nothing was sent",
 ) -> None:
-    """Print what will be done, and ask whether it may; without a terminal it must be agreed to already."""
+    """Print what will be done and ask for consent; without a terminal it must be given already."""
     if not agreed and not (sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()):
         raise UsageError(f"{asks}, and there is no terminal to ask at; give --yes to agree")
     for line in lines:

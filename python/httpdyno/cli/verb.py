@@ -111,12 +111,12 @@ EXAMPLES: Final[dict[str, Sequence[Example]]] = {
 
 
 def first_example(verb: str) -> str:
-    """Return the example that the help of a verb begins with; nothing for one that has none."""
+    """Return the first example of a verb; empty without examples."""
     return "".join(f"Example: {line}{' ' * _APART}{meaning}" for line, meaning in EXAMPLES.get(verb, ())[:1])
 
 
 def examples_text(verb: str, *, more: bool = False) -> str:
-    """Return the examples of a verb, ``more`` than the first or all; nothing where there are none."""
+    """Return the examples of a verb, all or those after the first (``more``); empty without examples."""
     examples = EXAMPLES.get(verb, ())[more:]
     if not examples:
         return ""
@@ -132,7 +132,7 @@ _LONGEST: Final = 60
 
 
 def usage_line(error: ClickException, words: Sequence[str]) -> str | None:
-    """Describe what is wrong with a command line, and where it stands how it is written.
+    """Describe the error in a command line, and where its help is.
 
     ``words`` is what was typed, ``httpdyno`` first. None when all has been said: no verb asks for the help.
     """
@@ -194,7 +194,7 @@ def _meant(names: Sequence[str]) -> str:
 
 
 def _command(error: ClickException, words: Sequence[str]) -> str:
-    """Name the command whose help says more: where Typer does not tell, the verb that was typed."""
+    """Name the command whose help explains more: Typer's context, else the typed verb."""
     context = error.ctx if isinstance(error, UsageError) else None
     if context is not None:
         return context.command_path
@@ -219,7 +219,7 @@ class VerbCommand(TyperCommand):
         self.help = _joined(self.help or "")
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
-        """Run the verb; where a variable of the environment has set an option, an error of it names the variable."""
+        """Run the verb; errors of options from the environment name the variable."""
         with _variables_named(self.params, ctx):
             return super().invoke(ctx)
 
@@ -270,7 +270,7 @@ class VerbGroup(TyperGroup):
 
 @contextmanager
 def _variables_named(params: Sequence[Any], ctx: Any) -> Iterator[None]:  # noqa: ANN401
-    """Where a variable of the environment has set an option, have an error of it name the variable."""
+    """Name the variable in errors of options that the environment has set."""
     try:
         yield
     except HttpdynoError as error:
@@ -298,7 +298,7 @@ def _place(param: object) -> int:
 
 
 def _dress(param: object) -> None:
-    """Leave out of the help what says nothing to people: ``<bool>``, ``<list[str]>``, ``[x>=1]``."""
+    """Remove types and ranges from the help: ``<bool>``, ``<list[str]>``, ``[x>=1]``."""
     if isinstance(param, TyperOption):
         if param.is_flag:
             param.metavar = ""

@@ -1,4 +1,4 @@
-"""What was measured, judged: a verdict for every sample, an outcome and a validity for every trial."""
+"""Judgement of trials: a verdict for every sample, an outcome and a validity for every trial."""
 
 from httpdyno.judge.comparison import compare_runs, find_metric
 from httpdyno.judge.limit import Ceiling, ceiling_notes, ceiling_of, under_ceiling

@@ -24,7 +24,7 @@ def find_metric(metrics: Iterable[Metric], name: str) -> Metric:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two sets of values that are compared, and what they say before any correction."""
+    """Two sets of values that are compared, with their effect before correction."""
 
     subject: str
     baseline: str
@@ -37,7 +37,7 @@ class Pair:
 def pair_by_blocks(
     subject: str, baseline: str, condition: str, figures: Mapping[str, Mapping[int, float]], *, level: float
 ) -> Pair:
-    """Compare two subjects of one run by the blocks that both have a figure in.
+    """Compare two subjects of one run by the blocks in which both have a figure.
 
     ``figures`` are by subject, then by block; the ratio is the subject's over the baseline's.
     """
@@ -77,7 +77,7 @@ def adjust_all(pairs: Sequence[Pair], figures: Mapping[str, Mapping[int, float]]
 def corrected(
     pairs: Sequence[Pair], metric: Metric, *, level: float, adjusted: FloatArray | None = None
 ) -> tuple[Comparison, ...]:
-    """Return what may be said of pairs that are compared together.
+    """Return the comparisons of pairs, corrected for all pairs together.
 
     ``adjusted`` are their p values as ``adjust_all`` returns them; without it they are adjusted by Holm. Pairs that
     cannot be tested are no part of the family. ``level`` is the confidence in all that is called better or worse
@@ -117,7 +117,7 @@ def _own_p(pairs: Sequence[Pair]) -> FloatArray:
 
 
 def require_direction(metric: Metric) -> None:
-    """Refuse a metric without a better side."""
+    """Raise ``InvalidValue`` for a metric that has no better side."""
     if metric.better is Direction.NEITHER:
         raise InvalidValue(
             f"{metric.name} describes what was measured and is neither better nor worse when it is higher; "
@@ -126,7 +126,7 @@ def require_direction(metric: Metric) -> None:
 
 
 def find_rankable(metrics: Iterable[Metric], name: str) -> Metric:
-    """Find a metric by which two can be compared."""
+    """Find a metric with a direction by its name."""
     known = tuple(metrics)
     ranking = [metric for metric in known if metric.better is not Direction.NEITHER]
     names = {metric.name for metric in ranking}
@@ -147,7 +147,7 @@ def _difference(effect: Effect, p_adjusted: float | None, metric: Metric, level:
 def compare_runs(
     trials_a: Sequence[Trial], trials_b: Sequence[Trial], metric: Metric, *, level: float = 0.95
 ) -> tuple[Comparison, ...]:
-    """Compare what two runs say about the same subjects, each run's trials for themselves.
+    """Compare the same subjects in two runs; the trials of the runs share no blocks.
 
     Trials of two runs share no blocks: what the machine was like falls on one side only, and counts as a difference.
     They come in the order of B, each with the ratio of B to A, the baseline. One is undecided and without a ratio where
@@ -170,7 +170,7 @@ def _figures(trials: Sequence[Trial], metric: Metric) -> FloatArray:
 def compare_with_baseline(
     trials: Sequence[Trial], baseline: str, metric: Metric, *, level: float = 0.95
 ) -> tuple[Comparison, ...]:
-    """Compare each subject of a run with one of them, by the blocks that both were measured in.
+    """Compare each subject of a run with the baseline, by the blocks that both share.
 
     Fewer comparisons than all pairs, so that each can say more: the correction is for these alone. They come in the
     order of the trials, each with the ratio of the subject to the baseline. One is undecided and without a ratio where
@@ -202,7 +202,7 @@ _EXAMPLES: Final = "write it like 'right_per_s < -5%' or 'p99 > +10%'"
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """How far a metric may go from that of the baseline."""
+    """Largest change of a metric from the baseline that passes."""
 
     metric: Metric
     operator: Literal["<", ">"]
@@ -210,14 +210,14 @@ class Threshold:
     """The change from the baseline: -5 is 5 % less."""
 
     def __post_init__(self) -> None:
-        """Refuse what would say nothing about any measurement."""
+        """Raise ``InvalidValue`` for a metric without a direction, or a change of -100 % or less."""
         require_direction(self.metric)
         if not self.percent > -100:
             raise InvalidValue(f"threshold {self.text!r} says nothing: give a change above -100 %")
 
     @property
     def text(self) -> str:
-        """Write it as it is given, in its shortest form: ``right_per_s < -5%``."""
+        """Write the threshold in its shortest form: ``right_per_s < -5%``."""
         sign = "" if self.percent < 0 else "+"
         return f"{self.metric.name} {self.operator} {sign}{format_exact(self.percent)}%"
 
@@ -237,7 +237,7 @@ class Threshold:
         return percent < self.percent if self.operator == "<" else percent > self.percent
 
     def _changes(self, comparison: Comparison) -> tuple[float, float]:
-        """Return the bounds of the change in percent; not a number, which nothing is beyond, where nothing is known."""
+        """Return the bounds of the change in percent; NaN, which is beyond nothing, where unknown."""
         if comparison.ratio is not None:
             return (comparison.ratio.low - 1) * 100, (comparison.ratio.high - 1) * 100
         if comparison.difference is Difference.UNDECIDED:

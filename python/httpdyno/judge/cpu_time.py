@@ -27,7 +27,7 @@ class CpuSeries:
 
     @classmethod
     def of(cls, report: Mapping[str, Any]) -> Self | None:
-        """Read them from the engine's report; None where it did not read the clock."""
+        """Read the series from the engine's report; None without readings."""
         subject = report.get("subject") or {}
         readings, started_at_ns = subject.get("cpu"), subject.get("started_at_ns")
         if not readings or started_at_ns is None:
@@ -39,12 +39,12 @@ class CpuSeries:
             raise EngineFailed(f"the engine's readings of the CPU clock are none ({error}); {RENEW_ENGINE}") from error
 
     def at(self, elapsed_ns: FloatArray | Int64Array) -> FloatArray:
-        """Return the CPU time that was used until each moment: on a straight line between two readings."""
+        """Return the CPU time used until each moment, interpolated linearly between readings."""
         times = np.concatenate(([0], self.elapsed_ns))
         return np.asarray(np.interp(elapsed_ns, times, np.concatenate(([0], self.cpu_ns))))
 
     def between(self, begin_ns: int, end_ns: int) -> float | None:
-        """Return the CPU time between two moments since the epoch; None where no reading stands before them."""
+        """Return the CPU time between two moments since the epoch; None without a reading before them."""
         begin, end = begin_ns - self.started_at_ns, end_ns - self.started_at_ns
         if not len(self.elapsed_ns) or begin < self.elapsed_ns[0] or end <= begin:
             return None
@@ -53,7 +53,7 @@ class CpuSeries:
 
     @property
     def interval_ns(self) -> float:
-        """The usual time between two readings; infinite of fewer than two."""
+        """The median time between two readings; infinite with fewer than two."""
         return float(np.median(np.diff(self.elapsed_ns))) if len(self.elapsed_ns) > 1 else float("inf")
 
 
@@ -71,7 +71,7 @@ _NOTABLE: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class SpendingStep:
-    """A stretch of a trial, as long as it took for some answers."""
+    """A stretch of a trial in which a fixed number of answers came."""
 
     answers: int
     """How many there had been at its end."""
@@ -96,7 +96,7 @@ class Spending:
 
 
 def spending_of(cpu: CpuSeries, moments_ns: Int64Array) -> Spending | None:
-    """Separate what a program spends to start from what it spends on its answers, each with a moment of its own.
+    """Divide CPU time into the start of the program, its warm-up and its answers, by the moments of the answers.
 
     Of documents that are fetched one after another the request is that moment: the one before is done with then, parsed
     and checked, and the CPU time until the first is the start of the program. Of answers that overlap, their starts and
@@ -142,13 +142,13 @@ def spending_of(cpu: CpuSeries, moments_ns: Int64Array) -> Spending | None:
 
 
 def _warm_up(costs: FloatArray) -> int:
-    """Return how many steps it takes to settle; 0 where those cost no more than others, to speak of."""
+    """Return the number of steps of the warm-up; 0 where they hardly cost more than the others."""
     steps = warm_up_length(costs)
     return steps if steps and costs[:steps].mean() > (1 + _NOTABLE) * costs[steps:].mean() else 0
 
 
 def _step_size(moments: Int64Array, cpu: CpuSeries) -> int | None:
-    """Return how many answers make a step; None where there would be too few steps to see anything."""
+    """Return the number of answers in a step; None where there would be too few steps."""
     answers = len(moments) - 1
     readings = (int(moments[-1]) - int(moments[0])) / cpu.interval_ns
     steps = int(min(_STEPS_AT_MOST, answers / _ANSWERS_A_STEP, readings / _READINGS_A_STEP))

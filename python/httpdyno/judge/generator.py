@@ -17,14 +17,14 @@ from httpdyno.model import ToolReport
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Times, ascending, each with the number of those that are as long or shorter."""
+    """Distinct times, ascending, each with the number of times that are as long or shorter."""
 
     times_ns: tuple[int, ...]
     counts: tuple[int, ...]
     mean_ns: float
 
     def __post_init__(self) -> None:
-        """Refuse what is no distribution."""
+        """Raise ``InvalidValue`` for values that are no distribution."""
         for name, values in (("times", self.times_ns), ("counts", self.counts)):
             if any(later < earlier for earlier, later in pairwise(values)):
                 raise InvalidValue(f"a distribution whose {name} do not ascend")
@@ -33,7 +33,7 @@ class Distribution:
 
     @property
     def count(self) -> int:
-        """How many times there are."""
+        """Number of times."""
         return self.counts[-1] if self.counts else 0
 
     def quantile_ns(self, share: float) -> int:
@@ -49,7 +49,7 @@ class Distribution:
         return self.times_ns[min(place, len(self.times_ns) - 1)]
 
     def later(self, by_ns: int) -> "Distribution":
-        """Return the same with every time longer by so much."""
+        """Return the distribution with every time longer by ``by_ns``."""
         return Distribution(tuple(time + by_ns for time in self.times_ns), self.counts, self.mean_ns + by_ns)
 
 
@@ -123,7 +123,7 @@ class Server(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stalling:
-    """Serves each request for the same time, any number at once; what comes due in its one stall comes at its end."""
+    """Serves any number of requests at once, each for the same time; answers due in its one stall come at its end."""
 
     service_ns: int
     at_ns: int
@@ -151,7 +151,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What a generator that keeps its schedule sees."""
+    """Times that a generator sees that keeps its schedule."""
 
     response: Distribution
     """Of the requests that count, from the intended send."""
@@ -220,23 +220,23 @@ class Finding:
 
     @property
     def right(self) -> bool:
-        """Whether it is what it should be, as far as known."""
+        """Whether the figure is right, as far as known."""
         return self.low <= self.reported <= self.high
 
     @property
     def judged(self) -> bool:
-        """Whether enough requests stand behind it for it to be wrong."""
+        """Whether it rests on enough requests to be called wrong."""
         return self.high < math.inf
 
     @property
     def factor(self) -> float:
-        """By how much it is off, 1 or more."""
+        """Factor by which it is off, 1 or more."""
         least = 1 if self.name == "sent" else _LEAST_NS
         reported, truth = max(self.reported, least), max(self.truth, least)
         return max(reported / truth, truth / reported)
 
     def __str__(self) -> str:
-        """Describe it in words: ``p99 9,300x too low``."""
+        """Describe the finding: ``p99 9,300x too low``."""
         if self.right:
             return f"{self.name} right"
         if self.name == "sent":
@@ -257,17 +257,17 @@ class Judgement:
 
     @property
     def right(self) -> bool:
-        """Whether any could be judged, and every one is right."""
+        """Whether any figure was judged, and all are right."""
         return any(finding.judged for finding in self.findings) and all(finding.right for finding in self.findings)
 
     @property
     def worst(self) -> Finding | None:
-        """The one that is off the most; None when none is off."""
+        """The figure that is off the most; None when none is."""
         wrong = [finding for finding in self.findings if not finding.right]
         return max(wrong, key=lambda finding: finding.factor, default=None)
 
     def of(self, name: str) -> Finding | None:
-        """Find a figure; None when the tool does not say it."""
+        """Find a figure by name; None when the tool does not report it."""
         return next((finding for finding in self.findings if finding.name == name), None)
 
 
@@ -279,7 +279,7 @@ def allowed_ns(name: str) -> int:
 def judge_report(
     report: ToolReport, truth: Distribution, *, connections: int, sent: int | None = None, expected: int | None = None
 ) -> Judgement:
-    """Hold a report against the truth.
+    """Compare a report with the true figures.
 
     Requests that were under way at the end may be in the tool's figures or not, at most one for each connection: a
     percentile is right when it lies between the truth's at the ranks before and after by that many. One that fewer than
@@ -337,7 +337,7 @@ _REMEDY: Final = "end that work, use --cpus, or try again later"
 
 
 def why_not_judged(record: ServerRecord, *, foreign_share: float) -> str | None:
-    """Describe why a case is worth nothing; None when it is worth something.
+    """Describe why a case cannot be judged; None when it can.
 
     ``foreign_share`` is the share of the time, 0 to 1, in which other programs used the generator's CPUs.
     """
@@ -363,7 +363,7 @@ def why_not_judged(record: ServerRecord, *, foreign_share: float) -> str | None:
 
 
 def why_not_usable(judgement: Judgement, record: ServerRecord, *, foreign_share: float) -> str | None:
-    """Describe why figures that are wrong prove nothing; None when none is wrong, or one of them does.
+    """Describe why wrong figures prove nothing; None when none is wrong, or one proves something.
 
     ``foreign_share`` is as for ``why_not_judged``.
     """
@@ -378,7 +378,7 @@ def why_not_usable(judgement: Judgement, record: ServerRecord, *, foreign_share:
 
 
 def _most_lost_share(figure: str) -> float:
-    """Return how much lost time leaves a figure as it is; a mean is a percentile that leaves everything."""
+    """Return the share of lost time up to which a figure holds."""
     return max(TOLD_SHARE, MOST_LOST_SHARE * (1 - FIGURES.get(figure, 0.0)))
 
 

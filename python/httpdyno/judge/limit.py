@@ -49,7 +49,7 @@ AS_PLANNED: Final = 0.85
 
 
 class Limit(StrEnum):
-    """What held a client up."""
+    """What limited a client."""
 
     CONCURRENCY = "concurrency"
     """Its requests in flight, each of which waits as long as the web plans: with more of them it had got more."""
@@ -98,7 +98,7 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """What the fetcher got out of a web."""
+    """Rate that the fetcher reached on a web, and what limited it."""
 
     right_per_s: float
     limit: CeilingLimit
@@ -106,7 +106,7 @@ class Ceiling:
 
 
 def ceiling_of(trial: Trial, *, planned_per_s: float | None) -> Ceiling | None:
-    """Return the ceiling that a trial of the fetcher has found; None if it failed, was wrong, or was too short to tell.
+    """Return the ceiling that a trial of the fetcher found; None if it failed, was wrong or was too short.
 
     What held it up is the first of these that is true: the origin's CPU time was used up; other programs took part;
     the link was full; its own CPU time was used up; it was as fast as the delays of the web allow; the link has a
@@ -134,19 +134,19 @@ def under_ceiling(trial: Trial, ceiling: Ceiling | None) -> Trial:
 
 
 def ceiling_over(trials: Iterable[Trial]) -> tuple[float | None, CeilingLimit | None]:
-    """Return the ceiling that trials stand under, and what set it; of those with several, or none, nothing."""
+    """Return the ceiling that all trials share, and its limit; None where they have several or none."""
     ceilings = {(trial.ceiling_per_s, trial.ceiling_limit) for trial in trials if trial.ceiling_per_s}
     return ceilings.pop() if len(ceilings) == 1 else (None, None)
 
 
 def ceiling_words(right_per_s: float, limit: CeilingLimit | None) -> str:
-    """Describe in words how high a ceiling is."""
+    """Describe a ceiling."""
     more = f" ({_WORDS[limit]})" if limit else ""
     return f"the web's ceiling: {right_per_s:,.0f} right answers a second{more}"
 
 
 def ceiling_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Describe under a table how high the ceiling of its web is, and how near the fastest subject came."""
+    """Describe the ceiling of a table's web, and how near the fastest subject came."""
     ceiling, limit = ceiling_over(trials)
     if ceiling is None:
         return ()

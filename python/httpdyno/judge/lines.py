@@ -13,7 +13,7 @@ from httpdyno.model.timed_calls import TimedAnswer, TimedCalls
 
 
 def read_engine_csv(source: Path | BinaryIO, columns: dict[str, pl.DataType], what: str) -> pl.DataFrame:
-    """Read some columns of a file; of an empty one there are no rows."""
+    """Read some columns of a CSV file; an empty file has no rows."""
     try:
         # In one piece: picking texts out of many pieces takes twenty times as long.
         return pl.read_csv(source, columns=list(columns), schema_overrides=columns).rechunk()
@@ -41,7 +41,7 @@ _GARBAGE_ROWS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """What a client printed.
+    """Lines that a client printed, and its unreadable output.
 
     Attributes
     ----------

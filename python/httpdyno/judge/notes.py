@@ -47,7 +47,7 @@ def asked_version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Describe under a table which subjects spoke which version of HTTP, where that differs from one to another.
+    """Describe which subjects spoke which version of HTTP, where they differ.
 
     Trials that failed, or of which no requests were counted, are left out.
     """
@@ -71,7 +71,7 @@ def version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def _alike(shares: dict[str, float]) -> list[list[str]]:
-    """Put subjects together whose shares lie near each other, the highest first."""
+    """Group subjects whose shares are close, the highest first."""
     groups: list[list[str]] = []
     for name in sorted(shares, key=lambda name: (-shares[name], name)):
         if groups and shares[groups[-1][0]] - shares[name] <= _APART:
@@ -93,7 +93,7 @@ _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Describe why trials of a subject failed, are not valid, or have wrong answers that are explained: one line each.
+    """Describe why trials of a subject failed, are invalid, or have explained wrong answers: one line each.
 
     The same reason in several trials is one line, also where its numbers, or what else was found, differ from trial to
     trial: then the line has those of the first. Trials that went well have none. ``unverified_notes`` says
@@ -111,13 +111,13 @@ def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def unverified_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Name each reason for which the answers of trials could not be checked, one line for each."""
+    """List the reasons why answers of trials could not be checked, one line for each."""
     reasons = [trial.validity_reason for trial in trials if trial.validity is Validity.UNVERIFIED]
     return tuple(f"{Validity.UNVERIFIED}: {reason}; no client is ranked" for reason in dict.fromkeys(reasons))
 
 
 def missing_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """State how several subjects that lack a program or a library get it at once: each row says what it lacks."""
+    """Describe how to install what several subjects lack; each row says what."""
     lacking = {
         trial.subject
         for trial in trials
@@ -129,7 +129,7 @@ def missing_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def unlimited_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """State that the memory of trials was not limited though that was asked for, and why: one line for each reason.
+    """Describe why the requested memory limit of trials did not apply: one line for each reason.
 
     Reasons that differ only in their numbers are one, in the words of the first.
     """
@@ -165,7 +165,7 @@ def _explanations(trials: Sequence[Trial]) -> list[str]:
 
 
 def rank_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
-    """State so where too few blocks leave every rank open, and what to do about it."""
+    """Describe where too few blocks leave every rank open, and the remedy."""
     comparisons = [comparison for ranking in rankings for comparison in ranking.comparisons]
     if not comparisons or max(comparison.blocks for comparison in comparisons) >= FEWEST_BLOCKS:
         return ()
@@ -173,7 +173,7 @@ def rank_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
 
 
 def disturbance_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
-    """Explain the marks behind ranks, where there are any."""
+    """Explain the marks of provisional ranks."""
     standings = [standing for ranking in rankings for standing in ranking.standings]
     provisional = sum(standing.provisional for standing in standings)
     notes = []
@@ -188,7 +188,7 @@ def disturbance_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
 
 
 def crowded_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Say in how many trials client and origin were in each other's way on a CPU that they shared, and how much."""
+    """Describe in how many trials client and origin competed for a shared CPU, and how much."""
     those = [trial for trial in trials if crowded(trial)]
     if not those:
         return ()
@@ -201,7 +201,7 @@ def crowded_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def disturbed_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Describe how many trials other programs disturbed, for how long, and which programs used most meanwhile."""
+    """Describe how many trials other programs disturbed, for how long, and the busiest programs."""
     those = [trial for trial in trials if disturbed(trial)]
     if not those:
         return ()
@@ -215,7 +215,7 @@ def disturbed_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def level_notes(metric: Metric, intervals: Iterable[Interval], *, level: float) -> tuple[str, ...]:
-    """Describe what the intervals of medians are worth that do not attain the level that is usual."""
+    """Describe the level of intervals of medians that miss the usual level."""
     attained = sorted({interval.level for interval in intervals if interval.level < level}, reverse=True)
     if not attained:
         return ()

@@ -58,7 +58,7 @@ class Ending:
 
     @property
     def cut_short(self) -> bool:
-        """Whether the process was stopped before it was done by itself."""
+        """Whether the process was stopped before it ended by itself."""
         return self.kind in {"deadline", "interrupted"}
 
     @property
@@ -68,7 +68,7 @@ class Ending:
 
     @property
     def killed(self) -> bool:
-        """Whether its last line may lack its end."""
+        """Whether its last line may be cut off."""
         return self.kind != "exited"
 
 
@@ -90,7 +90,7 @@ def ending_from_report(report: Mapping[str, Any], stderr: str = "") -> Ending:
 
 
 def outcome_of(ending: Ending, lines: Lines, judged: Judged, *, timeout_ns: int) -> tuple[Outcome, str | None]:
-    """Name how a trial ended, and why in one line; None when it is ``ok``.
+    """Return the outcome of a trial and its reason in one line; None when it is ``ok``.
 
     The first that applies: ``interrupted``, ``crashed``, ``hung``, ``garbage``, ``foreign``, ``duplicate``,
     ``missing``. A deadline alone is no failure: a client that was still at work when it came has URLs that were
@@ -145,7 +145,7 @@ def _hung(ending: Ending, judged: Judged, *, timeout_ns: int) -> str | None:
 
 
 def _unanswered(samples: pl.DataFrame) -> str:
-    """Name URLs without a line and what the web did to them; those come first that it had broken."""
+    """Name URLs without a line and their faults in the web; faulty ones come first."""
     missing = samples.filter(pl.col("line").is_null()).sort(pl.col("cause").is_null(), maintain_order=True)
     urls = [f"{url} ({cause})" if cause else url for url, cause in missing.select("url", "cause").head(_NAMED).rows()]
     rest = len(missing) - len(urls)
@@ -184,7 +184,7 @@ _SAID: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class ToolArtifacts:
-    """What a trial of a tool left."""
+    """Output and report of a trial of a load tool."""
 
     report: Mapping[str, Any]
     """The engine's, version 1, parsed from JSON."""
@@ -196,7 +196,7 @@ class ToolArtifacts:
 
 
 def tool_ending(plan: TrialPlan, ending: Ending, text: str) -> tuple[Outcome, str | None, ToolReport | None]:
-    """Name how a tool ended, and why in one line where that is not ``ok``; with its report where it is."""
+    """Return the outcome of a tool's trial, its reason unless it is ``ok``, and its report if it is."""
     if ending.kind == "interrupted":
         return Outcome.INTERRUPTED, ending.reason or "stopped before it was done", None
     if ending.kind == "deadline":

@@ -20,25 +20,25 @@ _FOLLOWS: Final = frozenset({"origin_cpu_busy", "origin_lateness", "drift"})
 
 
 def disturbed(trial: Trial) -> bool:
-    """Return whether a trial went well, and is not valid for what other programs did, and for nothing else."""
+    """Return whether a trial went well and is invalid only because of other programs."""
     broken = _broken(trial)
     by_others = _BY_OTHERS if _shares_a_cpu(trial) else _BY_OTHERS | _ON_THE_CPU
     return bool(broken & by_others) and broken <= _BY_OTHERS | _ON_THE_CPU | _FOLLOWS
 
 
 def disturbing_causes(trial: Trial) -> tuple[str, ...]:
-    """Return what disturbed a trial other than programs of this machine: the hypervisor, a CPU quota."""
+    """Return the causes of disturbance other than programs: the hypervisor, a CPU quota."""
     broken = _broken(trial)
     return tuple(cause for rule, cause in _CAUSES.items() if rule in broken)
 
 
 def crowded(trial: Trial) -> bool:
-    """Return whether a trial went well, and is not valid for its client and the origin having a CPU together."""
+    """Return whether a trial went well and is invalid only because client and origin shared a CPU."""
     return _shares_a_cpu(trial) and bool(broken := _broken(trial)) and broken <= _ON_THE_CPU | _FOLLOWS
 
 
 def _broken(trial: Trial) -> frozenset[str]:
-    """Return the rules that a trial does not meet; none where it went wrong, or another verdict is worse."""
+    """Return the broken rules of a trial; none where it failed, or another validity is worse."""
     if trial.outcome is not Outcome.OK or trial.validity not in _DISTURBED:
         return frozenset()
     return frozenset(finding.rule.name for finding in findings(trial) if finding.passed is False)
@@ -55,7 +55,7 @@ _AGAINST_ALL: Final = frozenset({Validity.INCORRECT, Validity.UNVERIFIED})
 
 
 def rankable_trials(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> tuple[Trial, ...]:
-    """Return the trials that count for figures of an aspect: they went well, and no broken rule spoils the aspect.
+    """Return the trials that count for an aspect: they went well, and no broken rule spoils it.
 
     A trial that was disturbed is repeated in its block: of several trials of one block and condition the last that
     counts is returned.
@@ -64,7 +64,7 @@ def rankable_trials(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> tu
 
 
 def rankable(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> bool:
-    """Return whether a subject may be ranked by those of its trials that count.
+    """Return whether enough trials of a subject count for it to be ranked.
 
     It may not when one trial failed or was incorrect: to leave out what a subject did badly would flatter it. It may
     when the machine spoiled some of its trials (a busy origin, a drifting speed, an interruption), as long as more than
@@ -74,7 +74,7 @@ def rankable(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> bool:
 
 
 def placing_trials(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> tuple[Trial, ...]:
-    """Return the trials that give a subject its place in a provisional order; empty where it has none.
+    """Return the trials that place a subject in a provisional order; empty where it has no place.
 
     Those that count where it may be ranked by them. Where too few do because other programs disturbed them, or the
     origin had to share its CPU, and for nothing else, also these, in blocks without a trial that counts.
@@ -105,7 +105,7 @@ def counting_trials(
 
 
 def verdict_of(trials: Sequence[Trial], *, disturbed: bool = False) -> str:
-    """Return in a word how the trials of a subject failed, if they did; else the worst validity behind its rates.
+    """Return the failure of a subject's trials in one word, else the worst validity behind its rates.
 
     Empty if there are none. ``disturbed``: as for ``counting_trials``.
     """
@@ -116,7 +116,7 @@ def verdict_of(trials: Sequence[Trial], *, disturbed: bool = False) -> str:
 
 
 def worst_validity(trials: Iterable[Trial]) -> Validity | None:
-    """Return the worst validity of trials; None if none has any. What is worse stands further down in its list."""
+    """Return the worst validity of trials; None if none has any. ``Validity`` lists them from good to bad."""
     order = list(Validity)
     found = [trial.validity for trial in trials if trial.validity]
     return max(found, key=order.index) if found else None
@@ -144,7 +144,7 @@ Group = tuple[str, str]
 
 
 def grouped(trials: Iterable[Trial]) -> dict[Group, list[Trial]]:
-    """Put trials together by condition and subject, in the order in which these first come."""
+    """Group trials by condition and subject, in order of appearance."""
     groups: dict[Group, list[Trial]] = {}
     for trial in trials:
         groups.setdefault((trial.condition, trial.subject), []).append(trial)
@@ -152,7 +152,7 @@ def grouped(trials: Iterable[Trial]) -> dict[Group, list[Trial]]:
 
 
 def figures_by_block(trials: Sequence[Trial], metric: Metric, *, disturbed: bool = False) -> dict[int, float]:
-    """Return the figure of each trial that counts, by its block; none when the subject cannot be believed.
+    """Return the figure of each trial that counts, by its block; none when the subject may not be ranked.
 
     ``trials`` are all of one subject under one condition; those without the figure are left out, except where that
     means that it was beyond any (``Metric.endless``): then there are none.

@@ -28,7 +28,7 @@ _HELD_UP: Final = frozenset({Validity.VALID, Validity.ORIGIN_LIMITED})
 
 
 def lower_bounds(trials: Iterable[Trial], metric: Metric) -> dict[tuple[str, str], float]:
-    """Return by condition and subject what those reached at least that only the origin keeps from a rank.
+    """Return by condition and subject the least figure of those that are unranked only because of the origin.
 
     Only a rate is such a bound: a figure of pace that is better when it is higher.
     """
@@ -50,7 +50,7 @@ _UNDECIDED: Final = Difference.UNDECIDED
 
 
 def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, disturbed: bool = False) -> Ranking:
-    """Rank subjects by the medians of a metric, and say which differences are certain.
+    """Rank subjects by the medians of a metric, with the comparisons of all pairs.
 
     The order is that of the medians. Each pair is compared once, the better median first, by the blocks that both have
     a figure in; with fewer than three such blocks nothing is said of it. All pairs are adjusted together by

@@ -26,7 +26,7 @@ _OF_TIME: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What the web answers to a URL."""
+    """Answer that the web serves for a URL."""
 
     outcome: str | None
     """``status``, ``error`` or ``either``; None: unknown."""
@@ -57,7 +57,7 @@ def wrong_words(code: str, length: int | None, served: Served) -> str | None:
 
 
 def sample_words(sample: Mapping[str, Any]) -> str:
-    """Describe a sample that is wrong, a row with the columns of ``model.Sample``."""
+    """Describe a wrong sample, a row with the columns of ``model.Sample``."""
     verdict, code = Verdict(sample["verdict"]), str(sample["code"])
     if verdict in _OF_TIME:
         return f"{code}; {_OF_TIME[verdict]}"
@@ -75,7 +75,7 @@ HashArray = npt.NDArray[np.uint64]
 
 
 class TextIndex:
-    """The rows of a column of texts, for a column that is searched many times.
+    """Index of the rows of a text column.
 
     The hashes of the texts are sorted, each with the number of its row in place of its lower bits. A table says where
     those begin that share their upper bits: as many beginnings as texts or more, so that a search looks at one or two
@@ -104,7 +104,7 @@ class TextIndex:
         return len(self._texts)
 
     def find(self, texts: pl.Series) -> Int64Array:
-        """Return for each text the row that holds the same text, from 0; -1 where there is none.
+        """Return the row of each text, from 0; -1 where there is none.
 
         None of them may be null. Shape (m,), for m texts.
         """
@@ -152,7 +152,7 @@ EXPECTED: Final[dict[str, pl.DataType]] = {
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """What each URL of a list must answer: the same each time that it is given.
+    """The right answer of each URL of a list.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ class Expectations:
         return cls(distinct.select("url", "outcome", "status", "length", "cause"), given, urls, of_row, requests)
 
     def first(self, count: int) -> "Expectations":
-        """Return those of the first URLs of the list alone; a list that is no longer than that stays as it is.
+        """Return the expectations of the first URLs of the list.
 
         A longer one must have each URL once: its first URLs are otherwise not the first rows.
         """
@@ -206,7 +206,7 @@ class Expectations:
         )
 
     def served(self, urls: Sequence[str]) -> list[Served | None]:
-        """Return what the web answers to each of some URLs; None for one that is not in the list."""
+        """Return the right answer of each URL; None for one that is not in the list."""
         rows = self.urls.find(pl.Series(urls, dtype=pl.String)).tolist()
         columns = self.distinct.select("outcome", "status", "length", "cause")
         return [None if row < 0 else Served(*columns.row(row)) for row in rows]
@@ -246,7 +246,7 @@ _ARRIVED: Final[dict[str, pl.DataType]] = {"at_ns": pl.Int64(), "done_ns": pl.In
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What the claims of a client are held against.
+    """The truth that the claims of a client are compared with.
 
     Attributes
     ----------
@@ -276,6 +276,6 @@ def read_arrivals(source: Path | BinaryIO) -> pl.DataFrame:
 
 
 def clock_bound_ns(report: Mapping[str, Any]) -> int:
-    """Return how well the stamps of another machine's origin are known on this machine's clock; 0 of an origin here."""
+    """Return the error bound of another machine's clock on this machine's; 0 for a local origin."""
     against = report.get("against") or {}
     return int((against.get("clock") or {}).get("bound_ns", 0))

@@ -41,7 +41,7 @@ _COARSE_NS: Final = 10_000_000
 def summarise_crawl(
     samples: pl.DataFrame, ending: Ending, *, urls_given: int, concurrency: int, deadline_s: float | None = None
 ) -> LinesSummary:
-    """Put the samples of a trial into figures; ``deadline_s``: when it was to be ended, since its exec.
+    """Summarise the samples of a crawl; ``deadline_s`` counts from exec.
 
     ``time_ns`` is from exec to the end of the last line (start plus duration, at most the end of the process); to the
     end of the process where start times are coarser than 10 ms. The share and the rate of 2xx, and the mean length of
@@ -135,7 +135,7 @@ class JudgedTrial:
 
 @dataclass(frozen=True, slots=True)
 class TrialArtifacts:
-    """What a trial left.
+    """Files and reports that a trial left.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ class TrialArtifacts:
 
 
 class Judge(Protocol):
-    """Makes the record of a client's trial from what it left."""
+    """Judge of a client's trial: from its artifacts to its record."""
 
     def __call__(
         self, plan: TrialPlan, artifacts: TrialArtifacts, reference: Reference, *, version: str | None = None
@@ -236,7 +236,7 @@ def trial_refused(plan: TrialPlan, report: Mapping[str, Any], *, version: str | 
 def trial_not_run(
     plan: TrialPlan, outcome: Outcome, reason: str | None, *, version: str | None = None, urls_given: int = 0
 ) -> Trial:
-    """Make the record of a trial from its plan alone: all there is when the subject is not available."""
+    """Make the record of a trial that was not run, from its plan."""
     condition = plan.condition
     return Trial(
         trial=plan.number,
@@ -270,7 +270,7 @@ def trial_not_run(
 
 
 def _tally(samples: pl.DataFrame, known_failures: Sequence[KnownFailure], *, ours: bool) -> Tally:
-    """Count verdicts; ``ours``: the origin is, which answers the same however busy it is."""
+    """Count verdicts; ``ours``: the origin is our own, which answers the same however busy it is."""
     counts = dict(samples["verdict"].value_counts().iter_rows())
     explained = dict(samples["cause"].filter(samples["explained"]).value_counts().iter_rows())
     cases = {

@@ -26,7 +26,7 @@ _ROUND_TRIPS: Final = 24
 
 
 def outlasts_plan(link: Link, *, timeout_ns: int) -> bool:
-    """Return whether an honest answer may take longer over a link than the timeout of a client that does all right.
+    """Return whether an honest answer may take longer over a link than the client's timeout.
 
     Distance alone can be counted in round trips. How long packets wait for a rate that others use too, or for one that
     was lost to be sent again, cannot be foreseen: there it always may.
@@ -43,7 +43,7 @@ DONE_SLACK_NS: Final = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """Stretches of time in which a client says that it fetched a URL, each shape (n,).
+    """Times at which a client claims to have fetched URLs, each shape (n,).
 
     A group is a number from 0 that stands for a URL; -1 stands for none, and is never seen.
     """

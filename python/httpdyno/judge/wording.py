@@ -1,4 +1,4 @@
-"""What comparisons say, in words: the change in percent, and which way it goes."""
+"""Comparisons in words: the change in percent and its direction."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -49,7 +49,7 @@ def change_with_level(ratio: Interval) -> str:
 def comparison_text(
     comparison: Comparison, metric: Metric, subject: str, baseline: str, *, interval: bool = True
 ) -> str:
-    """Say how a subject differs from its baseline: ``a is slower than b: cpu_per_right_ms +9.2 % (95 %: ...)``.
+    """Describe a comparison: ``a is slower than b: cpu_per_right_ms +9.2 % (95 %: ...)``.
 
     A rate that is higher and a time that is shorter are faster; a size is more or less; any other figure is better or
     worse.

@@ -1,4 +1,4 @@
-"""What is measured and what is known about it: frozen, validated values without any I/O."""
+"""The values that are measured and planned: frozen, validated, without any I/O."""
 
 from httpdyno.model.comparison import (
     OPEN_MARK,

@@ -11,7 +11,7 @@ from httpdyno.model.trial import Trial
 
 
 class Direction(StrEnum):
-    """Which way a metric is better."""
+    """Direction in which a metric is better."""
 
     HIGHER = "higher"
     LOWER = "lower"
@@ -20,7 +20,7 @@ class Direction(StrEnum):
 
 
 class Aspect(StrEnum):
-    """What a figure is made of, which decides what a broken rule of validity spoils."""
+    """Aspect of a trial that a figure measures; broken rules of validity spoil aspects."""
 
     PACE = "pace"
     """Rates and times."""
@@ -47,11 +47,11 @@ class Metric:
 
     @property
     def name(self) -> str:
-        """Return the name under which people ask for it: ``right_per_s``."""
+        """Return the name of the metric in options: ``right_per_s``."""
         return self.column.name
 
     def rounded(self, value: float | None) -> Cell:
-        """Return a value as a table keeps it."""
+        """Round a value for a table."""
         if value is None:
             return None
         return round(value, self.digits) if self.digits else round(value)
@@ -59,7 +59,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A point and the stretch that covers the truth with a stated confidence."""
+    """An estimate, and the interval that covers the truth with a stated confidence."""
 
     estimate: float
     low: float
@@ -68,7 +68,7 @@ class Interval:
     """Confidence that was attained, between 0 and 1: with few values it can be less than what was asked for."""
 
     def __post_init__(self) -> None:
-        """Refuse an interval that does not hold its own estimate."""
+        """Raise ``InvalidValue`` when the estimate is outside of the interval."""
         if not self.low <= self.estimate <= self.high:
             raise InvalidValue(f"interval: {self.low} to {self.high} does not hold {self.estimate}")
         if not 0 < self.level < 1:
@@ -82,7 +82,7 @@ OPEN_MARK: Final = "?"
 
 
 class Difference(StrEnum):
-    """What may be said of two after the doubt is taken off."""
+    """Result of a comparison after correction."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -117,7 +117,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where one subject stands."""
+    """Rank of one subject."""
 
     subject: str
     best: int
@@ -135,14 +135,14 @@ class Standing:
 
     @property
     def text(self) -> str:
-        """Write the rank as tables do: ``2``; ``2?`` where it may be chance, ``2~`` where it is provisional."""
+        """Write the rank: ``2``; ``2?`` where it may be chance, ``2~`` where it is provisional."""
         mark = PROVISIONAL_MARK if self.provisional else OPEN_MARK if self.open else ""
         return f"{self.rank}{mark}"
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The subjects of one condition by one metric, the best median first; only those whose trials can be believed."""
+    """The ranked subjects of one condition by one metric, the best median first."""
 
     metric: str
     standings: tuple[Standing, ...]

@@ -18,14 +18,14 @@ CEILING_TRIAL: Final = -1
 
 
 class Purpose(StrEnum):
-    """What a trial is made for."""
+    """Purpose of a trial."""
 
     SUBJECT = "subject"
     CEILING = "ceiling"
 
 
 class CeilingLimit(StrEnum):
-    """What kept the fetcher from getting more out of a web."""
+    """What limited the fetcher on a web."""
 
     WEB = "web"
     """The delays that the web plans, at this many requests in flight."""
@@ -53,14 +53,14 @@ _NO_TEXT: Final = frozenset({"Cc", "Cs"})
 
 @dataclass(frozen=True, slots=True)
 class UrlSeries:
-    """URLs that differ in nothing but their number: ``http://example.org/bytes/1024?n=0`` and those after it."""
+    """URLs that differ only in their number: ``http://example.org/bytes/1024?n=0`` and so on."""
 
     prefix: str
     """What stands before the number."""
     count: int
 
     def __post_init__(self) -> None:
-        """Refuse what is no list."""
+        """Raise ``InvalidValue`` for an empty series, or a prefix that is no URL."""
         if self.count < 1:
             raise InvalidValue(f"a list of {self.count} URLs leaves nothing to do")
         if not self.prefix or any(character.isspace() for character in self.prefix):
@@ -73,7 +73,7 @@ class UrlSeries:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What a client is given: its URLs and the settings of the client contract."""
+    """Input of a client: its URLs and the settings of the client contract."""
 
     urls: tuple[str, ...] | Path | UrlSeries
     """The URLs themselves, a file with one URL a line that all conditions share, or a list of this condition alone."""
@@ -88,7 +88,7 @@ class Workload:
     """``timeit``: the client times its own calls; empty: it prints a line for each URL."""
 
     def __post_init__(self) -> None:
-        """Refuse a timeout that no request can meet, and a user agent that no request can carry."""
+        """Raise ``InvalidValue`` for an impossible timeout, or a user agent that no header can carry."""
         if not self.timeout_s > 0:
             raise InvalidValue(f"--timeout: {self.timeout_s:g} is no time to give a URL; write it like 5s or 800ms")
         if any(unicodedata.category(character) in _NO_TEXT for character in self.user_agent):
@@ -156,7 +156,7 @@ class Condition:
     """Whether packets are received on the CPUs of who they are for, so that each side pays for its own."""
 
     def __post_init__(self) -> None:
-        """Refuse a deadline before which nothing can happen."""
+        """Raise ``InvalidValue`` for a deadline of 0, or an emulated link to another machine."""
         if not self.deadline_s > 0:
             raise InvalidValue(f"--duration: {self.deadline_s:g} is no time to measure in; write it like 10m or 30s")
         if self.against is not None and not self.link.direct:
@@ -201,7 +201,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class TrialPlan:
-    """A trial that is to be run: which subject under which condition, and its place in the run.
+    """A planned trial: a subject under a condition, and its place in the run.
 
     Trials of one block share what the machine was like at that time, so that comparisons within a block are paired.
     """

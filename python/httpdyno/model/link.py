@@ -20,7 +20,7 @@ _KEYS: Final = frozenset({"delay", "rate", "queue", "loss"})
 
 
 class LinkTextError(Exception):
-    """What is wrong with a text, without the text itself."""
+    """Error in the text of a link, without the text itself."""
 
 
 def key_value(part: str) -> tuple[str, int]:
@@ -67,7 +67,7 @@ def written_loss(billionths: int) -> str | None:
 
 
 def quoted(text: str) -> str:
-    """Quote a part of the input on one line, however it was typed, and not longer than a line bears."""
+    """Quote a part of the input on one line, shortened."""
     return repr(text[:80]) + ("..." if len(text) > 80 else "")
 
 
@@ -187,7 +187,7 @@ class LinkPath:
     """Share of packets that are lost, from 0 to below 1; kept to one billionth."""
 
     def __post_init__(self) -> None:
-        """Refuse a path that cannot exist."""
+        """Raise ``InvalidValue`` for an impossible path."""
         if not 0 <= self.delay_ns <= HOUR_NS:
             raise InvalidValue(f"link: a delay lies between 0 and an hour: {self.delay_ns} ns")
         if self.rate_bits_per_s is not None and self.rate_bits_per_s not in RATES_BITS_PER_S:
@@ -217,7 +217,7 @@ class Link:
     """The largest IP packet."""
 
     def __post_init__(self) -> None:
-        """Refuse a packet length that cannot be had."""
+        """Raise ``InvalidValue`` for an MTU out of range."""
         if self.mtu_bytes not in MTUS:
             raise InvalidValue(f"link: the mtu lies between 1280 and 65535 bytes: {self.mtu_bytes}")
 
@@ -231,7 +231,7 @@ class Link:
         loss: float = 0.0,
         mtu_bytes: int = DEFAULT_MTU_BYTES,
     ) -> Self:
-        """Return the link that is alike both ways; a rate without a queue has the usual one."""
+        """Return a link with the same path both ways; a rate without a queue gets the default one."""
         if rate_bits_per_s is not None and queue_ns is None:
             queue_ns = DEFAULT_QUEUE_NS
         half = round_trip_ns // 2
@@ -314,7 +314,7 @@ class Link:
 
 
 def _over(path: LinkPath, given: dict[str, int], end: str) -> LinkPath:
-    """Return the path that ``path`` becomes with what was given for both ends, and for this one, which goes before."""
+    """Return ``path`` with the keys of both directions, and those of this one, which take precedence."""
 
     def value(key: str) -> int | None:
         return given.get(f"{end}.{key}", given.get(key))

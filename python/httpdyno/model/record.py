@@ -17,7 +17,7 @@ _NUMBERS: Final[dict[type, ScalarType]] = {bool: "boolean", int: "int64", float:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """Makes a dataclass field a column: ``Annotated[int, Recorded("bytes that the subject sent", unit="bytes")]``."""
+    """Annotation of a column: ``Annotated[int, Recorded("bytes that the subject sent", unit="bytes")]``."""
 
     description: str
     unit: str = ""
@@ -27,14 +27,14 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Makes the fields of a field's own dataclass columns of the outer record."""
+    """Annotation that makes the fields of a nested dataclass columns of the outer record."""
 
     prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredApart:
-    """Makes a field no column: what it holds lies in another file."""
+    """Annotation of a field that is stored in another file and is no column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def _without_none(type_: object) -> tuple[Any, bool]:
 
 
 def prefixed(field: Field, prefix: str, *, nullable: bool) -> Field:
-    """Return the column that a field of an embedded record makes in the outer one."""
+    """Return the column of an embedded record's field in the outer record."""
     return replace(field, name=prefix + field.name, nullable=field.nullable or nullable)
 
 

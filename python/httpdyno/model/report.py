@@ -12,7 +12,7 @@ Cell = str | int | float | bool | None
 
 
 class ColumnKind(StrEnum):
-    """What a column holds, which decides how a report shows it."""
+    """Kind of values in a column, which decides how a report shows them."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -93,7 +93,7 @@ _CURRENT: Final = {former: name for name, former in FORMER_NAMES.items()}
 
 
 def current_name(name: str, known: Collection[str]) -> str:
-    """Return the name of a column that may be asked for by its former one; what is not known comes back as it is."""
+    """Return the current name of a column for a former one; other names are returned unchanged."""
     return _CURRENT[name] if name not in known and _CURRENT.get(name) in known else name
 
 
@@ -145,7 +145,7 @@ class Table:
     notes: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a table that has no rectangular shape."""
+        """Raise ``InvalidValue`` for a table that is not rectangular."""
         names = [column.name for column in self.columns]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -164,7 +164,7 @@ class Table:
         return replace(self, title="\n".join(filter(None, (sentence, self.title))))
 
     def sparing(self, names: Collection[str]) -> "Table":
-        """Return the same table, of which these columns are left out where a terminal is too narrow for all."""
+        """Return the table with columns that a narrow terminal may leave out."""
         columns = (replace(column, dispensable=column.name in names) for column in self.columns)
         return replace(self, columns=tuple(columns))
 
@@ -178,7 +178,7 @@ class Table:
         )
 
     def filled(self) -> tuple[str, ...]:
-        """Return the names of the columns in which something stands."""
+        """Return the names of the columns that have a value."""
         return tuple(
             column.name for place, column in enumerate(self.columns) if any(row[place] is not None for row in self.rows)
         )
@@ -251,7 +251,7 @@ class Scale(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What one direction of a chart means."""
+    """Axis of a chart."""
 
     label: str
     unit: str = ""
@@ -274,7 +274,7 @@ class Series:
     """The frame that it is drawn in, where a chart has several."""
 
     def __post_init__(self) -> None:
-        """Refuse points that lack one of their coordinates."""
+        """Raise ``InvalidValue`` for points without all coordinates."""
         lengths = {len(self.x), len(self.y)} | {len(bounds) for bounds in (self.low, self.high) if bounds}
         if len(lengths) > 1 or bool(self.low) != bool(self.high):
             raise InvalidValue(f"series {self.name!r}: x, y and their bounds differ in length")
@@ -338,7 +338,7 @@ class Chart:
 
 
 class Fitness(StrEnum):
-    """How well something serves: in the words of the engine."""
+    """Fitness of this machine for a purpose, in the words of the engine."""
 
     YES = "yes"
     LIMITED = "limited"
@@ -347,7 +347,7 @@ class Fitness(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that a room or a measurement may need."""
+    """A fact of this machine that a room or a measurement depends on."""
 
     name: str
     value: bool | int | float | str | list[str] | None
@@ -357,7 +357,7 @@ class Fact:
     cure: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a bad fact that leaves people alone with it."""
+        """Raise ``InvalidValue`` for a bad fact without consequence or cure."""
         if self.ok is not Fitness.YES and not (self.consequence and self.cure):
             raise InvalidValue(f"fact {self.name}: {self.ok}, but without a consequence and a cure")
 

@@ -72,7 +72,7 @@ _LISTED: Final = "docs/concepts/web.md and subjects/CONTRACT.md list those that 
 
 
 def check_case(case: str) -> None:
-    """Refuse a case that nothing can ever come up with."""
+    """Raise ``InvalidValue`` for an unknown case."""
     if case not in CASES:
         raise InvalidValue(f"known_failure.case: unknown case {case!r}; {suggestion(case, CASES, otherwise=_LISTED)}")
 
@@ -83,7 +83,7 @@ _IDENTIFIER: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 class SubjectKind(StrEnum):
-    """What a subject is: it decides which contract it keeps and which experiments take it."""
+    """Kind of a subject, which decides its contract and its experiments."""
 
     CLIENT = "client"
     TOOL = "tool"
@@ -128,7 +128,7 @@ class KnownFailure:
     """Where the failure is discussed; empty when nowhere."""
 
     def __post_init__(self) -> None:
-        """Refuse a name that would never explain anything."""
+        """Raise ``InvalidValue`` for an unknown case."""
         check_case(self.case)
 
 
@@ -186,7 +186,7 @@ class Subject:
     """What a request takes it itself, where that is far beyond a library's: for the first estimate of a run's time."""
 
     def __post_init__(self) -> None:
-        """Refuse what no subject can be."""
+        """Raise ``InvalidValue`` for impossible fields."""
         if not _IDENTIFIER.fullmatch(self.id):
             raise InvalidValue(f"subject {self.id!r}: the name must be lower-case letters and digits joined by hyphens")
         if not self.run_argv and not self.unavailable:

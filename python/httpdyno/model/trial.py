@@ -158,7 +158,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class LinesSummary(FigureRecord):
-    """What the lines of a client come to. A figure without a sample to rest on is None."""
+    """Summary of a client's lines. A figure without samples is None."""
 
     prefix: ClassVar[str] = ""
 
@@ -268,7 +268,7 @@ class Trial:
     """Records that were read before."""
 
     def __getitem__(self, kind: type[_Figures]) -> _Figures:
-        """Return the figures of one record, which must be there: else ``KeyError``."""
+        """Return the figures of one record; raise ``KeyError`` if there are none."""
         figures = self.get(kind)
         if figures is None:
             raise KeyError(kind.__name__)
@@ -281,12 +281,12 @@ class Trial:
         return self._read[kind]  # type: ignore[return-value]  # as it was read
 
     def having(self, *records: FigureRecord) -> "Trial":
-        """Return the trial with the figures of records, in place of those that it had of them."""
+        """Return the trial with the figures of records, which replace earlier ones."""
         return replace(self, figures={**without_figures(self.figures, map(type, records)), **figures_of(*records)})
 
     @property
     def summary(self) -> LinesSummary | None:
-        """What the lines of the client come to; None if it printed none."""
+        """Summary of the client's lines; None if it printed none."""
         return self.get(LinesSummary)
 
 

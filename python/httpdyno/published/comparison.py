@@ -12,7 +12,7 @@ from httpdyno.published.table import NAMES, SUBJECT, Circumstances, PublishedCol
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What was published of one subject under one condition, and what was measured; either may be missing."""
+    """Published and measured figures of one subject under one condition; either may be missing."""
 
     subject: str
     name: str
@@ -25,7 +25,7 @@ class Pair:
 
 
 def join(measured: Sequence[Row], published: PublishedTable) -> tuple[Pair, ...]:
-    """Put together rows of one subject, and of one condition where both tables have its column.
+    """Join rows by subject, and by condition where both tables have its column.
 
     They come in the published order; after them what was measured and not published.
     """
@@ -52,7 +52,7 @@ def join(measured: Sequence[Row], published: PublishedTable) -> tuple[Pair, ...]
 
 
 def figures_ratio(pair: Pair, column: PublishedColumn) -> float | None:
-    """Return measured over published, per unit of what the figure grows with; None without both."""
+    """Return measured over published, per unit of the column that the figure grows with; None without both."""
     ratio = _quotient(pair.measured.get(column.name), pair.published.get(column.name))
     if ratio is None or not column.per:
         return ratio
@@ -67,7 +67,7 @@ def _quotient(above: Cell, below: Cell) -> float | None:
 
 
 def comparison_notes(joined: Sequence[Pair], published: PublishedTable, here: Circumstances) -> tuple[Note, ...]:
-    """List what has to be known before two figures are compared, a line each; what is the same is not mentioned."""
+    """List the differences of circumstances between the two tables, a line each."""
     there = published.circumstances
     both = [pair for pair in joined if pair.measured and pair.published]
     lines = [
@@ -97,7 +97,7 @@ def _missing(joined: Sequence[Pair]) -> Iterator[str]:
 
 
 def _order(both: Sequence[Pair], published: PublishedTable) -> Iterator[str]:
-    """Count the pairs of subjects that stand in the published order: neither scale nor machine touches that."""
+    """Count the pairs of subjects in the published order, which depends on neither scale nor machine."""
     same = compared = 0
     for column in (column for column in published.columns if column.name == published.ordered_by):
         for one, other in combinations(both, 2):
@@ -122,7 +122,7 @@ def _difference(name: str, there: str, here: str) -> Iterator[str]:
 
 
 def _setting(both: Sequence[Pair], name: str, published: PublishedTable) -> Iterator[str]:
-    """Describe where a setting differs, and which figures are set off against it."""
+    """Describe where a setting differs, and which figures are scaled by it."""
     other = [pair for pair in both if pair.measured.get(name) not in {None, pair.published[name]}]
     if not other:
         return
@@ -210,7 +210,7 @@ def stacked(measured: Table, published: PublishedTable, here: Circumstances) -> 
 
 
 def in_published_form(measured: Table, published: PublishedTable, absent: Mapping[str, str]) -> Table:
-    """Put what was measured under the published columns and no other; empty is one that was not measured.
+    """Put measured figures under the published columns only; unmeasured ones are empty.
 
     Subjects of the publication that could not be measured (``absent``: why) keep a row, without figures. Notes on the
     whole of the measured table speak of columns that are not here.
@@ -230,7 +230,7 @@ def in_published_form(measured: Table, published: PublishedTable, absent: Mappin
 def _table(
     columns: Sequence[Column], rows: Sequence[Row], measured: Table, published: PublishedTable, notes: Sequence[Note]
 ) -> Table:
-    """Put the notes below, and those on the measured table as a whole, but for columns that are not shown any more."""
+    """Make the table with its notes and those of the measured table, except notes on columns that are not shown."""
     gone = {column.name for column in measured.columns} - {column.name for column in columns if column.shown}
     kept = (
         note
@@ -253,7 +253,7 @@ def _rest(measured: Table, published: PublishedTable) -> list[Column]:
 
 
 def _named(pair: Pair, published: PublishedTable) -> Row:
-    """Return the cells that say which row it is, as they were published."""
+    """Return the cells that identify a row, as published."""
     names = [column.name for column in published.columns if column.role in NAMES]
     either = pair.published or pair.measured
     return {"subject": pair.subject or None, **{name: either.get(name) for name in names}}

@@ -20,7 +20,7 @@ _SHARE: Final = re.compile(r"[0-9]{1,9}(/[0-9]{1,9})?|[0-9]{0,9}\.[0-9]{1,9}")
 
 
 class Role(StrEnum):
-    """What a column is for when figures are compared."""
+    """Role of a column in comparisons."""
 
     IDENTITY = "identity"
     """Names who was measured."""
@@ -54,7 +54,7 @@ class PublishedColumn(Column):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where figures were published; what the publication does not say is None."""
+    """Source of published figures; None for what it does not say."""
 
     title: str
     url: str | None = None
@@ -67,7 +67,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """Under what figures came about, of a publication as of a run; what is not known is empty."""
+    """Circumstances of a publication or a run; empty where unknown."""
 
     machine: str = ""
     web: str = ""
@@ -81,7 +81,7 @@ class Circumstances:
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """A table as its author printed it, with what is known about how it came about."""
+    """A published table with its circumstances."""
 
     name: str
     experiment: str
@@ -119,17 +119,17 @@ class PublishedTable:
         return tuple(column for column in self.columns if column.role is role)
 
     def scaled_urls(self, scale: Fraction) -> int | None:
-        """Return that share of the published number of URLs, at least one; None when there is no such number."""
+        """Return that share of the published number of URLs, at least one; None when the number is unknown."""
         return None if self.urls is None else max(1, round(self.urls * scale))
 
     def with_concurrency(self, subjects: Iterable[Subject]) -> tuple[Subject, ...]:
-        """Set the concurrency of subjects to that which they were published with; one without keeps its own."""
+        """Set the concurrency of subjects to the published one; without one they keep their own."""
         known = {row["subject"]: row.get("concurrency") for row in self.rows}
         given = ((subject, known.get(subject.id)) for subject in subjects)
         return tuple(replace(one, concurrency=count) if isinstance(count, int) else one for one, count in given)
 
     def as_table(self) -> Table:
-        """Return the table as it was printed, with its source and all that is known about it in the notes."""
+        """Return the published table, with its source and circumstances in the notes."""
         columns = (replace(SUBJECT, description="the subject that it is here"), *self.columns)
         rows = tuple(tuple(row[column.name] for column in columns) for row in self.rows)
         here = self.circumstances
@@ -143,7 +143,7 @@ class PublishedTable:
 
 
 def parse_scale(text: str) -> Fraction:
-    """Read what share of a preset is wanted, above 0 and at most 1: ``1/10``, ``0.1`` or ``1``."""
+    """Read the share of a preset to measure, above 0 and at most 1: ``1/10``, ``0.1`` or ``1``."""
     try:
         # Fraction reads 1e999999999, too, and would still be computing it tomorrow.
         scale = Fraction(text.strip()) if _SHARE.fullmatch(text.strip()) else Fraction(0)
@@ -245,7 +245,7 @@ def _frozen(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cell(text: str, kind: ColumnKind) -> Cell:
-    """Read a figure; none is None, as it is printed nowhere."""
+    """Read a figure; an empty one is None."""
     if not text or kind is ColumnKind.TEXT:
         return text or None
     if kind is ColumnKind.BOOLEAN:

@@ -1,4 +1,4 @@
-"""Cells as people read them; text from a subject can do nothing to a terminal."""
+"""Cells as text for people; text from a subject cannot control a terminal."""
 
 from collections.abc import Callable
 from itertools import groupby
@@ -54,7 +54,7 @@ def cell_text(cell: Cell, column: Column, *, absent: str = "") -> str:
 
 
 def tone_of(cell: Cell, column: Column) -> str:
-    """Return how a cell is tinted that says how something went: ``good``, ``doubtful``, ``bad``, ``absent``; or empty.
+    """Return the tone of a cell that holds a verdict: ``good``, ``doubtful``, ``bad``, ``absent``; or empty.
 
     A number beyond the limit of its column is doubtful.
     """
@@ -85,7 +85,7 @@ _NUMBERS: Final[dict[ColumnKind, Callable[[float], str]]] = {
 
 
 def right_aligned(column: Column) -> bool:
-    """Return whether the column's cells stand at the right, as numbers do."""
+    """Return whether the cells of a column are aligned to the right, as numbers are."""
     return column.kind not in {ColumnKind.TEXT, ColumnKind.BOOLEAN}
 
 

@@ -27,7 +27,7 @@ class Check:
 
 
 def holding_chances(places: FloatArray, load: float, *, widths: Sequence[float]) -> FloatArray:
-    """Return the chance that a criterion holds at a load, for each width of the stretch and each place of the boundary.
+    """Return the chance that a criterion holds at a load, for each width of the transition and place of the boundary.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def holding_chances(places: FloatArray, load: float, *, widths: Sequence[float])
 
 
 def likelihood(places: FloatArray, seen: Sequence[Check], *, widths: Sequence[float], lapse: float) -> FloatArray:
-    """Return how likely all that was seen is, for each width of the stretch and each place of the boundary.
+    """Return the likelihood of all checks, for each width of the transition and each place of the boundary.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def likelihood(places: FloatArray, seen: Sequence[Check], *, widths: Sequence[fl
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """Between which loads something breaks."""
+    """Loads between which a criterion breaks."""
 
     held: int | None
     """The largest that held, with nothing below it that did not; None: not even the smallest that was tried."""
@@ -92,7 +92,7 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class DoublingSearch:
-    """Finds between which two whole loads a criterion ceases to hold, with few trials below and fewer far above.
+    """Search for the two whole loads between which a criterion breaks, with few trials, and fewer far above.
 
     Of a load that was tried several times, the last trial counts.
 
@@ -121,12 +121,12 @@ class DoublingSearch:
 
     @property
     def most(self) -> int:
-        """How many loads are tried at most."""
+        """Largest number of loads that are tried."""
         climb = math.ceil(math.log(self.high / self.low, self.factor)) + 1 if self.high > self.low else 1
         return climb + max(0, math.ceil(math.log2(math.log(self.factor) / math.log(self.resolution)))) + 1
 
     def next(self, checks: Sequence[Check]) -> int | None:
-        """Name the next load; None when it is known between which two it breaks."""
+        """Return the next load; None when the two loads around the break are known."""
         found = self.conclude(checks)
         if found.held is None:
             return None if checks else self.low
@@ -139,7 +139,7 @@ class DoublingSearch:
         return min(max(round(math.sqrt(found.held * found.failed)), found.held + 1), found.failed - 1)
 
     def conclude(self, checks: Sequence[Check]) -> Break:
-        """Return between which loads it breaks, as far as was tried."""
+        """Return the loads around the break, as far as tried."""
         last = {round(check.load): check.held for check in checks}
         failed = min((load for load, held in last.items() if not held), default=None)
         held = [load for load, good in last.items() if good and (failed is None or load < failed)]

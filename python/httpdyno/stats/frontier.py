@@ -38,7 +38,7 @@ class ColumnCheck:
 
 @dataclass(frozen=True)
 class Staircase:
-    """A hidden Markov chain over the columns, from the easiest to the hardest, whose state is where the boundary lies.
+    """A hidden Markov chain over the columns, from the easiest to the hardest; its state is the place of the boundary.
 
     From one column to the next the boundary stays where it is, or falls to any lower place; that it rises has a small
     chance, so that trials can say it. How often it stays and how sharp the boundary is are the same for all columns and
@@ -111,7 +111,7 @@ class Staircase:
 
     @cached_property
     def _weights(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """How much goes to the same place, down, to each lower place and to each higher one, from each place."""
+        """Transition weights from each place: to the same one, to each lower and to each higher one."""
         stays = np.asarray(_STAYS)[:, np.newaxis, np.newaxis]
         above = np.arange(len(self.places))[::-1]
         return (
@@ -173,7 +173,7 @@ class FrontierStep:
 
 @dataclass(frozen=True, slots=True)
 class ColumnBoundary:
-    """Where a criterion ceases to hold in one column."""
+    """Boundary of a criterion in one column."""
 
     held: float | None
     """The highest load that holds, more likely than any other; None: none does."""
@@ -191,7 +191,7 @@ class ColumnBoundary:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A load that failed although one as high held in a harder column; each was tried again and said the same."""
+    """A load that failed although one as high held in a harder column; repeats of both agreed."""
 
     failed: FrontierStep
     held: FrontierStep
@@ -199,7 +199,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class FrontierSearch:
-    """Finds the highest load that holds in each column, from trials that go either way near the boundary.
+    """Search for the highest load that holds in each column, with trials that are random near the boundary.
 
     What held in a harder column holds in an easier one, and what failed in an easier one fails in a harder one. A walk
     along the staircase, from the lowest load in the hardest column, makes a trial on either side of each of its steps.
@@ -231,7 +231,7 @@ class FrontierSearch:
     """What needs no trial to be known; it counts as if it had been seen, but not in the budget."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be searched."""
+        """Raise ``InvalidValue`` for a range that cannot be searched."""
         ascending = all(low < high for low, high in zip(self.loads, self.loads[1:], strict=False))
         if not self.loads or not ascending or not self.loads[0] > 0 or self.columns < 1 or self.budget < 1:
             raise InvalidValue(
@@ -239,7 +239,7 @@ class FrontierSearch:
             )
 
     def next(self, seen: Sequence[ColumnCheck]) -> FrontierStep | None:
-        """Name the next trial; None when every column is sure, or nothing more is to be had."""
+        """Return the next trial; None when every column is certain, or no trial would tell more."""
         if len(seen) >= self.budget:
             return None
         seen = self._with_known(seen)
@@ -260,7 +260,7 @@ class FrontierSearch:
         return FrontierStep(column, self.loads[load]) if gain[column, load] > _NOTHING else None
 
     def conclude(self, seen: Sequence[ColumnCheck]) -> tuple[ColumnBoundary, ...]:
-        """Return what the trials say of each column, whether or not the search has come to its end."""
+        """Return the boundary of each column, at any time of the search."""
         tried = Counter(one.column for one in seen)
         seen = self._with_known(seen)
         staircase = self._staircase(seen)
@@ -268,11 +268,11 @@ class FrontierSearch:
         return tuple(self._boundary(column, cells[column], seen, tried[column]) for column in range(self.columns))
 
     def exhausted(self, seen: Sequence[ColumnCheck]) -> bool:
-        """Return whether it was the budget that ended the search: more trials would have been made."""
+        """Return whether the budget ended the search."""
         return len(seen) >= self.budget and replace(self, budget=len(seen) + 1).next(seen) is not None
 
     def contradictions(self, seen: Sequence[ColumnCheck]) -> tuple[Contradiction, ...]:
-        """Return what was seen more than once against the order of the columns; empty for a staircase.
+        """Return repeated contradictions of the order of the columns; empty for a staircase.
 
         Of each pair of columns only the loads that are the furthest apart.
         """
@@ -288,7 +288,7 @@ class FrontierSearch:
         return Staircase(self.loads, self.columns, _RISE if consistent else _RISE_UNTRUSTED)
 
     def _dispute(self, seen: Sequence[ColumnCheck]) -> FrontierStep | None:
-        """Try again what contradicts each other, until one of the two gives in or both have said it twice."""
+        """Return a repeat of a contradicting trial, until one of the two changes or both are confirmed."""
         if self.contradictions(seen):
             return None
         votes = _votes(seen)
@@ -301,7 +301,7 @@ class FrontierSearch:
         return min(range(len(self.loads)), key=lambda index: abs(self.loads[index] - load))
 
     def _walk(self, seen: Sequence[ColumnCheck]) -> FrontierStep | None:
-        """Go on along the staircase; None when each point has been tried, or follows from one that has."""
+        """Return the next point along the staircase; None when each point was tried or follows from one that was."""
         open_ = np.ones((self.columns, len(self.loads)), dtype=np.bool_)
         trials = _trials(seen)
         for one in seen:
@@ -324,7 +324,7 @@ class FrontierSearch:
         )
 
     def _boundary(self, column: int, cells: FloatArray, seen: Sequence[ColumnCheck], trials: int) -> ColumnBoundary:
-        """Put the chances of a column into words; of loads that no trial speaks of, nothing is said."""
+        """Return the boundary of a column from its chances, limited to loads that trials cover."""
         votes = _votes(seen)
         held = [self._index(at.load) + 1 for at, majority in votes.items() if majority > 0 and at.column >= column]
         failed = [self._index(at.load) for at, majority in votes.items() if majority < 0 and at.column <= column]
@@ -348,7 +348,7 @@ class FrontierSearch:
 
 
 def _information(staircase: Staircase, chances: FloatArray) -> FloatArray:
-    """Return what a trial of each point is expected to tell, in nats; shape (columns, loads)."""
+    """Return the expected information of a trial at each point, in nats; shape (columns, loads)."""
     holding = staircase.holding
     expected = np.einsum("cwp,wlp->cl", chances, holding)
     gain = _entropy(expected) - np.einsum("cwp,wlp->cl", chances, _entropy(holding))
@@ -362,7 +362,7 @@ def _trials(seen: Sequence[ColumnCheck]) -> Counter[FrontierStep]:
 
 
 def _votes(seen: Sequence[ColumnCheck]) -> Counter[FrontierStep]:
-    """Count for each point how many more trials held than failed; those that say nothing have no vote."""
+    """Count for each point how many more trials held than failed; undecided trials do not count."""
     votes: Counter[FrontierStep] = Counter()
     for one in seen:
         if one.check.error_chance < _NO_VOTE:
@@ -387,7 +387,7 @@ def _entropy(chance: FloatArray) -> FloatArray:
 
 
 def _stride(open_: NDArray[np.bool_], column: int, load: int) -> tuple[int, int]:
-    """Return how far the walk goes at once, up the loads or along the columns: no further than its steps are long.
+    """Return the stride of the walk, up the loads or along the columns.
 
     Where there are many more loads than columns, the boundary climbs several of them from one column to the next, and
     the loads that are left in a column are divided by the columns that have yet to share them; likewise the other way.

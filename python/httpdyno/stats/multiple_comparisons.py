@@ -186,7 +186,7 @@ def _subject_variances(logs: FloatArray) -> tuple[FloatArray, Int64Array]:
 
 
 def _block_levels(logs: FloatArray) -> FloatArray:
-    """Return what all subjects of a block have in common, shape (..., 1, n), by median polish."""
+    """Return the common level of each block, shape (..., 1, n), by median polish."""
     levels = np.zeros_like(logs[..., :1, :])
     for _ in range(_SWEEPS if np.isnan(logs).any() else 1):
         centred = np.sort(logs - _mean(logs - levels)[..., None], axis=-2)
@@ -214,7 +214,7 @@ def _middle(ordered: FloatArray, low: Int64Array, high: Int64Array) -> FloatArra
 
 
 def _order(logs: FloatArray) -> Int64Array:
-    """Order the subjects by what their values are after their blocks; those without values stand last."""
+    """Order the subjects by their values without block levels; those without values stand last."""
     known = np.where(np.isfinite(logs), logs, np.nan)
     means = _mean(known - _block_levels(known))
     return np.argsort(np.where(np.isfinite(known).any(axis=-1), means, np.inf), axis=-1, kind="stable")

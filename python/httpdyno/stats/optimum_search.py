@@ -33,7 +33,7 @@ class ConcaveCurve:
     """Straight pieces of different slope: 0 for a single corner."""
 
     def at(self, x: float) -> float:
-        """Return the height at a place between the corners; beyond them that of the nearest one."""
+        """Return the height at a place, interpolated between the corners; beyond them that of the nearest one."""
         return float(np.interp(x, self.x, self.y))
 
 
@@ -84,7 +84,7 @@ def fit_concave(
 
 
 def _design(x: FloatArray, corners: FloatArray) -> FloatArray:
-    """Return the columns: a height, a slope, and what each corner between the ends takes off behind it."""
+    """Return the design matrix: a height, a slope, and the decrease behind each inner corner."""
     columns = [np.ones(len(x))]
     if len(corners) > 1:
         columns.append(x - corners[0])
@@ -105,7 +105,7 @@ _RAISED_SHARE: Final = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What one trial showed.
+    """Observation of one trial.
 
     Raises
     ------
@@ -131,7 +131,7 @@ class Observation:
 
     @property
     def broken(self) -> bool:
-        """Whether it shows that its load does not work at all: it failed, or brought nothing."""
+        """Whether the load does not work at all: the trial failed, or its value is 0."""
         return self.failed or self.value == 0
 
 
@@ -157,7 +157,7 @@ def faults_raised(faults: int, answers: int, baseline_faults: int, baseline_answ
 
 @dataclass(frozen=True)
 class Observed:
-    """Observations by their loads. What needs a load that works must not be asked where there is none.
+    """Observations by their loads. Some properties need at least one working load.
 
     The values of loads that work are read through a concave curve on logarithmic scales, which takes much of the noise
     off: throughput over concurrency rises, bends and may fall, but does not rise again.
@@ -174,7 +174,7 @@ class Observed:
 
     @classmethod
     def of(cls, seen: Iterable[Observation], *, least_tie: float) -> "Observed":
-        """Sort observations by their loads, and find which of these work."""
+        """Sort observations by their loads, and find the working loads."""
         groups: dict[int, list[Observation]] = {}
         for observation in sorted(seen, key=lambda one: one.load):
             groups.setdefault(observation.load, []).append(observation)
@@ -205,12 +205,12 @@ class Observed:
 
     @cached_property
     def heights(self) -> dict[int, float]:
-        """The logarithm of the value of each working load, as the curve gives it."""
+        """The logarithm of the curve's value at each working load."""
         return self._curve[0]
 
     @cached_property
     def spread(self) -> float:
-        """How much the logarithm of a value varies from trial to trial: about the curve, and as much as is supposed."""
+        """Standard deviation of the logarithm of a value around the curve, with a prior."""
         return self._curve[1]
 
     @cached_property
@@ -224,16 +224,16 @@ class Observed:
         return next(load for load in self.working if self.as_good(load))
 
     def as_good(self, load: int) -> bool:
-        """Whether a working load falls short of the best by no more than a tie."""
+        """Whether a working load is at most a tie below the best."""
         return load == self.best or self.heights[load] >= self.heights[self.best] + math.log1p(-self.tie(load))
 
     def tie(self, load: int) -> float:
-        """Return the share by which a load may fall short of the best: one standard error, within limits."""
+        """Return the share by which a load may be below the best: one standard error, within limits."""
         error = self.spread * math.sqrt(1 / self.trials(load) + 1 / self.trials(self.best))
         return min(max(self.least_tie, error), max(_TIE_AT_MOST, self.least_tie))
 
     def slope(self, below: int, above: int) -> float:
-        """Return how steep the curve is between two working loads: 1 where twice the load brings twice as much."""
+        """Return the slope of the curve between two working loads: 1 where twice the load has twice the value."""
         return (self.heights[above] - self.heights[below]) / math.log(above / below)
 
     def interval(self, load: int) -> Interval | None:
@@ -288,7 +288,7 @@ _REPEATS: Final = 3
 
 
 class Reason(StrEnum):
-    """Why a load is tried."""
+    """Reason for trying a load."""
 
     FIRST = "far below what is usual, to begin with"
     HIGHER = "more may be better"
@@ -319,7 +319,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """All that is known of one load."""
+    """Summary of one load."""
 
     load: int
     trials: int
@@ -334,7 +334,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What a search has found."""
+    """Result of a search."""
 
     points: tuple[Point, ...]
     """In the order of their loads."""
@@ -343,13 +343,13 @@ class Conclusion:
 
     @property
     def best(self) -> Point | None:
-        """The point that was chosen."""
+        """The chosen point."""
         return next((point for point in self.points if point.load == self.chosen), None)
 
 
 @dataclass(frozen=True, slots=True)
 class OptimumSearch:
-    """Finds the smallest load that brings as much as the best one, without more faults than lower loads have.
+    """Search for the smallest load that is as good as the best one, without more faults than lower loads.
 
     It climbs from far below ``start`` by factors of four until a step brings little or raises faults; halves the gaps
     around the best, on a logarithmic scale; and repeats what is near it, to see how much that varies. A load is as good
@@ -383,7 +383,7 @@ class OptimumSearch:
             )
 
     def next(self, seen: Sequence[Observation]) -> Step | None:
-        """Name the next trial; None when enough was seen, or the budget is used up."""
+        """Return the next trial; None when the result is certain enough, or the budget is used up."""
         if len(seen) >= self.budget:
             return None
         if not seen:
@@ -395,12 +395,12 @@ class OptimumSearch:
         return self._climb(known) or (self._narrow(known) if left > _REPEATS else None) or self._repeat(known)
 
     def conclude(self, seen: Sequence[Observation]) -> Conclusion:
-        """Return what the observations say, whether or not the search has come to its end."""
+        """Return the conclusion of the observations, at any time of the search."""
         known = Observed.of(seen, least_tie=self.tie)
         return Conclusion(tuple(_point(known, load) for load in known.loads), known.chosen if known.working else None)
 
     def _look_around(self, known: Observed) -> Step | None:
-        """Nothing works yet: look below, then above, no further than the load that is known to work."""
+        """Return the next load while none works: below, then above, up to the load that is known to work."""
         lowest, highest = known.loads[0], known.loads[-1]
         if lowest > self.low:
             return Step(self._below(lowest), Reason.LOWER)
@@ -431,7 +431,7 @@ class OptimumSearch:
         return Step(round(math.sqrt(low * high)), Reason.BETWEEN)
 
     def _may_rise(self, known: Observed, below: int, above: int) -> bool:
-        """Whether the curve, as steep as it comes to the chosen load, would be clearly higher half-way to the next."""
+        """Return whether the curve, continued with its slope at the chosen load, rises clearly half-way to the next."""
         rise = known.slope(below, known.chosen) * math.log(above / known.chosen) / 2
         return rise > self.tie
 

@@ -196,7 +196,7 @@ def _p(mean: FloatArray, error: FloatArray, freedom: FloatArray | float, of_cons
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What two sets of values say about each other."""
+    """Effect between two sets of values."""
 
     ratio: Interval | None
     """First over second; None where there is none: too few values, or a value of 0."""
@@ -212,7 +212,7 @@ _NOTHING = Effect(None, None, 0)
 
 
 def paired_effect(first: FloatArray, second: FloatArray, *, level: float = 0.95) -> Effect:
-    """Compare two subjects by the blocks that both were measured in.
+    """Compare two subjects by their common blocks.
 
     A value of 0 has no logarithm. To put a small number in its place would let that number decide, so no ratio is
     given where there is one; the direction is, where it needs no ratio: one subject is 0 in every block and the other

@@ -1,4 +1,4 @@
-"""Whether a series has settled: where its warm-up ends, and how far it drifts after that."""
+"""Steadiness of a series: the length of its warm-up, and its drift after that."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ _FEWEST_FREEDOM: Final = 2.0
 
 
 def warm_up_length(values: FloatArray, *, longest: float = LONGEST_WARM_UP) -> int:
-    """Return the number of values that a series takes to settle: MSER-5.
+    """Return the length of a series' warm-up, in values: MSER-5.
 
     The values are averaged five by five. Dropping the first averages takes away bias where they differ from the rest,
     and takes away evidence in any case; the number to drop is the one after which the mean of the rest is known best,
@@ -114,7 +114,7 @@ def _detrended(values: FloatArray) -> FloatArray:
 
 
 def _correlation(rest: list[FloatArray], squares: float) -> float:
-    """How much a value says of the next: between 0 (negative ones are chance) and 0.9."""
+    """Autocorrelation of neighbours, limited to 0 (negative ones are chance) to 0.9."""
     if squares == 0:  # nothing varies
         return 0.0
     raw = sum(float(part[1:] @ part[:-1]) for part in rest) / squares

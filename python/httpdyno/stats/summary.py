@@ -131,7 +131,7 @@ def median_interval(values: FloatArray, *, level: float = 0.95) -> Interval | No
 
 
 def _depth(count: int, level: float) -> tuple[int, float]:
-    """How many values from either end the bounds are, and the level that they attain."""
+    """Return how many values from either end the bounds are, and the level that they attain."""
     ways, outside, everything = 1, 1, 2**count
     depth, attained = 1, 1 - 2 / everything
     for below in range(1, count // 2):

@@ -1,4 +1,4 @@
-"""Runs on disk: written whole or marked partial, and read back."""
+"""Runs on disk: written completely or marked partial, and read back."""
 
 from httpdyno.store.files import has_list, keep_list, restore_list
 from httpdyno.store.folder import RELATIVE_NAMES, Holder, find_run, holder_of, run_folders

@@ -1,4 +1,4 @@
-"""Files of a run that are there whole or not at all, also after a kill; its list of URLs and its load reports."""
+"""Files that exist completely or not at all, also after a kill; the list of URLs and the load reports of a run."""
 
 import gzip
 import json
@@ -17,7 +17,7 @@ from httpdyno.store.folder import URLS, load_report
 
 
 def storing(path: Path) -> AbstractContextManager[None]:
-    """Turn whatever goes wrong while results are written to that folder into ``StorageFailed``, one clear line."""
+    """Turn errors of writing results to a folder into ``StorageFailed``."""
     cure = "choose another folder with --out DIR"
     return storage_errors(
         f"{path}: results cannot be written", folder=path, cure=cure, when_full=f"make room or {cure}"
@@ -25,7 +25,7 @@ def storing(path: Path) -> AbstractContextManager[None]:
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file under its name only when it is whole, in place of one that was there before.
+    """Write a file and give it its name only when it is complete; replaces an earlier one.
 
     Until then it has no name, where the file system can do that: a kill leaves nothing behind.
     """
@@ -127,7 +127,7 @@ def keep_load_report(folder: Path, number: int, report: Mapping[str, Any]) -> Pa
 
 
 def read_load_report(folder: Path, number: int) -> dict[str, Any] | None:
-    """Read the report of one trial; None where there is none, or it is damaged: the records are whole without it."""
+    """Read the load report of one trial; None where there is none, or it is damaged: no record depends on it."""
     try:
         values = json.loads((folder / load_report(number)).read_bytes())
     except (OSError, ValueError, RecursionError):

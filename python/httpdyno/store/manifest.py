@@ -99,7 +99,7 @@ class SubjectVersion:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What stands in ``manifest.json``."""
+    """Content of ``manifest.json``."""
 
     experiment: str
     command: tuple[str, ...]
@@ -271,12 +271,12 @@ class Difference:
 
     @property
     def changed(self) -> str:
-        """Describe it for one thing, then and now."""
+        """Describe the difference between then and now."""
         return self.sentence or f"{self._what} is {self._said(self.now)}, was {self._said(self.then)}"
 
     @property
     def side_by_side(self) -> str:
-        """Describe it for two runs, A and B."""
+        """Describe the difference between two runs, A and B."""
         return self.sentence or f"{self._what}: {self._said(self.then)} in A, {self._said(self.now)} in B"
 
     @property
@@ -291,7 +291,7 @@ class Difference:
 
 
 def differences(then: Manifest, now: Manifest) -> Iterator[Difference]:
-    """Name what differs of two runs, but for their subjects; who asks leaves out what does not matter to it."""
+    """List the differences of two runs, except those of their subjects."""
     if then.version != now.version:
         yield Difference("instrument", "httpdyno", then.version, now.version)
     if then.engine and now.engine and then.engine.sha256 != now.engine.sha256:
@@ -305,7 +305,7 @@ def differences(then: Manifest, now: Manifest) -> Iterator[Difference]:
 
 
 def web_differences(then: Sequence[WebIdentity], now: Sequence[WebIdentity]) -> Iterator[Difference]:
-    """Name what differs of webs; those of the same digest are the same, as the file of a model may have moved."""
+    """List the differences of webs; the same digest is the same web, even if the file of its model has moved."""
     if len(then) != len(now):
         yield Difference("webs", "webs", *(", ".join(web.name for web in webs) or "none" for webs in (then, now)))
         return
@@ -322,7 +322,7 @@ def web_differences(then: Sequence[WebIdentity], now: Sequence[WebIdentity]) -> 
 
 
 def subject_differences(then: SubjectVersion, now: SubjectVersion) -> Iterator[Difference]:
-    """Name what differs of a subject; a version or a hash that is not known of one of the two is not compared."""
+    """List the differences of a subject; a version or hash that is unknown on one side is not compared."""
     if now.unavailable and not then.unavailable:
         gone = f"it was available, and is not any more: {now.unavailable}"
         yield Difference("subject", "availability", sentence=gone)

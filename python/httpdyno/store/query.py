@@ -149,7 +149,7 @@ class ComputedFigures:
     """Computes the figure of a name for trials of an experiment: ``values(experiment, trials, name)``."""
 
     def mentioned(self, text: str) -> dict[str, pl.DataType]:
-        """Return those whose name is a word of a query."""
+        """Return the computed columns whose name occurs in a query."""
         words = set(re.findall(r"\w+", text))
         return {name: type_ for name, type_ in self.types.items() if name in words}
 
@@ -174,7 +174,7 @@ _NO_TABLE: Final = re.compile(r"relation '(?P<name>.*?)' was not found")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a query gives.
+    """Result of a query.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class Answer:
 
 
 def open_runs(folders: Sequence[Path], refused: Callable[[UnreadableRun], None]) -> dict[str, Run]:
-    """Open runs, and go on without those that cannot be.
+    """Open runs; skip those that cannot be opened.
 
     ``refused`` gets the error of each folder that is no run, is damaged, or was written by a newer version; it may
     raise it. Runs are by the names of their folders; by their paths where two folders have the same name.
@@ -224,7 +224,7 @@ def ask(
     figures: Figures = MappingProxyType({}),
     computed: ComputedFigures = _NO_COMPUTED,
 ) -> Answer:
-    """Ask one question of runs, in the SQL of polars; what does not begin as a query is refused: it can change nothing.
+    """Run one query on runs, in the SQL of polars; other statements are refused.
 
     The column ``run`` of each table has the keys of ``runs``; ``figures`` are columns that are there although no run
     has them, ``computed`` those that are computed when the query mentions them. ``UnreadableRun`` comes while the
@@ -312,7 +312,7 @@ def _require_whole(runs: Mapping[str, Run]) -> None:
 
 @contextmanager
 def _refusals(runs: Mapping[str, Run], figures: Figures) -> Iterator[None]:
-    """Turn what polars says about a query into one line with the names that are known."""
+    """Turn the errors of polars about a query into one line with the known names."""
     try:
         yield
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:

@@ -96,7 +96,7 @@ _FIGURES_APART: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run: as it was read from its folder, or as it was just made.
+    """A run, read from its folder or just made.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Run:
 
     @classmethod
     def of(cls, folder: Path, manifest: Manifest, trials: Iterable[Trial]) -> Self:
-        """Return a run whose trials are at hand, as reading its folder would give it."""
+        """Return a run of given trials, the same as reading its folder would return."""
         records = list(trials)
         frame = pl.DataFrame([flatten(trial) for trial in records], schema=polars_schema(Trial), orient="row")
         figures = [figure_rows(trial.trial, trial.figures) for trial in records]
@@ -128,7 +128,7 @@ class Run:
         return self.restored(self.trials)
 
     def ceiling(self) -> Trial | None:
-        """Return the trial that asked what the web can give at all; None where none was made."""
+        """Return the trial that measured the ceiling of the web; None where there is none."""
         return next(iter(self.restored(self.ceilings)), None)
 
     def restored(self, trials: pl.DataFrame) -> tuple[Trial, ...]:
@@ -146,14 +146,14 @@ class Run:
 
 
 def _record(row: dict[str, Any]) -> Trial:
-    """Make a trial of its columns: what is none of its own is a figure."""
+    """Make a trial from columns: those that are not its own are figures."""
     own = {field.name for field in schema(Trial)}
     figures = {name: value for name, value in row.items() if name not in own and value is not None}
     return restore(Trial, {**row, "figures": figures})
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read what a run consists of, and none of its trials."""
+    """Read the manifest of a run, and none of its trials."""
     try:
         text = (folder / MANIFEST).read_bytes()
     except FileNotFoundError as error:
@@ -187,7 +187,7 @@ def open_run(folder: Path) -> Run:
 
 
 def _apart(trials: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the trials of subjects, and those that asked for a ceiling."""
+    """Return the trials of subjects, and those that measured a ceiling."""
     # Runs that are older than the column have trials of subjects only.
     ceiling = (pl.col("purpose") == Purpose.CEILING.value).fill_null(False)
     return trials.filter(~ceiling), trials.filter(ceiling)

@@ -1,4 +1,4 @@
-"""The concurrencies that were found on this machine, in the user's cache: one small file for each."""
+"""Concurrencies found by ``tune`` on this machine, in the user's cache: one small file for each."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class TunedFor:
-    """For what a concurrency was found, and must not have changed since."""
+    """Subject, web and machine for which a concurrency was found."""
 
     subject: str
     fingerprint: str
@@ -69,13 +69,13 @@ class Tuned:
 
 @dataclass(frozen=True, slots=True)
 class NotTuned:
-    """Why nothing is known."""
+    """Reason why no concurrency is known."""
 
     reason: str
 
 
 def keep_tuned(cache: Path, of: TunedFor, found: Tuned) -> Path:
-    """Keep what was found, in place of what was found before; return its file."""
+    """Write a found concurrency over an earlier one; return its file."""
     path = cache / _FOLDER / of.file
     values = {
         "version": _VERSION,
@@ -90,7 +90,7 @@ def keep_tuned(cache: Path, of: TunedFor, found: Tuned) -> Path:
 
 
 def find_tuned(cache: Path, of: TunedFor) -> Tuned | NotTuned:
-    """Look up what was found for a subject on this machine.
+    """Find the concurrency of a subject on this machine.
 
     What was found with another seed of the same web counts: the web is another one, but of the same kind. ``NotTuned``
     when there is nothing, it cannot be read, or the subject or the web has changed since.

@@ -1,4 +1,4 @@
-"""Writes a run: every finished trial at once, so that whatever happens next cannot take it away."""
+"""Writing of runs: every trial is on disk as soon as it has finished."""
 
 import re
 import shutil
@@ -35,7 +35,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 
 
 class RunWriter:
-    """A run that is being made; holds the lock of its folder.
+    """Writer of a run; holds the lock of its folder.
 
     The folder is there, marked ``partial``, from the start; each finished trial is kept at once under ``parts/``. When
     the run is complete, ``close`` gathers them into ``trials.parquet`` and ``samples.parquet``.
@@ -85,7 +85,7 @@ class RunWriter:
 
     @classmethod
     def reopen(cls, folder: Path, inherited: int | None = None) -> "RunWriter":
-        """Go on with a run that is ``partial``.
+        """Reopen a run that is ``partial``.
 
         ``inherited`` is a descriptor, of a lock that is held already, with which this process may have been started.
         Raises ``NotResumable`` if the run is complete, or another process is making it.
@@ -105,14 +105,14 @@ class RunWriter:
             raise
 
     def describe(self, manifest: Manifest) -> None:
-        """Write down anew what the run consists of."""
+        """Write the manifest again."""
         content = manifest_to_json(manifest)
         with storing(self.folder):
             write_whole(self.folder / MANIFEST, lambda file: file.write(content))
         self.manifest = manifest
 
     def add(self, trial: Trial, samples: pl.DataFrame | None = None) -> None:
-        """Keep a finished trial, whose number must be new to the run; ``samples`` is None if it could not be run.
+        """Write a finished trial, whose number must be new to the run; ``samples`` is None if it could not be run.
 
         If it cannot be written, the trials before it are kept all the same.
         """
@@ -127,7 +127,7 @@ class RunWriter:
             write_whole(self.folder / PARTS / trial_part(trial.trial), record.write_parquet)
 
     def close(self, *, complete: bool, ended_at: datetime) -> Path:
-        """End the writing, gather the trials of a run that is complete, and return its folder.
+        """Close the run, gather the trials if it is complete, and return its folder.
 
         One that is not stays ``partial`` and can be reopened; so does one that cannot be written, with all of its
         trials.
@@ -144,7 +144,7 @@ class RunWriter:
         return self.folder
 
     def discard(self) -> None:
-        """Undo the run, as if it had never been begun."""
+        """Remove the run."""
         discard_run(self.folder)
         self.lock.release()
 

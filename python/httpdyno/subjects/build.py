@@ -66,12 +66,12 @@ def copy_sources(subject: Subject, destination: Path) -> None:
 
 
 def bundles_within(folder: Path) -> list[Path]:
-    """List the bundles of Python's ``certifi`` below a folder, whatever package carries them."""
+    """List the bundles of Python's ``certifi`` below a folder, in any package."""
     return sorted(path for path in folder.rglob("cacert.pem") if path.parent.name == "certifi")
 
 
 def java_trust_stores() -> tuple[Path, ...]:
-    """List the store of this machine's Java, unless it is the system's in ``/etc/ssl``, which every room replaces."""
+    """List the trust store of this machine's Java, unless it is in ``/etc/ssl``, which every room replaces."""
     home = os.environ.get("JAVA_HOME")
     java = find_program("java")
     if home is None and java is None:
@@ -84,7 +84,7 @@ def java_trust_stores() -> tuple[Path, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """The whole build of a subject."""
+    """A complete build of a subject."""
 
     subject: Subject
     place: BuildPlace
@@ -97,7 +97,7 @@ class Build:
 
     @property
     def version(self) -> str | None:
-        """The version of the library or program, as it says itself; of a whole sentence only the number."""
+        """The version that the library or program states; only the number of a sentence."""
         said = self.record.version
         if not said or said[0].isdigit():
             return said
@@ -106,7 +106,7 @@ class Build:
 
     @property
     def argv(self) -> tuple[str, ...]:
-        """The command to run, with its places filled in."""
+        """The command to run, with its placeholders filled in."""
         return tuple(filled(part, folder=self.folder, target=self.place.target) for part in self.subject.run_argv)
 
     @property
@@ -119,24 +119,24 @@ class Build:
 
     @property
     def trust_files(self) -> tuple[Path, ...]:
-        """Certificate stores that the room replaces by its own: those of the build, and those of its runtime."""
+        """Certificate stores that the room replaces: those of the build and of its runtime."""
         java = any(need.program in {"java", "javac", "mvn"} for need in self.subject.needs)
         return (*(self.folder / name for name in self.record.trust_files), *(java_trust_stores() if java else ()))
 
 
 def filled(text: str, *, folder: Path, target: Path) -> str:
-    """Fill in ``{folder}``, ``{target}`` and ``{engine}``, the program in use; any other brace stays as it is."""
+    """Fill in ``{folder}``, ``{target}`` and ``{engine}``; keep any other brace."""
     text = text.replace("{folder}", str(folder)).replace("{target}", str(target))
     return text.replace("{engine}", usable_engine(os.environ) or ENGINE_NAME) if "{engine}" in text else text
 
 
 def build_place(subject: Subject, cache: Path) -> BuildPlace:
-    """Return the place of a subject's build, as its files and its toolchain stand now."""
+    """Return the place of a subject's build with its present files and toolchain."""
     return BuildPlace(cache / "builds", subject.id, fingerprint(subject, toolchain(subject.needs)))
 
 
 def find_build(subject: Subject, cache: Path) -> Build | None:
-    """Return the build of a subject as it stands now; None when it would have to be built first."""
+    """Return the current build of a subject; None when it must be built first."""
     place = build_place(subject, cache)
     record = place.record()
     return None if record is None else Build(subject, place, record)
@@ -148,7 +148,7 @@ _PAUSE_S: Final = 0.05
 
 
 class BuildState(StrEnum):
-    """How far the build of one subject is."""
+    """Progress of one subject's build."""
 
     READY = "ready"
     WAITING = "waiting"
@@ -235,7 +235,7 @@ class _Job:
         self._waits = False
 
     def started(self) -> bool:
-        """Begin, unless another run is building the same subject; true also when there is nothing to do."""
+        """Start the build, unless another run is building the same subject; return whether it started or is done."""
         if reason := why_unavailable(self.subject):
             self._close(BuildState.UNAVAILABLE, error=SubjectUnavailable(reason))
             return True
@@ -260,7 +260,7 @@ class _Job:
         return True
 
     def finished(self) -> bool:
-        """Look whether the build has ended; if so, make its outcome."""
+        """Return whether the build has ended; if so, set its outcome."""
         if self.outcome.build is not None or self.outcome.error is not None:
             return True
         assert self._place is not None
@@ -274,7 +274,7 @@ class _Job:
         return True
 
     def end(self) -> None:
-        """End the build with everything it started; what it made is not whole and is built again next time."""
+        """End the build with everything it started; the incomplete build is repeated next time."""
         self._stop_process()
         self._release()
 
@@ -321,7 +321,7 @@ class _Job:
         self._close(BuildState.BUILT, build=Build(self.subject, place, record), log=place.log)
 
     def _adopt_programs(self, place: BuildPlace) -> None:
-        """Copy what is run from Cargo's target folder, where the subject's next build would replace it during a run."""
+        """Copy programs from Cargo's target folder, where the subject's next build would replace them during a run."""
         for part in dict.fromkeys([*self.subject.run_argv, *self.subject.version_argv]):
             if not part.startswith("{target}/"):
                 continue

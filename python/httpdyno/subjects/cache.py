@@ -31,13 +31,13 @@ def cargo_target(cache: Path) -> Path:
 
 
 def toolchains_folder(cache: Path) -> Path:
-    """Return the folder of the toolchains that were brought: their programs are linked in its ``bin``."""
+    """Return the folder of installed toolchains; their programs are linked in its ``bin``."""
     return cache / "toolchains"
 
 
 @dataclass(frozen=True, slots=True)
 class BuildRecord:
-    """What is known of a whole build."""
+    """Record of a complete build."""
 
     version: str | None
     toolchain: dict[str, str]
@@ -47,7 +47,7 @@ class BuildRecord:
 
 @dataclass(frozen=True, slots=True)
 class BuildPlace:
-    """Where one build of one subject lives: ``builds/<id>-<fingerprint>/``."""
+    """Place of one build of one subject: ``builds/<id>-<fingerprint>/``."""
 
     root: Path
     """The cache's ``builds`` folder."""
@@ -56,7 +56,7 @@ class BuildPlace:
 
     @property
     def path(self) -> Path:
-        """Everything of this build."""
+        """Folder of this build."""
         return self.root / f"{self.subject}-{self.fingerprint}"
 
     @property
@@ -71,12 +71,12 @@ class BuildPlace:
 
     @property
     def temporary(self) -> Path:
-        """``$TMPDIR`` of the build: what its tools forget there goes with it."""
+        """``$TMPDIR`` of the build, which is removed with it."""
         return self.path / "temporary"
 
     @property
     def log(self) -> Path:
-        """What the build printed."""
+        """Output of the build."""
         return self.path / "build.log"
 
     @property
@@ -84,7 +84,7 @@ class BuildPlace:
         return self.path / "complete.json"
 
     def record(self) -> BuildRecord | None:
-        """Read the record of a whole build; None when there is none, or only part of one."""
+        """Read the record of a complete build; None when there is none, or it is incomplete."""
         try:
             values = json.loads(self._record.read_text(encoding="utf-8"))
             return BuildRecord(**values)
@@ -92,14 +92,14 @@ class BuildPlace:
             return None
 
     def complete(self, record: BuildRecord) -> None:
-        """Mark the build as whole, atomically."""
+        """Mark the build as complete, atomically."""
         shutil.rmtree(self.temporary, ignore_errors=True)
         written = self._record.with_suffix(".new")
         written.write_text(json.dumps(asdict(record), indent=2) + "\n", encoding="utf-8")
         written.replace(self._record)
 
     def clear(self) -> None:
-        """Remove what an earlier build left, and make the place."""
+        """Remove an earlier build, and create the folder."""
         if self.path.exists():
             shutil.rmtree(self.path)
         self.temporary.mkdir(parents=True)

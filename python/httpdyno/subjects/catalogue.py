@@ -150,7 +150,7 @@ def _subject(folder: Path, definition: _Definition) -> Subject:
 
 
 def _explain(detail: ErrorDetails) -> str:
-    """Describe in one line what is wrong with one key, and which key was probably meant."""
+    """Describe the error of one key in one line, with the key that was probably meant."""
     location = [part for part in detail["loc"] if isinstance(part, str)]
     key = ".".join(location)
     if detail["type"] == "extra_forbidden":
@@ -186,7 +186,7 @@ def _known_keys(section: list[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All subjects that were found, and the folders that could not be read.
+    """All subjects, and the errors of folders that could not be read.
 
     One folder with a mistake does not stop the others: its error is raised when that subject is asked for.
     """
@@ -201,7 +201,7 @@ class Catalogue:
         return tuple(self.subjects[name] for name in sorted(self.subjects) if self.subjects[name].kind is kind)
 
     def usual(self, headline: Iterable[str]) -> tuple[Subject, ...]:
-        """Return the clients that are measured without a word: those of the headline, and those that were added.
+        """Return the clients that are measured by default: those of the headline, and added ones.
 
         Every client when none of them is there.
         """
@@ -210,16 +210,16 @@ class Catalogue:
         return tuple(subject for subject in clients if subject.id in wanted) or clients
 
     def select(self, names: Iterable[str], fitting: SubjectKind | None = None) -> tuple[Subject, ...]:
-        """Return the named subjects, in the order of the names; a name that comes twice counts once.
+        """Return the named subjects, in the order of the names, each once.
 
-        ``fitting`` limits the suggestions for an unknown name; a subject of another kind is still returned.
+        ``fitting`` is the kind that suggestions for an unknown name have; a subject of another kind is still returned.
         """
         return tuple(self._one(name, fitting) for name in dict.fromkeys(names))
 
     def select_of_kind(
         self, names: Iterable[str], kind: SubjectKind, *, instead: Mapping[SubjectKind, str] = MappingProxyType({})
     ) -> tuple[Subject, ...]:
-        """Return the named subjects for what only one kind can do; refuse those of another kind.
+        """Return the named subjects of one kind; raise for those of another kind.
 
         ``instead`` is the verb that takes one of another kind.
         """
@@ -231,7 +231,7 @@ class Catalogue:
         return chosen
 
     def claimants(self, names: Iterable[str]) -> tuple[Subject, ...]:
-        """Return the named subjects, or every client and server: those whose claims can be put to the test.
+        """Return the named subjects, or every client and server: those whose claims can be probed.
 
         A tool is refused: it claims nothing.
         """
@@ -300,7 +300,7 @@ LISTING_COLUMNS: Final = (
 
 
 def subjects_table(catalogue: Catalogue, cache: Path) -> Table:
-    """List every subject by its id, also those whose folder has a mistake; why one is unavailable stands below."""
+    """List every subject by its id, also invalid ones; notes say why one is unavailable."""
     rows = {name: _row(subject, cache) for name, subject in catalogue.subjects.items()}
     rows |= {
         name: (name, None, None, None, None, "unavailable", error.line) for name, error in catalogue.invalid.items()

@@ -1,4 +1,4 @@
-"""Where the engine's program is, which is a subject, too: what ``{engine}`` stands for in a ``subject.toml``.
+"""The place of the engine's program, which is a subject, too: ``{engine}`` in a ``subject.toml``.
 
 Imports nothing before it is needed: ``httpdyno room`` must start at once.
 """

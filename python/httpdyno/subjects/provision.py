@@ -21,14 +21,14 @@ from httpdyno.subjects.needs import AptRecipe, Recipe, WheelRecipe, check_needs,
 
 @dataclass(frozen=True, slots=True)
 class Provision:
-    """What would be brought: nothing when the machine has it all."""
+    """Planned installations; empty when nothing is missing."""
 
     packages: tuple[str, ...] = ()
     """Of the system's package manager."""
     wheels: tuple[WheelRecipe, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether there is anything to bring."""
+        """Whether anything is planned."""
         return bool(self.packages or self.wheels)
 
 
@@ -38,7 +38,7 @@ def system_packages_allowed() -> bool:
 
 
 def plan_provision(subjects: Iterable[Subject], *, system_packages: bool) -> Provision:
-    """Return what is missing and can be brought without asking anyone; what can be had nowhere is left out."""
+    """Return the missing needs that can be installed without asking."""
     misses = (miss for subject in subjects if not subject.unavailable for miss in check_needs(subject))
     recipes: list[Recipe] = [recipe_for(miss.need.program) for miss in misses]
     packages = (name for recipe in recipes if isinstance(recipe, AptRecipe) for name in recipe.packages)
@@ -51,7 +51,7 @@ _APT: Final = ("apt-get", "-o", "DPkg::Lock::Timeout=600")
 
 
 class ProvisionState(StrEnum):
-    """How far one step is."""
+    """Progress of one step."""
 
     INSTALLING = "installing"
     INSTALLED = "installed"
@@ -75,7 +75,7 @@ def provide(
     tell: Callable[[ProvisionEvent], None],
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Bring it, all steps at once. What cannot be brought leaves its subjects unavailable, and stops no other.
+    """Run all steps at once. A failed step leaves its subjects unavailable, and stops no other step.
 
     Once ``stop`` is true, Interrupted is raised: what was not whole is begun anew the next time.
     """
@@ -99,15 +99,15 @@ def provide(
 
 
 class _Work(Protocol):
-    """What a step runs: commands, each chosen by how the one before it ended."""
+    """Commands of a step; each may depend on the result of the one before."""
 
     name: str
 
     def commands(self) -> Generator[list[str], bool, None]:
-        """Return one command after the other; what is sent back is whether it succeeded."""
+        """Yield one command after the other; receive whether it succeeded."""
 
     def conclude(self) -> bool:
-        """Finish what the commands have brought; return whether it is all there."""
+        """Finish the installation; return whether it is complete."""
 
 
 class _Packages:
@@ -182,7 +182,7 @@ class _Step:
         self._begun = False
 
     def finished(self) -> bool:
-        """Look whether the running command has ended; start the next one, or conclude."""
+        """Poll the running command; start the next one, or conclude."""
         if not self._begun:
             self._begun = True
             self._tell(ProvisionEvent(self._work.name, ProvisionState.INSTALLING, self._log))

@@ -91,7 +91,7 @@ _DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, N
 
 
 class ListLines:
-    """The lines of a list with their ends, counted as they are read; what is no text is refused.
+    """Lines of a list with their ends, counted while they are read; binary data is refused.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class ListLines:
 
 
 def name_of_list(source: str) -> str:
-    """Return what messages call a list."""
+    """Return the name of a list in messages."""
     return "standard input" if source == STANDARD_INPUT else source
 
 

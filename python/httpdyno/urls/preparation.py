@@ -53,7 +53,7 @@ def is_url_or_domain(line: bytes) -> bool:
 
 
 def from_first_line(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Pass over what stands before a list: blank lines and comments."""
+    """Skip blank lines and comments before a list."""
     begun = False
     for line in lines:
         text = line.removeprefix(_BYTE_ORDER_MARK)
@@ -110,7 +110,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class DomainColumn:
-    """Where in a table its domains stand."""
+    """Column of the domains in a table."""
 
     place: int
     heading: bool
@@ -219,7 +219,7 @@ def _reason(domain: str, name: str | None) -> str | None:
 
 
 def _origin(text: str) -> tuple[str, str]:
-    """Split an origin into its scheme and its host; a bare domain is meant with https."""
+    """Split an origin into its scheme and its host; a bare domain is https."""
     found = _ORIGIN.fullmatch(text)
     return (found[1].lower(), found[2]) if found else ("https", text)
 
@@ -236,7 +236,7 @@ _SHOWN: Final = 60
 
 
 def prepare_urls(source: str, *, limit: int | None, progress: Received | None = None) -> UrlFile:
-    """Make a list ready: a file, ``-`` for standard input, or a URL; to be closed by the caller; no limit: all.
+    """Prepare a list: a file, ``-`` for standard input, or a URL; the caller closes it; no limit: all.
 
     A list of URLs or bare domains stays as it is, but for ``https://`` before the latter; a table of domains is
     filtered as ``read_domains`` says. EmptyList is raised when there is no URL in it.
@@ -261,13 +261,13 @@ def prepare_urls(source: str, *, limit: int | None, progress: Received | None = 
 
 @dataclass(slots=True)
 class _NoUrls:
-    """The lines of a list that are no URLs: they are handed on, since a client has to report them."""
+    """Lines of a list that are no URLs; kept, since a client has to report them."""
 
     lines: int = 0
     first: str = ""
 
     def noted(self, urls: Iterable[bytes], read: ListLines) -> Iterator[bytes]:
-        """Hand on what was made of each line, when it was the last to be read."""
+        """Yield each URL, and count those whose last line read is no URL."""
         for url in urls:
             if not is_url_or_domain(read.last):
                 self.lines += 1

@@ -40,11 +40,11 @@ class UrlFile:
 
     @property
     def kept(self) -> bool:
-        """Whether a run keeps the list, since the web does not give it again as it is."""
+        """Whether a run keeps the list, because no web can list it again."""
         return self.source is not None or self.reordered
 
     def identity(self) -> UrlList:
-        """Return which list it is."""
+        """Return the identity of the list."""
         with self.file.path.open("rb") as lines:
             return UrlList(self.source, self.count, hashlib.file_digest(lines, "sha256").hexdigest())
 
@@ -70,7 +70,7 @@ def urls_of_web(engine: Engine, *, web: str, seed: int | None, limit: int | None
 
 
 def urls_of_run(folder: Path, engine: Engine, web: WebIdentity, recorded: UrlList) -> UrlFile:
-    """Return the URLs that a run has begun with; refuse to go on when they are not the same any more."""
+    """Return the URLs of a run; raise ``NotResumable`` if they have changed."""
     kept = recorded.source is not None or has_list(folder)
     if kept:
         urls = UrlFile(ScratchFile(), recorded.count, recorded.source)
@@ -143,7 +143,7 @@ def early_order(count: int, slow: Sequence[int], *, timeout_s: float) -> list[in
 
 
 def with_slow_first(urls: UrlFile, slow: Sequence[int], *, timeout_s: float) -> UrlFile:
-    """Write a list in the order of ``early_order`` and close the given one.
+    """Return a list in the order of ``early_order``; closes the given one.
 
     The list itself is returned when it has that order already, or no slow URL.
     """
@@ -164,7 +164,7 @@ def with_slow_first(urls: UrlFile, slow: Sequence[int], *, timeout_s: float) -> 
 
 
 def at_origin(url: str, against: str) -> str:
-    """Return the URL that asks another machine's origin, ``http://other:8080``, for the same.
+    """Return the URL of the same page at another machine's origin, ``http://other:8080``.
 
     What has no path of its own gets the host as one, so that pages of different hosts stay different ones:
     ``https://www.example.org`` becomes ``http://other:8080/www.example.org``. What is no URL is handed on as it stands,
@@ -183,7 +183,7 @@ def at_origin(url: str, against: str) -> str:
 
 
 def list_at_origin(lines: Iterable[bytes], against: str) -> Iterator[bytes]:
-    """Ask another machine's origin for each URL of a list, in its order, as ``at_origin`` does; no line ends."""
+    """Rewrite each URL of a list with ``at_origin``, in order; no line ends."""
     for line in lines:
         try:
             yield at_origin(line.decode(), against).encode()
@@ -192,7 +192,7 @@ def list_at_origin(lines: Iterable[bytes], against: str) -> Iterator[bytes]:
 
 
 def file_at_origin(urls: UrlFile, against: str) -> UrlFile:
-    """Ask another machine's origin for each URL of a prepared list, which is closed."""
+    """Rewrite a prepared list with ``at_origin``; closes the given one."""
     file = ScratchFile()
     try:
         with urls, urls.file.path.open("rb") as lines, storage_errors("preparing the list of URLs: cannot write"):

@@ -24,7 +24,7 @@ def find(pattern: str, text: str, *, what: str) -> re.Match[str]:
 
 
 def find_number(pattern: str, text: str) -> int:
-    """Return the whole number of a line that a report leaves out when there is nothing to tell."""
+    """Return the whole number of a line; 0 where the report leaves the line out."""
     match = re.search(pattern, text, re.MULTILINE)
     return int(match[1]) if match else 0
 

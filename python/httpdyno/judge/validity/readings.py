@@ -183,7 +183,7 @@ _SHORTEST_ROUND_TRIP_NS: Final = 10_000_000
 
 
 def link_rate_used(trial: Trial) -> Reading:
-    """Return what was on the link while the list lasted, as a share of what it can carry: of the fuller direction.
+    """Return the use of the link while the list lasted, as a share of its rate, in the fuller direction.
 
     The link has counted the bytes itself, headers included. Of a trial without its figures, those of the subject stand.
     """
@@ -234,7 +234,7 @@ def unread_packets(trial: Trial) -> Reading:
 
 
 def _link(trial: Trial) -> Link | None:
-    """Return the link of a trial; None where the record is of a time that wrote links otherwise."""
+    """Return the link of a trial; None for a record with another notation of links."""
     try:
         return Link.parse(trial.link)
     except InvalidValue:
@@ -285,7 +285,7 @@ def drift_of(answers: FloatArray, bin_ns: int) -> Reading:
 
 
 def _warm_up(answers: FloatArray) -> int:
-    """Return how many bins the warm-up takes; a long one must raise the pace, and have come to its end."""
+    """Return the number of bins of the warm-up; a long one must raise the pace and have ended."""
     usual, long = warm_up_length(answers), warm_up_length(answers, longest=_LONG_WARM_UP)
     ended = long < _LONG_WARM_UP * len(answers) - _BINS_AT_ONCE
     return long if ended and long > usual and answers[:long].mean() < answers[long:].mean() else usual

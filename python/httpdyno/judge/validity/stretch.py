@@ -1,4 +1,4 @@
-"""The stretch of a trial that its figures rest on: mostly until the list was exhausted."""
+"""The stretch of a trial that its figures rest on: usually until the list was exhausted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Stretch:
 
 
 def _share_until(moment_ns: int, bins: Sequence[ThroughputPoint]) -> float:
-    """Part of the answers that came before a moment; within its bin they count as evenly spread."""
+    """Share of the answers that came before a moment; within a bin they count as evenly spread."""
     answers = sum(point.answers for point in bins)
     if not answers:
         return 1.0

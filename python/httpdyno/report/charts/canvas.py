@@ -238,13 +238,13 @@ def with_unit(value: float, axis: Axis) -> str:
 
 
 def pointed_at(chart: Chart, series: Series) -> range:
-    """Choose the points of a series that say what they are when they are pointed at."""
+    """Choose the points of a series that have a tooltip."""
     drawn = sum(not one.faint for one in chart.series)
     return range(0, len(series.x), max(1, len(series.x) // max(_FEWEST_POINTS, _POINTS // max(drawn, 1))))
 
 
 def point_words(series: Series, place: int, x: Axis, y: Axis) -> str:
-    """Describe in one line what a point is: its series, where it stands, and its interval."""
+    """Describe a point in one line: its series, its place and its interval."""
     across, up = series.x[place], series.y[place]
     low, high = (bounds[place] if bounds else None for bounds in (series.low, series.high))
     words = [series.name] if isinstance(across, str) else [series.name, f"{x.label} {with_unit(across, x)}"]
@@ -276,7 +276,7 @@ _PERCENTILES: Final = "format(100 - 100 / datum.value, '~r') + ' %'"
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """The paper and the paints of a single drawing."""
+    """Width, colours and data of a single drawing."""
 
     width: int
     """Of the whole drawing, in pixels."""
@@ -343,7 +343,7 @@ class Canvas:
         return settings
 
     def above(self, axis: Axis, extent: tuple[float, float], pixels: int) -> Part:
-        """Describe a vertical axis: its title stands above it, where it can be read without turning the head."""
+        """Describe a vertical axis with a horizontal title above it."""
         turned = {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleBaseline": "bottom"}
         return {**self.axis(axis, extent, pixels, upright=True), **turned, "titleX": 0, "titleY": -8}
 
@@ -394,7 +394,7 @@ class Canvas:
 
 
 def unit(kind: str, encoding: Part, looks: Part) -> Part:
-    """Describe a mark and its encoding; one that has no words of its own is silent, or Vega makes some up."""
+    """Describe a mark and its encoding; one without a description has no tooltip."""
     silent = {} if "description" in encoding else {"aria": False}
     return {"mark": {"type": kind, **silent, **looks}, "encoding": alt.FacetedEncoding(**encoding)}
 
@@ -410,7 +410,7 @@ def named(field: str, **how: Any) -> Part:  # noqa: ANN401
 
 
 def domain(axis: Axis, values: Iterable[float | None]) -> tuple[float, float]:
-    """Find where an axis begins and ends so that all values are on it and the ends are round.
+    """Return the ends of an axis: round numbers around all values.
 
     A linear axis holds zero: lengths on it are then as the values. A logarithmic one spans half a decade at least.
     """
@@ -481,7 +481,7 @@ def _ticks(pixels: int) -> int:
 
 
 def _crowded(axis: Axis, extent: tuple[float, float], pixels: int) -> tuple[float, float] | None:
-    """Return between which values a label of a linear axis has no room beside that of its end; None where all have.
+    """Return the values between which a label of a linear axis collides with that of its end; None where none does.
 
     That of the end is moved inwards by half of its width. Steps are those of d3, which Vega labels by:
     https://github.com/d3/d3-array#ticks.
@@ -498,7 +498,7 @@ def _crowded(axis: Axis, extent: tuple[float, float], pixels: int) -> tuple[floa
 
 
 def _values(axis: Axis, extent: tuple[float, float], pixels: int) -> list[float]:
-    """Choose the values that are labelled on an axis that is not linear: as many as have room for their labels."""
+    """Choose the labelled values of an axis that is not linear: as many as fit."""
     if axis.scale is Scale.PERCENTILE:
         return [stretched(tick) for tick in _TICKS[axis.scale] if stretched(tick) <= extent[1]]
     decades = range(math.floor(math.log10(extent[0])), math.ceil(math.log10(extent[1])) + 1)

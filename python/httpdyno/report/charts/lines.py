@@ -240,7 +240,7 @@ def _points(chart: Chart, series: Series) -> list[dict[str, Any]]:
 
 
 def _said(chart: Chart, reached: float | None, low: float | None, high: float | None) -> str:
-    """Describe what is reached and how sure that is, and where nothing was tried beyond."""
+    """Describe what is reached, how certain that is, and where no more was tried."""
     if reached is None:
         return "nothing is known" if high is None else f"not even {with_unit(high, chart.y)}, the least that was tried"
     if high is None:

@@ -276,7 +276,7 @@ def _axis(canvas: Canvas, labels: list[str], title: str, pixels: int) -> Part:
 
 
 def _above(chart: Chart) -> Part:
-    """Put the title of the rows above them, where it can be read without turning the head."""
+    """Put the title of the rows above them, horizontally."""
     turned = {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleBaseline": "bottom"}
     return {**turned, "titleX": 0, "titleY": -5, "labelOverlap": False} if chart.y.label else {}
 

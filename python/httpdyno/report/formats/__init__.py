@@ -14,7 +14,7 @@ from httpdyno.model import Table
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """What a report may use. The default is a file or a pipe: no colour, no limit."""
+    """Output capabilities. The default is a file or a pipe: no colour, no limit of width."""
 
     colour: bool = False
     width: int | None = None

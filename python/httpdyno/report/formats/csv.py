@@ -9,7 +9,7 @@ from httpdyno.report.formats import Surface
 
 
 def render(table: Table, _surface: Surface) -> str:
-    """Write a table as CSV; what is not known is empty, notes are left out."""
+    """Write a table as CSV; unknown values are empty, notes are left out."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([column.name for column in table.columns])

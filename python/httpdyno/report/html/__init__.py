@@ -32,7 +32,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class GridCell:
-    """A cell as it is shown, and as it is sorted by."""
+    """A cell as text, with its sort key."""
 
     text: str
     value: str
@@ -64,7 +64,7 @@ class Grid:
 
     @property
     def turned(self) -> tuple[tuple[Heading, tuple[GridCell, ...]], ...]:
-        """The same with a line for each column: paper is not wide enough for many of them."""
+        """The grid with a line for each column, for print."""
         cells = zip(*(row.cells for row in self.rows), strict=True)
         return tuple(zip(self.headings, cells, strict=True)) if self.rows else ()
 
@@ -192,7 +192,7 @@ def page(report: Report) -> str:
 
 
 def _answer(report: Report) -> tuple[str, str]:
-    """Divide the headline into what stands in large letters, who is first and by how much, and all else."""
+    """Divide the headline into its large part, the first subject and its lead, and the rest."""
     answer, _, more = report.headline.partition("\n")
     if not more:
         answer, _, more = _PARTS.sub("\n", report.headline, count=1).partition("\n")

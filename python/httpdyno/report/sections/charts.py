@@ -112,7 +112,7 @@ def status_chart(of: ConditionTrials) -> Chart | None:
 
 
 def error_table(trials: Sequence[Trial], names: Mapping[str, str], samples: pl.LazyFrame) -> Table:
-    """List what subjects reported that is no status code, the most frequent first.
+    """List the reported errors, the most frequent first.
 
     The samples have the columns of ``model.Sample``, and are counted without being read into memory.
     """

@@ -11,7 +11,7 @@ from httpdyno.store import Machine, Manifest, SubjectVersion, WebIdentity
 
 
 def run_facts(manifest: Manifest, trials: Sequence[Trial]) -> tuple[tuple[str, str], ...]:
-    """Describe of the run, its machine, its web and its versions, each by name; what is unknown is left out."""
+    """Return facts of the run, its machine, its web and its versions by name, without unknown ones."""
     facts = [
         ("When", _when(manifest)),
         ("Trials", _trials(manifest, trials)),
@@ -56,7 +56,7 @@ def _web(web: WebIdentity) -> str:
 
 
 def _per_host(manifest: Manifest) -> str:
-    """Describe what one host was asked at most; the webs of a run are all real, or none is."""
+    """Describe the highest rate of requests to one host; the webs of a run are all real, or none is."""
     if not any(web.name == LIVE for web in manifest.webs):
         return ""
     settings = manifest.settings
@@ -87,7 +87,7 @@ def _pinned(trials: Sequence[Trial]) -> str:
 
 
 def _memory_limit(trials: Sequence[Trial]) -> str:
-    """Describe how much memory each subject was allowed, and what kept it to that; where nothing did, why not."""
+    """Describe the memory limit of subjects and its mechanism, or why there was none."""
     limits = [trial.counters for trial in trials if trial.counters.memory_limit_bytes is not None]
     kept = _listed_once(
         f"{format_size(counters.memory_limit_bytes or 0)} by {counters.memory_limit_enforced_by}"

@@ -48,7 +48,7 @@ def _unique(subject: str, named: Mapping[str, str]) -> str:
 
 
 def rows_apart(table: Table) -> Table:
-    """Put the subject's id behind the method in rows whose language and method another subject has, too."""
+    """Append the subject's id to the method in rows with the language and method of another subject."""
     names = [column.name for column in table.columns]
     if not {"subject", "language", "method"} <= set(names):
         return table
@@ -85,7 +85,7 @@ _PAIRS: Final = (
 
 
 def ranking_table(table: Table, ranked_by: str) -> Table:
-    """Put what ranks the subjects right behind their names, and what the figures are worth behind that.
+    """Return the ranking table: names, the ranking metric, the verdict, then other figures.
 
     The table is one of ``judge.trial_table``; ``ranked_by`` names the metric that ranks.
     """
@@ -96,7 +96,7 @@ def ranking_table(table: Table, ranked_by: str) -> Table:
 
 
 def comparison_table(comparisons: Iterable[Comparison], metric: Metric, names: Mapping[str, str]) -> Table:
-    """List every pair with its ratio, its interval and what may be said."""
+    """List every pair with its ratio, its interval and the result."""
     rows = [
         (
             comparison.condition,
@@ -126,7 +126,7 @@ def _chance(p: float) -> str:
 
 
 def without_empty(table: Table, name: str) -> Table:
-    """Leave out a column that says nothing: the condition of an experiment that has one only."""
+    """Remove a column without values: the condition of an experiment that has only one."""
     if any(table.values(name)):
         return table
     return table.select(column.name for column in table.columns if column.name != name)
@@ -154,7 +154,7 @@ _TRIALS: Final = (
 
 
 def rule_table(trials: Sequence[Trial], rules: Sequence[Rule]) -> Table:
-    """List every rule that the trials were held against, with the worst that was found.
+    """List every rule that applied to the trials, with the worst finding.
 
     All trials are of one experiment; those that failed are held against no rule.
     """
@@ -168,7 +168,7 @@ def rule_table(trials: Sequence[Trial], rules: Sequence[Rule]) -> Table:
 def trial_overview(
     trials: Sequence[Trial], names: Mapping[str, str], ceiling: Trial | None = None, *, rules: Sequence[Rule]
 ) -> Table:
-    """List every trial: how it ended, whether it can be believed, why not, and the number of each rule.
+    """List every trial: outcome, validity, its reason, and the number of each rule.
 
     Rules for which no trial has a number have no column. The trial that asked what the web can give at all stands
     first, since it came first.
@@ -197,7 +197,7 @@ def trial_overview(
 
 
 def _found(ceiling: Trial, trials: Sequence[Trial]) -> str:
-    """Describe what was found of the ceiling, which the trials of subjects know; else why nothing was."""
+    """Describe the ceiling that the trials of subjects record, or why it is unknown."""
     notes = ceiling_notes(trials)
     if not notes:
         reason = ceiling.reason or ceiling.validity_reason or "it was too short to tell what held the fetcher up"
@@ -270,7 +270,7 @@ def link_table(trials: Sequence[Trial]) -> Table:
 
 
 def link_tables(trials: Sequence[Trial]) -> tuple[Table, ...]:
-    """Return the table of the links alone; none where every link was a direct one."""
+    """Return the table of emulated links; empty when every link was direct."""
     table = link_table(trials)
     return (table,) if table.rows else ()
 
@@ -317,7 +317,7 @@ def _super_packets(counters: LinkCounters, link: Link) -> str | None:
 
 
 def _notes(counters: Sequence[LinkCounters]) -> tuple[Note, ...]:
-    """Describe what super-packets are, and of each kind of link why they are so."""
+    """Explain super-packets, and their handling for each kind of link."""
     reasons = dict.fromkeys(one.offload_reason for one in counters if one.offload_reason is not None)
     lines = [_SUPER_PACKETS, *(f"super-packets {reason}" for reason in reasons)] if reasons else []
     return tuple(map(Note, lines))
@@ -353,7 +353,7 @@ _WRONG_COLUMNS: Final = (
 
 
 def wrong_answers(trials: Sequence[Trial], names: Mapping[str, str], samples: pl.LazyFrame) -> Table | None:
-    """List the first wrong answers that no known failure explains, of each subject alike; None where there is none.
+    """List the first unexplained wrong answers, equally many of each subject; None without any.
 
     The samples have the columns of ``model.Sample``, and are looked through without being read into memory.
     """
@@ -383,7 +383,7 @@ def wrong_answers(trials: Sequence[Trial], names: Mapping[str, str], samples: pl
 
 
 def wrong_notes(table: Table | None) -> tuple[Note, ...]:
-    """Write such a table as notes, a line an answer."""
+    """Write the table of wrong answers as notes, a line for each."""
     if table is None:
         return ()
     lines = (Note(f"wrong answer of {subject}: [{words}] {url}") for subject, url, words, *_ in table.rows)
