@@ -9,7 +9,7 @@ import pytest
 
 from contract.memory import LARGE_HEAPS, LONG, LONGEST, SHORT, TAKE_A_MINUTE, Growth, memory_growth
 from doubles.claims import require_claims
-from httpdyno.judge.limit import TIMED_OUT_SATURATED
+from httpdyno.judge.verdict import TIMED_OUT_SATURATED
 from httpdyno.lab.contract.check import find_documents
 from httpdyno.lab.contract.clause import CLAUSES, Clause, breaches_of
 from httpdyno.lab.contract.crawl import CONTRACT_WEB, Crawled, Room, urls_of

@@ -1,21 +1,19 @@
 """The results of a verb at its end: the table, the page, where the run is, failed builds."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import typer
 
-from httpdyno.cli.terminal import print_tables, results, tell
+from httpdyno.cli.terminal import print_tables, tell
 from httpdyno.errors import HttpdynoError, NothingMeasured, NotResumable
 from httpdyno.experiments.published import preset_of
 from httpdyno.experiments.registry import definition_of
-from httpdyno.lab.contract.check import Checked
 from httpdyno.lab.interruption import interrupted_exit_code
-from httpdyno.model import Note, Report, Subject, Table
-from httpdyno.report.cell import without_controls
+from httpdyno.model import Note, Report, Table
 from httpdyno.report.sections.reservation import table_reservations
 from httpdyno.runs.pending import PendingRun
 from httpdyno.runs.report import build_report
@@ -25,9 +23,7 @@ from httpdyno.storage import storage_errors
 from httpdyno.store import Run
 from httpdyno.store.files import write_whole
 from httpdyno.store.folder import REPORT
-from httpdyno.subjects.build import BuildOutcome
 from httpdyno.subjects.catalogue import read_catalogue
-from httpdyno.subjects.probe import ProbeResult
 
 
 def write_page_of_run(run: Run) -> None:
@@ -74,7 +70,6 @@ def absent_subjects(run: Run) -> dict[str, str]:
 
 
 _WITHOUT_NOTES: Final = "csv"
-_PROBE_COLOURS: Final = {"ok": "green", "known": "yellow", "unseen": "yellow", "FAILED": "red"}
 
 
 def print_reserved(tables: Sequence[Table], reservations: Sequence[Note], format_name: str) -> None:
@@ -128,42 +123,3 @@ def resume_hint_on_error(run: PendingRun) -> Iterator[None]:
 
 def _partial(folder: Path, verb: str) -> str:
     return f"run: {folder} (partial); go on with: httpdyno {verb} --resume {shlex.quote(str(folder))}"
-
-
-def require_builds(outcomes: Iterable[BuildOutcome], *, every: bool) -> None:
-    """Set the exit code of a command that builds.
-
-    With ``every``, one failed build fails the command; else only when all failed.
-    """
-    built = [outcome.build is not None for outcome in outcomes]
-    if not (all(built) if every else any(built)):
-        raise typer.Exit(NothingMeasured.exit_code)
-
-
-def print_probe(subject: Subject, probed: Sequence[ProbeResult]) -> bool:
-    """Print the results of a probe and what to change; return whether every claim holds."""
-    console = results()
-    for result in probed:
-        console.out(f"{result.mark:<8}", style=_PROBE_COLOURS.get(result.mark), end="")
-        console.out(without_controls(f"{subject.id}: {result}"))
-        if not result.honest:
-            console.out(f"{'':<8}to change: {result.change}")
-    return all(result.honest for result in probed)
-
-
-def print_checked(subject: Subject, checked: Checked) -> None:
-    """Print the result of checking a clause, and what to change."""
-    console, mark = results(), "FAILED" if checked.breaches else "ok"
-    for breach in checked.breaches or (None,):
-        seen, *change = (f": {breach.seen}", breach.change) if breach else ("",)
-        console.out(f"{mark:<8}", style=_PROBE_COLOURS[mark], end="")
-        console.out(without_controls(f"{subject.id}: {checked.clause.name}{seen}"))
-        for what in change:
-            console.out(f"{'':<8}to change: {what}")
-
-
-def print_unseen(subject: Subject, names: Sequence[str]) -> None:
-    """Print the clauses that could not be checked because of earlier failures."""
-    console = results()
-    console.out(f"{'unseen':<8}", style=_PROBE_COLOURS["unseen"], end="")
-    console.out(f"{subject.id}: {', '.join(names)}")

@@ -9,13 +9,10 @@ import polars as pl
 
 from httpdyno.judge.validity import findings, with_validity
 from httpdyno.judge.validity.stretch import LEAST_TURNS, SHORTEST_NS, Stretch
-from httpdyno.model import CeilingLimit, Counters, Outcome, Trial, Validity, Verdict
+from httpdyno.model import CeilingLimit, Counters, Outcome, Trial, Validity
 
 SATURATED_SHARE: Final = 0.85
 """A client is saturated when it used this share of its CPUs until the last URL was started."""
-TIMED_OUT_SATURATED: Final = "timeout_when_saturated"
-"""Cause of an honest answer that a saturated client gave up at its timeout; a ``known_failure`` may name it."""
-_OWN_TIMEOUT_SHARE: Final = 0.98
 
 
 def is_saturated(starts_ns: pl.Series, counters: Counters, *, concurrency: int) -> bool:
@@ -33,15 +30,6 @@ def is_saturated(starts_ns: pl.Series, counters: Counters, *, concurrency: int) 
     cpus = len(counters.subject_cpus) or 1
     spent_ns = cpu_ns * max(1 - concurrency / len(last_start), 0)
     return lasted_ns > 0 and spent_ns > 0 and spent_ns >= SATURATED_SHARE * lasted_ns * cpus
-
-
-def name_timeouts(samples: pl.DataFrame, cause: str, *, timeout_ns: int) -> pl.DataFrame:
-    """Name the cause of false errors that lasted as long as the client's timeout."""
-    own_timeout = (pl.col("verdict").cast(pl.String) == Verdict.FALSE_ERROR.value) & (
-        pl.col("duration_ns") >= round(_OWN_TIMEOUT_SHARE * timeout_ns)
-    )
-    named = pl.when(own_timeout.fill_null(False)).then(pl.lit(cause)).otherwise(pl.col("cause"))
-    return samples.with_columns(cause=named)
 
 
 AS_PLANNED: Final = 0.85

@@ -7,7 +7,6 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from httpdyno.judge.limit import TIMED_OUT_SATURATED, name_timeouts
 from httpdyno.judge.reference import CHECK_FAILED, WRONG_CONTENT, Expectations, Reference, TextIndex
 from httpdyno.model import KnownFailure, Link, Verdict
 from httpdyno.stats import BoolArray, Int64Array
@@ -360,3 +359,19 @@ def _not_reached(urls: pl.Series, cause: pl.Series, schema: pl.Schema) -> pl.Dat
     return pl.DataFrame(
         {name: known.get(name, pl.repeat(None, len(urls), eager=True)).cast(type_) for name, type_ in schema.items()}
     )
+
+
+TIMED_OUT_SATURATED: Final = "timeout_when_saturated"
+"""Cause of an honest answer that a saturated client gave up at its timeout; a ``known_failure`` may name it."""
+
+
+_OWN_TIMEOUT_SHARE: Final = 0.98
+
+
+def name_timeouts(samples: pl.DataFrame, cause: str, *, timeout_ns: int) -> pl.DataFrame:
+    """Name the cause of false errors that lasted as long as the client's timeout."""
+    own_timeout = (pl.col("verdict").cast(pl.String) == Verdict.FALSE_ERROR.value) & (
+        pl.col("duration_ns") >= round(_OWN_TIMEOUT_SHARE * timeout_ns)
+    )
+    named = pl.when(own_timeout.fill_null(False)).then(pl.lit(cause)).otherwise(pl.col("cause"))
+    return samples.with_columns(cause=named)

@@ -158,7 +158,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class LinesSummary(FigureRecord):
-    """Summary of a client's lines. A figure without samples is None."""
+    """What the lines of a client come to. A figure without a sample to rest on is None."""
 
     prefix: ClassVar[str] = ""
 

@@ -7,8 +7,9 @@ import pytest
 
 from doubles.trials import trial
 from httpdyno.judge import Ceiling, ceiling_notes, ceiling_of, under_ceiling
-from httpdyno.judge.limit import TIMED_OUT_SATURATED, Limit, is_saturated, limited_by, name_timeouts
+from httpdyno.judge.limit import Limit, is_saturated, limited_by
 from httpdyno.judge.validity import findings
+from httpdyno.judge.verdict import TIMED_OUT_SATURATED, name_timeouts
 from httpdyno.model import (
     CeilingLimit,
     Counters,

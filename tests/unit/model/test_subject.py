@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from httpdyno.errors import InvalidValue
-from httpdyno.judge.limit import TIMED_OUT_SATURATED
-from httpdyno.judge.verdict import TIMED_OUT_OVER_LINK
+from httpdyno.judge.verdict import TIMED_OUT_OVER_LINK, TIMED_OUT_SATURATED
 from httpdyno.model import KnownFailure, Subject, SubjectKind
 from httpdyno.model.subject import CASES, CLAIMS, FAULTS, HAZARDS, JUDGED_CAUSES, WEB_CAUSES
 from httpdyno.subjects.probe import probe_cases

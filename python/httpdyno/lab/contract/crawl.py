@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from httpdyno.judge import JudgedTrial
-from httpdyno.judge.limit import TIMED_OUT_SATURATED
+from httpdyno.judge.verdict import TIMED_OUT_SATURATED
 from httpdyno.lab.client_trial import run_client_trial
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption

@@ -10,19 +10,14 @@ import polars as pl
 from httpdyno.judge import counting_trials, placing_trials
 from httpdyno.model import (
     Axis,
-    Cell,
     Chart,
     ChartKind,
-    Column,
-    ColumnKind,
     Comparison,
     Metric,
-    Note,
     Outcome,
     Ranking,
     Scale,
     Series,
-    Table,
     Trial,
     Verdict,
 )
@@ -50,7 +45,6 @@ class ConditionTrials:
 
 
 _OUTCOMES: Final = "Outcomes"
-_MOST_ROWS: Final = 200
 _EXPLAINED: Final = "explained"
 _WRONG: Final = tuple(verdict.value for verdict in Verdict if verdict.wrong)
 _NO_ANSWER: Final = (Verdict.NOT_REACHED.value, Verdict.UNVERIFIED.value)
@@ -60,13 +54,6 @@ _CLASSES: Final = (
     ("4xx", "status_4xx"),
     ("5xx", "status_5xx"),
     ("exception", "exceptions"),
-)
-_ERROR_COLUMNS: Final = (
-    Column("subject"),
-    Column("error", description="the name that the client gave it"),
-    Column("cause", description="what the web had done; empty for an honest answer"),
-    Column("verdict", description="what that is worth beside what the web serves"),
-    Column("count", ColumnKind.INTEGER, description="samples, over all trials"),
 )
 
 
@@ -109,32 +96,6 @@ def status_chart(of: ConditionTrials) -> Chart | None:
         counts,
         caption="Status codes after redirects; an exception is whatever a client reports that is no status code.",
     )
-
-
-def error_table(trials: Sequence[Trial], names: Mapping[str, str], samples: pl.LazyFrame) -> Table:
-    """List the reported errors, the most frequent first.
-
-    The samples have the columns of ``model.Sample``, and are counted without being read into memory.
-    """
-    subject_of = {trial.trial: names[trial.subject] for trial in trials}
-    what = [pl.col(name).cast(pl.String) for name in ("error", "cause", "verdict")]
-    counted = (
-        samples.filter(pl.col("error").is_not_null() & pl.col("line").is_not_null())
-        .group_by("trial", *what)
-        .agg(count=pl.len())
-        .collect(engine="streaming")
-    )
-    totals: dict[tuple[Cell, ...], int] = {}
-    for trial, *what_it_was, count in counted.iter_rows():
-        if trial in subject_of:
-            key = (subject_of[trial], *what_it_was)
-            totals[key] = totals.get(key, 0) + count
-    order = list(names.values())
-    rows = sorted(totals.items(), key=lambda item: (-item[1], order.index(str(item[0][0])), tuple(map(str, item[0]))))
-    rest = rows[_MOST_ROWS:]
-    left_out = f"{len(rest)} more kinds of errors, {sum(count for _, count in rest)} samples, are not shown"
-    notes = (Note(left_out),) if rest else ()
-    return Table(_ERROR_COLUMNS, tuple((*key, count) for key, count in rows[:_MOST_ROWS]), notes=notes)
 
 
 def _stacked(name: str, title: str, counts: Mapping[str, Mapping[str, int]], *, caption: str) -> Chart | None:
