@@ -6,7 +6,7 @@ from typing import Any, Final
 import typer.main
 
 from httpdyno.cli.app import app
-from httpdyno.cli.examples import examples_text
+from httpdyno.cli.verb import examples_text
 
 __all__ = ["ENGINE_VERBS", "command_line_page"]
 

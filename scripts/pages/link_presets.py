@@ -1,7 +1,6 @@
 """The table of the named links in the page about links."""
 
-from httpdyno.model.link import Link
-from httpdyno.model.link_presets import LINK_PRESETS
+from httpdyno.model.link import LINK_PRESETS, Link
 from pages.table import with_table
 
 __all__ = ["with_link_presets"]

@@ -7,8 +7,7 @@ from typing import Final
 import numpy as np
 from scipy.special import gammaincinv, ndtr
 
-from httpdyno.stats.arrays import FloatArray
-from httpdyno.stats.student import two_sided_quantile
+from httpdyno.stats.summary import FloatArray, two_sided_quantile
 
 __all__ = ["relative_power", "smallest_difference"]
 

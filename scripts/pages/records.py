@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from httpdyno.model.figures import FigureRecord, figure_fields
-from httpdyno.model.record import RECORD_VERSION, Field, schema
-from httpdyno.model.sample import Sample
-from httpdyno.model.trial import Trial
+from httpdyno.model.record import RECORD_VERSION, Field, FigureRecord, figure_fields, schema
+from httpdyno.model.trial import Sample, Trial
 
 __all__ = ["records_page"]
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from httpdyno.stats.order import median_interval
+from httpdyno.stats.summary import median_interval
 from pages.power import relative_power, smallest_difference
 from pages.table import with_table
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from httpdyno.model import KnownFailure, Subject, SubjectKind
-from httpdyno.model.cause import CLAIMS, SERVER_CLAIMS
+from httpdyno.model.subject import CLAIMS, SERVER_CLAIMS
 from httpdyno.subjects.probe import ProbeResult
 
 __all__ = ["Entry", "subjects_page"]

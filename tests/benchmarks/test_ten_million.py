@@ -30,7 +30,7 @@ RUN = """
 import json, resource, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from httpdyno.cli.page import write_report
+from httpdyno.cli.output import write_report
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import Reference, TrialArtifacts, judge_crawl, read_arrivals, read_expectations, read_lines
 from httpdyno.lab.engine import Engine

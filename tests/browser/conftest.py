@@ -15,7 +15,7 @@ from conftest import TESTS, require_chromium
 from doubles.capacity import Simulated, capacity_trials
 from doubles.runs import NOON, make_run, manifest_of
 from doubles.trials import summary_of, trial
-from httpdyno.cli.page import write_report
+from httpdyno.cli.output import write_report
 from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.capacity.presets import find_capacity_preset
 from httpdyno.experiments.load.judge import judge_load
@@ -31,7 +31,7 @@ from httpdyno.model import (
     Validity,
 )
 from httpdyno.store import Machine, RunWriter, SubjectVersion, open_run, polars_schema
-from httpdyno.store.load_reports import keep_load_report
+from httpdyno.store.files import keep_load_report
 
 SECOND = 10**9
 HOSTILE = "</script></style></svg>\"'><img src=x onerror='window.broken=1'><script>window.broken=1</script>{{7*7}}"

@@ -11,7 +11,7 @@ from scipy.special import betaincinv, digamma, polygamma
 from scipy.stats import studentized_range
 
 from httpdyno.stats import BoolArray, FloatArray, all_pairs_p, compare_all_pairs, holm
-from httpdyno.stats.student import two_sided_p
+from httpdyno.stats.summary import two_sided_p
 
 LEVEL: Final = 0.05
 SPREAD: Final = 0.012

@@ -14,8 +14,7 @@ from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.room import Pinning
 from httpdyno.model import SubjectKind
-from httpdyno.subjects.build import Build
-from httpdyno.subjects.builder import build_subjects, log_tail
+from httpdyno.subjects.build import Build, build_subjects, log_tail
 from httpdyno.subjects.cache import cache_folder
 from httpdyno.subjects.catalogue import read_catalogue
 

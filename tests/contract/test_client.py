@@ -9,7 +9,7 @@ import pytest
 
 from contract.memory import LARGE_HEAPS, LONG, LONGEST, SHORT, TAKE_A_MINUTE, Growth, memory_growth
 from doubles.claims import require_claims
-from httpdyno.judge.saturation import TIMED_OUT_SATURATED
+from httpdyno.judge.verdict import TIMED_OUT_SATURATED
 from httpdyno.lab.contract.check import find_documents
 from httpdyno.lab.contract.clause import CLAUSES, Clause, breaches_of
 from httpdyno.lab.contract.crawl import CONTRACT_WEB, Crawled, Room, urls_of
@@ -17,7 +17,7 @@ from httpdyno.lab.contract.escalation import TIMEOUTS_S, first_done
 from httpdyno.lab.contract.lists import NO_DOCUMENTS
 from httpdyno.lab.prober import probe_subject
 from httpdyno.model import Outcome, Workload
-from httpdyno.subjects.builder import BuildOutcome
+from httpdyno.subjects.build import BuildOutcome
 from httpdyno.subjects.probe import ProbeResult, probe_cases
 
 # The fixture's type; importing it from conftest would load that file twice.

@@ -17,9 +17,8 @@ from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.prober import probe_subject
 from httpdyno.lab.room import Pinning
 from httpdyno.model import Count, Outcome, Workload
-from httpdyno.subjects.build import Build
-from httpdyno.subjects.builder import BuildOutcome, build_subjects
-from httpdyno.subjects.definition import read_subject
+from httpdyno.subjects.build import Build, BuildOutcome, build_subjects
+from httpdyno.subjects.catalogue import read_subject
 
 CLIENT = (TESTS / "fixtures" / "mistaken_client.py").read_text(encoding="utf-8")
 HONEST = [

@@ -22,7 +22,7 @@ from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.server_prober import probe_server
 from httpdyno.lab.server_process import ServerProcess
 from httpdyno.subjects.build import Build
-from httpdyno.subjects.server_probe import Answer, Ask
+from httpdyno.subjects.probe import Answer, Ask
 
 QUICK = {"WORKLOADS_MS": "0,5"}
 TEXTS = ["", "a", 'quotes " and \\', "line\nfeed", "\u0000\u001f", "Grüße, Καλημέρα, 👋🏽", "x" * 60_000]

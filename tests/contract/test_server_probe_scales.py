@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from httpdyno.model import Capabilities, Subject, SubjectKind
-from httpdyno.subjects.server_probe import SCALES, Answer, ServerCase, conclude_server, server_cases
+from httpdyno.subjects.probe import SCALES, Answer, ServerCase, conclude_server, server_cases
 
 SERVER = Subject(
     "a-server",

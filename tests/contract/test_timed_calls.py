@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from httpdyno.judge.harness_line import read_harness_line
+from httpdyno.judge.lines import read_harness_line
 from httpdyno.lab.client_trial import CRAWL
 from httpdyno.lab.contract.crawl import HONEST
 from httpdyno.lab.contract.escalation import first_done
@@ -17,8 +17,7 @@ from httpdyno.lab.kept_output import KeptOutput
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, Counters, TrialPlan
-from httpdyno.subjects.build import Build
-from httpdyno.subjects.builder import BuildOutcome
+from httpdyno.subjects.build import Build, BuildOutcome
 
 Timed = Callable[..., tuple[str, Counters]]
 

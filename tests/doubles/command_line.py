@@ -25,9 +25,9 @@ START: Final = (sys.executable, "-c", "import sys; from httpdyno.cli import main
 START_TO_MEASURE: Final = (
     sys.executable,
     "-c",
-    "import sys; from httpdyno.cli import main, page; from httpdyno.lab import cool_down; "
+    "import sys; from httpdyno.cli import main, output; from httpdyno.lab import cool_down; "
     "cool_down.WINDOW_S = cool_down.LONGEST_S = cool_down.SHORTEST_WINDOW_S = 0.0; "
-    "page.write_page = lambda told, path: path; sys.exit(main())",
+    "output.write_page = lambda report, path: path; sys.exit(main())",
 )
 """The same for small runs, without what takes longer than they do: it waits for no quiet machine, and draws no page."""
 

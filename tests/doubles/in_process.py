@@ -42,7 +42,7 @@ def in_process(
     monkeypatch.setattr(tempfile, "tempdir", None)
     for name in ("WINDOW_S", "LONGEST_S", "SHORTEST_WINDOW_S"):
         monkeypatch.setattr(f"httpdyno.lab.cool_down.{name}", 0.0)
-    monkeypatch.setattr("httpdyno.report.html.page.page", lambda report: f"<!doctype html>{report.headline}")
+    monkeypatch.setattr("httpdyno.report.html.page", lambda report: f"<!doctype html>{report.headline}")
     monkeypatch.chdir(folder)
 
     def run(*arguments: str, stdin: str = "", **more: str) -> Ended:

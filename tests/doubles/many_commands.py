@@ -82,11 +82,11 @@ def _run(words: Sequence[str], folder: str, environment: Mapping[str, str]) -> t
 
 def _serve() -> None:
     from httpdyno.lab import cool_down
-    from httpdyno.report.html import page
+    from httpdyno.report import html
 
     quick: Any = cool_down
     quick.WINDOW_S = quick.LONGEST_S = quick.SHORTEST_WINDOW_S = 0.0
-    undrawn: Any = page
+    undrawn: Any = html
     undrawn.page = lambda report: f"<!doctype html>{report.headline}"
     # What commands read must not be what comes here.
     asked = os.fdopen(os.dup(0), encoding="utf-8")

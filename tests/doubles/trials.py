@@ -10,7 +10,7 @@ from httpdyno.experiments.latency.figures import LatencyPoint, LatencySummary
 from httpdyno.experiments.load.figures import LoadSummary
 from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.model import FigureRecord, LinesSummary, Outcome, Tally, Trial, Validity, figures_of
-from httpdyno.model.figures import without_figures
+from httpdyno.model.record import without_figures
 
 KINDS: dict[str, type[FigureRecord]] = {
     "summary": LinesSummary,

@@ -15,7 +15,7 @@ from httpdyno.errors import HttpdynoError
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.trial_folder import sweep
 from httpdyno.store import open_run
-from httpdyno.subjects.environment import program_path
+from httpdyno.subjects.cache import program_path
 
 START = (sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())")
 PATIENCE_S = 600.0

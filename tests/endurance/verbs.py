@@ -8,8 +8,8 @@ from pathlib import Path
 from endurance.victims import PARTS, Part
 from httpdyno.lab.engine import Engine
 from httpdyno.subjects.build import build_place
-from httpdyno.subjects.definition import read_subject
-from httpdyno.subjects.proof import write_proof
+from httpdyno.subjects.catalogue import read_subject
+from httpdyno.subjects.probe import write_proof
 
 ROOT = Path(__file__).parents[2]
 BAD_SERVERS = ROOT / "tests" / "fixtures" / "bad-servers" / "main.py"

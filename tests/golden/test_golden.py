@@ -19,10 +19,10 @@ from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.load.judge import judge_load
 from httpdyno.experiments.registry import definition_of, experiment_names, figure_records
 from httpdyno.model import Outcome, Table, Trial, Verdict
-from httpdyno.published import Circumstances, beside, published_table
-from httpdyno.report import Surface, format_names, render
-from httpdyno.report.html.page import page
-from httpdyno.report.json_schema import experiment_schema
+from httpdyno.published import Circumstances, published_table, side_by_side
+from httpdyno.report.formats import Surface, format_names, render
+from httpdyno.report.formats.json import experiment_schema
+from httpdyno.report.html import page
 from httpdyno.runs.report import build_report
 from httpdyno.store import Run, open_run
 from pages.records import records_page
@@ -97,7 +97,7 @@ def test_json_beside_published_figures_is_as_the_schema_says(table: Table) -> No
     schema = json.loads((REFERENCE / "bench.schema.json").read_text(encoding="utf-8"))
     published = published_table("crawl")
     circumstances = Circumstances(machine="ours", web="a web", timeout_s=5)
-    rows = json.loads(render(beside(table, published, circumstances), "json"))
+    rows = json.loads(render(side_by_side(table, published, circumstances), "json"))
     Draft202012Validator(schema).validate(rows)
     assert rows[0]["time_published"] is not None
     assert not Draft202012Validator(schema).is_valid([rows[0] | {"time_published": []}])
@@ -210,7 +210,7 @@ def test_the_json_of_a_cost_is_as_the_published_schema_says(costs: tuple[Trial, 
     schema = json.loads((REFERENCE / "cost.schema.json").read_text(encoding="utf-8"))
     measured = definition_of("cost").table(costs)
     circumstances = Circumstances(machine="ours", web="a web")
-    for table in (measured, beside(measured, published_table("cost"), circumstances)):
+    for table in (measured, side_by_side(measured, published_table("cost"), circumstances)):
         rows = json.loads(render(table, "json"))
         Draft202012Validator(schema).validate(rows)
     assert not Draft202012Validator(schema).is_valid([rows[0] | {"verified": "all"}])

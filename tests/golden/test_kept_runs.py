@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 
 from httpdyno.experiments.registry import definition_of, experiment_names
 from httpdyno.model import figure_fields, figures_of
-from httpdyno.report import format_names, render
-from httpdyno.report.html.page import page
+from httpdyno.report.formats import format_names, render
+from httpdyno.report.html import page
 from httpdyno.runs.report import build_report
 from httpdyno.store import Run, open_run
 from httpdyno.store.query import ask

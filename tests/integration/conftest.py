@@ -16,8 +16,7 @@ import pytest
 from doubles.command_line import Command, Ended
 from doubles.traces import Before, Traces, describe, look_before, processes_of, traces_of
 from httpdyno.lab.engine import Engine
-from httpdyno.subjects.cache import cache_folder
-from httpdyno.subjects.environment import program_path
+from httpdyno.subjects.cache import cache_folder, program_path
 
 START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())"]
 PATIENCE_S = 300.0

@@ -18,8 +18,7 @@ from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.tool_trial import tool_command, tool_trials
 from httpdyno.model import Condition, Loop, Outcome, SubjectKind, Trial, TrialPlan, UrlSeries, Workload
-from httpdyno.subjects.build import Build
-from httpdyno.subjects.builder import BuildOutcome, build_subjects
+from httpdyno.subjects.build import Build, BuildOutcome, build_subjects
 from httpdyno.subjects.catalogue import read_catalogue
 from httpdyno.subjects.template import fill_template
 

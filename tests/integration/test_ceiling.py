@@ -8,8 +8,8 @@ import pytest
 
 from doubles.command_line import Command
 from doubles.in_process import in_process
-from httpdyno.cli.page import report_of
-from httpdyno.judge.ceiling import ceiling_words
+from httpdyno.cli.output import report_of
+from httpdyno.judge.limit import ceiling_words
 from httpdyno.model import CEILING_TRIAL, CeilingLimit, Purpose, Trial
 from httpdyno.store import open_run
 

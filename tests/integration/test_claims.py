@@ -12,8 +12,8 @@ from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.prober import probe_subject
 from httpdyno.lab.room import Pinning
-from httpdyno.subjects.builder import build_subjects
-from httpdyno.subjects.definition import read_subject
+from httpdyno.subjects.build import build_subjects
+from httpdyno.subjects.catalogue import read_subject
 
 CLIENT = (TESTS / "fixtures" / "mistaken_client.py").read_text(encoding="utf-8")
 CLAIMS = '[capabilities]\nhttp = ["1.1"]\nkeepalive = [true, false]\ncheck = ["json"]'

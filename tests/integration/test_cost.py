@@ -13,9 +13,9 @@ from httpdyno.experiments.cost.figures import CostSummary, RequestClock
 from httpdyno.lab.engine import Engine
 from httpdyno.store import open_run
 from httpdyno.subjects.build import build_place
-from httpdyno.subjects.definition import read_subject
-from httpdyno.subjects.environment import program_path
-from httpdyno.subjects.proof import write_proof
+from httpdyno.subjects.cache import program_path
+from httpdyno.subjects.catalogue import read_subject
+from httpdyno.subjects.probe import write_proof
 
 DOCUMENTS = 400
 """Of the web's first ones; some of them are wrong."""

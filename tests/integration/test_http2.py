@@ -11,7 +11,7 @@ import pytest
 
 from doubles.origin import Origin
 from httpdyno.lab.engine import Engine
-from httpdyno.subjects.environment import program_path
+from httpdyno.subjects.cache import program_path
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 300.0

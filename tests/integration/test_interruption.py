@@ -14,7 +14,7 @@ from doubles.traces import parent_of, pid_in_room, processes_of
 from httpdyno.experiments.schedule import schedule
 from httpdyno.model import Condition, Subject, Workload
 from httpdyno.store import open_run
-from httpdyno.subjects.definition import read_subject
+from httpdyno.subjects.catalogue import read_subject
 
 from .conftest import wait_while_it_runs
 

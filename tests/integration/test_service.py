@@ -14,9 +14,8 @@ from httpdyno.lab.engine import Engine
 from httpdyno.store import open_run
 from httpdyno.subjects.build import build_place, find_build
 from httpdyno.subjects.cache import cache_folder
-from httpdyno.subjects.catalogue import read_catalogue
-from httpdyno.subjects.definition import read_subject
-from httpdyno.subjects.proof import write_proof
+from httpdyno.subjects.catalogue import read_catalogue, read_subject
+from httpdyno.subjects.probe import write_proof
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "bad-servers" / "main.py"
 DOCUMENT = Path(__file__).parents[2] / "subjects" / "servers" / "flask-dev" / "document.json"

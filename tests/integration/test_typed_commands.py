@@ -16,7 +16,7 @@ from doubles.command_line import Command
 from doubles.in_process import in_process
 from endurance.verbs import CLIENT, SERVER, VERBS, write_subjects
 from guide_pages import all_pages, typed_commands, up_to_the_shells
-from httpdyno.cli.examples import EXAMPLES
+from httpdyno.cli.verb import EXAMPLES
 from httpdyno.experiments.experiment import Experiment
 from httpdyno.experiments.registry import verbs
 from httpdyno.model import Subject

@@ -7,20 +7,18 @@ import typer
 
 import httpdyno
 from httpdyno.cli import (
+    checks,
     compare,
-    doctor,
     handover,
     judge,
     load,
     plan,
-    published,
     query,
     report,
     runs,
     subjects,
     try_,
     urls,
-    verify_generator,
 )
 from httpdyno.cli.ending import exit_code_of_typer
 from httpdyno.cli.engine_verb import EngineVerb
@@ -28,8 +26,6 @@ from httpdyno.cli.experiment_verb import experiment_verb
 from httpdyno.cli.verb import VerbCommand, VerbGroup
 from httpdyno.experiments.load.options import NAME as LOAD
 from httpdyno.experiments.registry import verbs
-
-__all__ = ["app", "run"]
 
 _MEASURE: Final = "Measure"
 _LOOK: Final = "Look at what was measured"
@@ -76,7 +72,7 @@ app.command("judge", cls=VerbCommand, rich_help_panel=_LOOK)(judge.judge)
 app.command("compare", cls=VerbCommand, rich_help_panel=_LOOK)(compare.compare)
 app.command("plan", cls=VerbCommand, rich_help_panel=_LOOK)(plan.plan)
 app.command("query", cls=VerbCommand, rich_help_panel=_LOOK)(query.query)
-app.command("published", cls=VerbCommand, rich_help_panel=_LOOK)(published.published)
+app.command("published", cls=VerbCommand, rich_help_panel=_LOOK)(compare.published)
 app.command("urls", cls=VerbCommand, rich_help_panel=_PARTS)(urls.urls)
 
 
@@ -104,9 +100,9 @@ def _link(context: typer.Context) -> None:
     raise typer.Exit(handover.hand_over(["link", *context.args]))
 
 
-app.command("doctor", cls=VerbCommand, rich_help_panel=_MACHINE)(doctor.doctor)
+app.command("doctor", cls=VerbCommand, rich_help_panel=_MACHINE)(checks.doctor)
 app.add_typer(subjects.app, name="subjects", rich_help_panel=_MACHINE)
-app.command("verify-generator", cls=VerbCommand, rich_help_panel=_MACHINE)(verify_generator.verify_generator)
+app.command("verify-generator", cls=VerbCommand, rich_help_panel=_MACHINE)(checks.verify_generator)
 
 
 def run() -> int:

@@ -1,4 +1,4 @@
-"""``httpdyno compare``: two runs against each other, or the subjects of one, with a threshold for CI."""
+"""``httpdyno compare`` and ``httpdyno published``: runs against each other, and against published figures."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from httpdyno.cli.completion import complete_metrics, complete_run_subjects, complete_runs
-from httpdyno.cli.options import Format
-from httpdyno.cli.run_argument import LATEST, RUN_HELP, RunsFolder, open_named_run
-from httpdyno.cli.tables import check_format, print_tables
-from httpdyno.cli.terminal import tell
+from httpdyno.cli.completion import complete_metrics, complete_published, complete_run_subjects, complete_runs
+from httpdyno.cli.options import LATEST, RUN_HELP, Format, RunsFolder, open_named_run
+from httpdyno.cli.terminal import check_format, print_table, print_tables, tell
 from httpdyno.errors import CheckFailed, NothingMeasured, UsageError
 from httpdyno.model import Metric
 
 if TYPE_CHECKING:
     from httpdyno.experiments.definition import Definition
-    from httpdyno.judge.threshold import Threshold
-
-__all__ = ["compare"]
+    from httpdyno.judge.comparison import Threshold
 
 _UNTITLED: Final = frozenset({"plain"})
 """Formats that print no title of a table."""
@@ -109,8 +105,7 @@ def _asked(
     definition: "Definition", names: "Sequence[str]", changes: "Sequence[str]"
 ) -> "tuple[list[Metric], list[Threshold]]":
     """Return the metrics that are asked for, those of thresholds included, and the thresholds."""
-    from httpdyno.judge.pair import find_rankable
-    from httpdyno.judge.threshold import parse_threshold
+    from httpdyno.judge.comparison import find_rankable, parse_threshold
 
     with _as_typed("--fail-if"):
         thresholds = [parse_threshold(change, definition.metrics) for change in changes]
@@ -127,3 +122,41 @@ def _as_typed(option: str) -> Iterator[None]:
         yield
     except UsageError as error:
         raise type(error)(f"{option}: {error.line}") from error
+
+
+def published(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="A table. Default: list them.", autocompletion=complete_published),
+    ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option(
+            "--beside", metavar="RUN", help=f"Print a run beside it: {RUN_HELP}.", autocompletion=complete_runs
+        ),
+    ] = None,
+    format: Format = "table",  # noqa: A002
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """List the tables that others have published; print one with its source, or with a run beside it."""
+    from httpdyno.cli.output import print_reserved
+    from httpdyno.published import published_listing, published_table
+
+    check_format(format)
+    if name is None:
+        if beside is not None:
+            raise UsageError("--beside: name the table, too; `httpdyno published` lists them")
+        print_table(published_listing(), format)
+    elif beside is None:
+        print_table(published_table(name).as_table(), format)
+    else:
+        from httpdyno.experiments.published import run_beside
+        from httpdyno.experiments.registry import definition_of
+        from httpdyno.report.sections.reservation import table_reservations
+        from httpdyno.runs.showing import read_by_programs, reserved
+
+        table, run = published_table(name), open_named_run(beside, runs)
+        definition = definition_of(run.manifest.experiment).for_run(run.manifest.settings)
+        both = run_beside(run, definition, table, for_programs=read_by_programs(format))
+        notes = table_reservations(run.manifest, run.records())
+        print_reserved(reserved((both,), notes, format), notes, format)

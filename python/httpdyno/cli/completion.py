@@ -1,4 +1,4 @@
-"""What the shell offers while a command is typed: subjects, webs, formats. Reads names of folders only."""
+"""Shell completion of subjects, webs and formats. Reads names of folders only."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -8,33 +8,17 @@ import typer
 from httpdyno.errors import HttpdynoError
 from httpdyno.experiments.options import LINKS, WEBS
 from httpdyno.model import Direction, SubjectKind
-from httpdyno.report import format_names
+from httpdyno.report.formats import format_names
 from httpdyno.subjects.folders import builtin_folder, subject_folders
-
-__all__ = [
-    "complete_cases",
-    "complete_fact_formats",
-    "complete_formats",
-    "complete_generators",
-    "complete_links",
-    "complete_metrics",
-    "complete_own_webs",
-    "complete_published",
-    "complete_run_subjects",
-    "complete_runs",
-    "complete_subjects",
-    "naming",
-    "offering",
-]
 
 
 def complete_subjects(context: typer.Context, incomplete: str) -> list[str]:
-    """Offer the subjects that come with httpdyno and those of ``--subjects``, but none that is named already."""
+    """Complete the built-in subjects and those of ``--subjects``, without those named already."""
     return _subjects(context, incomplete, "")
 
 
 def naming(kinds: Iterable[SubjectKind]) -> Callable[[typer.Context, str], list[str]]:
-    """Return what offers the subjects of some kinds that come with httpdyno, and those of ``--subjects``."""
+    """Return a completion of subjects of some kinds, built-in and of ``--subjects``."""
     below = [f"{kind}s" for kind in kinds]
 
     def named(context: typer.Context, incomplete: str) -> list[str]:
@@ -51,7 +35,7 @@ def _subjects(context: typer.Context, incomplete: str, *below: str) -> list[str]
 
 
 def offering(offers: Sequence[str] | SubjectKind) -> Callable[..., list[str]]:
-    """Return what offers words, or the subjects of a kind."""
+    """Return a completion of words, or of the subjects of a kind."""
     if isinstance(offers, SubjectKind):
         return naming([offers])
 

@@ -1,38 +1,169 @@
 """Progress on stderr: builds, then trials. Bars on a terminal; otherwise a line for each block of trials."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, NamedTuple, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TaskID
 from rich.table import Column
 from rich.text import Text
 
-from httpdyno.cli.link_line import link_line
-from httpdyno.cli.result_lines import ResultLines
 from httpdyno.cli.terminal import tell
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import Expectations
+from httpdyno.judge.reference import wrong_words
 from httpdyno.lab.progress import Progress as TrialProgress
 from httpdyno.lab.silence import Silence
 from httpdyno.model import (
     CEILING_TRIAL,
+    Link,
+    LinkPath,
     Outcome,
+    PathCounters,
     Purpose,
     Subject,
     Trial,
     TrialPlan,
     counted,
+    format_rate,
     format_span,
 )
 from httpdyno.report.cell import without_controls
-from httpdyno.subjects.builder import BuildEvent, BuildOutcome, BuildState, log_tail
+from httpdyno.subjects.build import BuildEvent, BuildOutcome, BuildState, log_tail
 from httpdyno.subjects.provision import ProvisionEvent, ProvisionState
 
-__all__ = ["Display", "Spectator"]
+
+def link_line(trial: Trial) -> str | None:
+    """Describe what was found of a trial's link before the trial.
+
+    None for a direct link, an unmeasured one, and one that missed: the trial's reason describes that.
+    """
+    found = trial.counters.link
+    if found is None or found.rtt_p50_ns is None or trial.outcome is Outcome.REFUSED:
+        return None
+    link = Link.parse(trial.link)
+    parts = [f"round trip {link.round_trip_ns / 1e6:.4g} ms, measured {found.rtt_p50_ns / 1e6:.4g} ms"]
+    parts += _rate("up", link.up, found.up)
+    parts += _rate("down", link.down, found.down)
+    return f"link {trial.link}: {'; '.join(parts)}"
+
+
+def _rate(way: str, path: LinkPath, found: PathCounters) -> list[str]:
+    if path.rate_bits_per_s is None or found.goodput_bits_per_s is None or found.goodput_expected_bits_per_s is None:
+        return []
+    asked = _rounded(found.goodput_expected_bits_per_s)
+    return [f"{way} {asked} for content, measured {_rounded(found.goodput_bits_per_s)}"]
+
+
+def _rounded(bits_per_s: float) -> str:
+    """Write a rate with four digits that matter."""
+    value = float(f"{bits_per_s:.4g}")
+    return format_rate(round(value)) if value >= 1 else "nothing"
+
+
+_COMMAS: Final = 4
+_COLOURS: Final = {"2": "green", "3": "yellow", "4": "yellow"}
+_STATUS_DIGITS: Final = 3
+
+
+def line_colour(code: str) -> str:
+    """Return the colour of a code: green 2xx, yellow 3xx and 4xx, red 5xx, errors and anything else."""
+    status = len(code) == _STATUS_DIGITS and code.isascii() and code.isdigit()
+    return _COLOURS.get(code[0], "red") if status else "red"
+
+
+class ReadableLine(NamedTuple):
+    """A client's line in readable form."""
+
+    code: str
+    url: str
+    milliseconds: str
+    length: int | None
+
+
+def readable_line(line: str) -> ReadableLine | None:
+    """Read a line of the client contract; None for any other line.
+
+    The line is split at its last four commas, as a URL may contain commas.
+    """
+    fields = line.rsplit(",", _COMMAS)
+    if len(fields) != _COMMAS + 1:
+        return None
+    url, code, _, duration, length = (field.strip() for field in fields)
+    try:
+        milliseconds = f"{float(duration):.0f}ms"
+    except ValueError:
+        return None
+    return ReadableLine(code, url, milliseconds, int(length) if length.isascii() and length.isdigit() else None)
+
+
+class ResultLines:
+    """Printer of a client's lines, which may arrive in pieces."""
+
+    def __init__(self, console: Console, *, raw: bool) -> None:
+        """Keep the console to print to; raw prints the client's lines as they are: what a program wants to read."""
+        self._console = console
+        self._raw = raw
+        self._rest = b""
+        self._expectations: Expectations | None = None
+
+    def expect(self, expectations: Expectations) -> None:
+        """Compare lines with the expected answers."""
+        self._expectations = expectations
+
+    def feed(self, piece: bytes) -> None:
+        """Handle a piece of output and print the lines that it completes."""
+        *ended, self._rest = (self._rest + piece).split(b"\n")
+        lines = [line.decode("utf-8", errors="replace").rstrip("\r") for line in ended]
+        if self._raw:
+            for line in lines:
+                self._print_raw(line)
+            return
+        read = list(map(readable_line, lines))
+        for line, parts, wrong in zip(lines, read, self._wrong(read), strict=True):
+            self._print(line, parts, wrong)
+
+    def finish(self) -> None:
+        """Print the last line if it has no line end."""
+        if self._rest:
+            self.feed(b"\n")
+
+    def _wrong(self, lines: Sequence[ReadableLine | None]) -> list[str | None]:
+        """Describe what is wrong with each line; None: nothing, or unknown."""
+        if self._expectations is None:
+            return [None] * len(lines)
+        served = self._expectations.served([line.url if line else "" for line in lines])
+        return [
+            wrong_words(line.code, line.length, due) if line and due else None
+            for line, due in zip(lines, served, strict=True)
+        ]
+
+    def _print_raw(self, line: str) -> None:
+        try:
+            self._console.file.write(f"{without_controls(line) if self._console.is_terminal else line}\n")
+            self._console.file.flush()
+        except BrokenPipeError:
+            self._console.on_broken_pipe()
+
+    def _print(self, line: str, parts: ReadableLine | None, wrong: str | None) -> None:
+        if parts is None:
+            if line.strip():
+                red = "red" if self._console.is_terminal else None
+                self._console.out(without_controls(line), style=red, highlight=False)
+            return
+        said, rest = (
+            f"[{without_controls(wrong or parts.code)}]",
+            f" {without_controls(parts.url)} : {parts.milliseconds}",
+        )
+        if wrong:
+            self._console.out(said + rest, style="red", highlight=False)
+            return
+        self._console.out(said, style=line_colour(parts.code), highlight=False, end="")
+        self._console.out(rest, highlight=False)
+
 
 _UNDER_WAY = frozenset({BuildState.BUILDING, BuildState.WAITING})
 _WORDS = {
@@ -47,7 +178,7 @@ _WIDE = 100
 
 
 class _Name(ProgressColumn):
-    """What is under way. It is cut short where the terminal has no room: a task is one line."""
+    """Name of a task, cut where the terminal has no room: a task is one line."""
 
     def render(self, task: Task) -> Text:
         """Write the name of a task."""
@@ -55,7 +186,7 @@ class _Name(ProgressColumn):
 
 
 class _Figures(ProgressColumn):
-    """Of a trial: requests done, requests a second, time left. Of the run: trials done, time left."""
+    """Figures of a trial (requests done, requests a second, time left) or of the run (trials done, time left)."""
 
     def render(self, task: Task) -> Text:
         """Write the figures of a task that has any."""
@@ -91,7 +222,7 @@ class _Block:
 
 
 class Display:
-    """Shows what a run is doing; takes its news from builds, from the plan and from the engine's progress only."""
+    """Display of a run: builds, the plan and the engine's progress."""
 
     wants_output = False
 
@@ -140,7 +271,7 @@ class Display:
         self._progress.stop()
 
     def build(self, event: BuildEvent) -> None:
-        """Handle news of a build."""
+        """Show a build event."""
         name = event.subject.id
         word = _WORDS.get(event.state)
         if not self._bars:
@@ -158,7 +289,7 @@ class Display:
             self._progress.remove_task(self._tasks.pop(name))
 
     def provision(self, event: ProvisionEvent) -> None:
-        """Handle news of a toolchain that is brought."""
+        """Show a provisioning event."""
         if event.state is ProvisionState.INSTALLING:
             if self._bars:
                 self._tasks[event.name] = self._progress.add_task(f"{event.name}: {event.state}", total=None)
@@ -180,7 +311,7 @@ class Display:
                     self._show_log(outcome.log)
 
     def probing(self, subject: Subject) -> None:
-        """Print whose claims are put to the test."""
+        """Print the subjects whose claims are probed."""
         if not self._quiet:
             if self._folded:
                 self._announce("proving the claims of subjects, once for each build")
@@ -196,7 +327,7 @@ class Display:
         at_most: bool = False,
         blocks: int | None = None,
     ) -> None:
-        """Print of how many trials the run consists, how many are there, and how long the others will take.
+        """Print the number of trials, how many are done, and the time left.
 
         ``blocks``: how many blocks of several trials each there are; then each block is a line, else each trial.
         """
@@ -210,7 +341,7 @@ class Display:
         self._overall = self._progress.add_task("run", total=trials, completed=finished, left_s=left_s)
 
     def cooling_down(self, reason: str) -> None:
-        """Show what is waited for between two trials."""
+        """Show the reason for waiting between two trials."""
         text = f"cooling down: {reason}"
         if self._trial is None:
             self._trial = self._progress.add_task(text, total=None)
@@ -218,7 +349,7 @@ class Display:
             self._progress.update(self._trial, description=text)
 
     def trial_begins(self, plan: TrialPlan) -> None:
-        """Handle the trial that begins."""
+        """Show the trial that begins."""
         self._end_bar()
         if plan.block != self._block.number:
             self._end_block()
@@ -234,10 +365,10 @@ class Display:
         self._trial = self._progress.add_task(self._whose, total=None)
 
     def expected(self, expectations: Expectations) -> None:
-        """Leave what must be reported alone, where no line is shown."""
+        """Ignore the expected answers: no line is shown."""
 
     def progress(self, progress: TrialProgress) -> None:
-        """Handle news of the trial that is under way."""
+        """Show the progress of a trial."""
         if self._trial is not None:
             self._progress.update(
                 self._trial,
@@ -247,15 +378,15 @@ class Display:
             )
 
     def output(self, piece: bytes) -> None:
-        """Leave the subject's output alone, if it is given unasked."""
+        """Ignore the subject's output."""
 
     def silent(self, silence: Silence) -> None:
-        """Tell of a client that prints nothing, which nobody else would until its deadline."""
+        """Print that a client is silent before its deadline passes."""
         lines = f"{silence.printed:,} of {silence.given:,}, deadline in {silence.left_s:.0f} s"
         tell(f"{self._whose}: no line in {silence.silent_s:.0f} s: {lines}")
 
     def trial_ends(self, trial: Trial, *, left_s: float | None) -> None:
-        """Handle what became of a trial, and how long the others will take."""
+        """Show the result of a trial and the time left for the others."""
         self._end_bar()
         if self._overall is not None:
             of_run = int(trial.purpose is not Purpose.CEILING)
@@ -264,7 +395,7 @@ class Display:
             self._links.add(trial.link)
             tell(link)
         # Why a subject is unavailable was said when its build failed.
-        # What a search tries is told as it goes on: it is what the next trial depends on.
+        # A search prints each load that it tries, because the next trial depends on it.
         if trial.outcome is Outcome.UNAVAILABLE or (self._bars and trial.outcome is Outcome.OK and not self._why):
             return
         if self._blocks and trial.outcome is Outcome.OK and not self._quiet and trial.purpose is not Purpose.CEILING:
@@ -283,7 +414,7 @@ class Display:
             tell(work)
 
     def _end_block(self) -> None:
-        """Print what the trials of a block that is over took."""
+        """Print the results of a finished block."""
         block, self._block = self._block, _Block()
         if not block.trials:
             return
@@ -308,7 +439,7 @@ class Display:
 
 
 class Spectator(Display):
-    """Shows the lines of the subject; of everything else only what went wrong."""
+    """Display of the subject's lines, and of errors."""
 
     def __init__(self, console: Console, lines: ResultLines | None) -> None:
         """Keep the console, and where lines go; None: nowhere."""
@@ -317,18 +448,18 @@ class Spectator(Display):
         self.wants_output = lines is not None
 
     def expected(self, expectations: Expectations) -> None:
-        """Hold its lines against what must be reported."""
+        """Compare the subject's lines with the expected answers."""
         if self._lines:
             self._lines.expect(expectations)
 
     def output(self, piece: bytes) -> None:
-        """Print what the subject has printed."""
+        """Print the output of the subject."""
         if self._lines:
             self._lines.feed(piece)
 
 
 def _where(plan: TrialPlan) -> str:
-    """Describe which of several conditions it is, and why it was chosen."""
+    """Describe the condition of a trial, and why it was chosen."""
     if plan.added:
         return f", {plan.why}"
     why = f" ({plan.why})" if plan.why else ""
@@ -338,9 +469,9 @@ def _where(plan: TrialPlan) -> str:
 
 
 def _ending(trial: Trial, *, rate: bool) -> str:
-    """Describe in a few words what became of a trial."""
-    told = definition_of(trial.experiment).told if trial.outcome is Outcome.OK else None
-    if told is not None and (words := told(trial)):
+    """Describe the result of a trial in a few words."""
+    summary = definition_of(trial.experiment).told if trial.outcome is Outcome.OK else None
+    if summary is not None and (words := summary(trial)):
         return without_controls(words)
     if trial.outcome is Outcome.INTERRUPTED and trial.summary:
         return f"{trial.outcome}: {trial.summary.urls:,} of {trial.urls_given:,} URLs had ended"

@@ -1,4 +1,4 @@
-"""What becomes of the errors of a command: one line on stderr, and the exit code."""
+"""Errors of a command as one line on stderr, and its exit code."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from typer import Typer
-
-__all__ = ["exit_code_of", "exit_code_of_typer"]
 
 
 def exit_code_of(command: Callable[[], object]) -> int:
@@ -56,7 +54,7 @@ def exit_code_of_typer(app: Typer, prog_name: str, words: Sequence[str]) -> int:
     from typer._click.exceptions import ClickException
 
     from httpdyno.cli.terminal import tell
-    from httpdyno.cli.usage import usage_line
+    from httpdyno.cli.verb import usage_line
 
     try:
         return exit_code_of(lambda: app(prog_name=prog_name, args=list(words), standalone_mode=False))

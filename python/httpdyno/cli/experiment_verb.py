@@ -1,4 +1,4 @@
-"""Makes the verb of an experiment from its options: each field that is one becomes an option of the command line."""
+"""Verbs of experiments: each option field of an experiment becomes an option of the command line."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -11,8 +11,6 @@ from httpdyno.cli.completion import naming, offering
 from httpdyno.cli.options import Artifacts, Columns, Cpus, Detach, Format, Install, OutputFolder, Resume, SubjectFolders
 from httpdyno.experiments.options import OptionField, option_fields, read_options
 from httpdyno.experiments.verb import Verb
-
-__all__ = ["experiment_verb", "option_parameters", "verb_of"]
 
 _OF_EVERY_RUN: Final[Sequence[tuple[str, Any, object]]] = (
     ("install", Install, False),
@@ -28,7 +26,7 @@ _OF_EVERY_RUN: Final[Sequence[tuple[str, Any, object]]] = (
 
 
 def experiment_verb(verb: Verb) -> Callable[..., None]:
-    """Return the function that Typer makes the verb of an experiment of."""
+    """Return the Typer function of an experiment's verb."""
 
     def run(context: typer.Context, typed: Mapping[str, Any]) -> None:
         from httpdyno.cli.running import RunOptions, run_and_show
@@ -51,7 +49,7 @@ def verb_of(
     parameters: Sequence[tuple[str, Any, object]],
     help: str,  # noqa: A002  # as click calls it
 ) -> Callable[..., None]:
-    """Return a function with these parameters (name, annotation, default), which hands over what was typed by name."""
+    """Return a function with these parameters (name, annotation, default) that passes the arguments on by name."""
 
     def verb(context: typer.Context, **typed: Any) -> None:  # noqa: ANN401
         run(context, typed)

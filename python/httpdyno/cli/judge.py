@@ -5,10 +5,8 @@ from typing import Annotated
 
 import typer
 
-from httpdyno.cli.options import Format
-from httpdyno.cli.run_argument import LATEST, RunName, RunsFolder, open_named_run
-from httpdyno.cli.tables import check_format, print_table
-from httpdyno.cli.terminal import tell
+from httpdyno.cli.options import LATEST, Format, RunName, RunsFolder, open_named_run
+from httpdyno.cli.terminal import check_format, print_table, tell
 
 __all__ = ["judge"]
 

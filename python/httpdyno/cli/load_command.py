@@ -50,7 +50,7 @@ def send_load(values: Mapping[str, Any]) -> None:
 
 def _check_format(name: str) -> None:
     if name not in FORMATS:
-        from httpdyno.cli.tables import check_format
+        from httpdyno.cli.terminal import check_format
 
         check_format(name)
 

@@ -4,8 +4,7 @@ from typing import Final
 
 import typer
 
-from httpdyno.cli.output import print_reserved, print_run
-from httpdyno.cli.page import leave_page
+from httpdyno.cli.output import print_reserved, print_run, write_page_of_run
 from httpdyno.cli.terminal import tell
 from httpdyno.errors import CheckFailed, NothingMeasured
 from httpdyno.experiments.load.definition import DEFINITION
@@ -29,7 +28,7 @@ def finish_load(ended: LoadRun, format_name: str, limits: list[LoadLimit]) -> No
     _show(ended, format_name)
     if ended.folder is not None:
         tell(f"run: {ended.folder}{'' if ended.whole else ' (partial)'}")
-        leave_page(open_run(ended.folder))
+        write_page_of_run(open_run(ended.folder))
     failed = _failed(limits, ended.trials)
     if ended.not_kept is not None:
         raise ended.not_kept

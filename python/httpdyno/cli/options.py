@@ -1,7 +1,7 @@
-"""Options that are no experiment's own, with the environment variables that do the same."""
+"""Options and arguments that several verbs share, with their environment variables."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -10,20 +10,11 @@ from httpdyno.cli.completion import (
     complete_runs,
     offering,
 )
+from httpdyno.errors import UnreadableRun, UsageError
 
-__all__ = [
-    "Artifacts",
-    "Columns",
-    "Cpus",
-    "Detach",
-    "Format",
-    "Install",
-    "Limit",
-    "OutputFolder",
-    "Resume",
-    "Seed",
-    "SubjectFolders",
-]
+if TYPE_CHECKING:
+    from httpdyno.store import Run
+
 
 Limit = Annotated[
     int | None,
@@ -103,3 +94,39 @@ SubjectFolders = Annotated[
 Install = Annotated[
     bool, typer.Option("--install", help="First bring what the subjects need, as `httpdyno subjects install` does.")
 ]
+
+
+RUN_HELP = "its folder, its name below the folder of runs, latest or previous"
+
+
+def _folder(context: typer.Context, runs: Path) -> Path:
+    """Raise ``UsageError`` when ``--runs`` names no folder; the default folder need not exist."""
+    source = context.get_parameter_source("runs")
+    if source is None or source.name == "DEFAULT" or runs.is_dir():
+        return runs
+    what = "is no folder" if runs.exists() else "does not exist"
+    raise UsageError(f"--runs {runs}: {what}; name the folder that holds the runs")
+
+
+LATEST: Final = "latest"
+RunName = Annotated[str, typer.Argument(metavar="RUN", help=f"A run: {RUN_HELP}.", autocompletion=complete_runs)]
+RunsFolder = Annotated[
+    Path,
+    typer.Option(
+        "--runs", "--out", metavar="DIR", help="Folder that holds the runs, as bench was given it.", callback=_folder
+    ),
+]
+"""The parameter must be called ``runs``: that is where completion looks for the folder."""
+
+
+def open_named_run(name: str, runs: Path) -> "Run":
+    """Open the run of a name: a folder, the name of one below ``runs``, ``latest`` or ``previous``."""
+    from httpdyno.store import RELATIVE_NAMES, find_run, open_run
+
+    try:
+        return open_run(find_run(name, runs))
+    except UnreadableRun as error:
+        if name in RELATIVE_NAMES:
+            # Who has not named it cannot know which others there are.
+            raise UnreadableRun(f"{error.line}; name another, see: httpdyno runs") from error
+        raise

@@ -1,49 +1,81 @@
-"""What a verb leaves on stdout and stderr at its end: the table, where the run is, what could not be built."""
+"""The results of a verb at its end: the table, the page, where the run is, failed builds."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import typer
 
-from httpdyno.cli.page import leave_page
-from httpdyno.cli.preset import absent_subjects
-from httpdyno.cli.tables import print_tables
-from httpdyno.cli.terminal import results, tell
+from httpdyno.cli.terminal import print_tables, tell
 from httpdyno.errors import HttpdynoError, NothingMeasured, NotResumable
-from httpdyno.lab.contract.check import Checked
+from httpdyno.experiments.published import preset_of
+from httpdyno.experiments.registry import definition_of
 from httpdyno.lab.interruption import interrupted_exit_code
-from httpdyno.model import Note, Subject, Table
-from httpdyno.report.cell import without_controls
+from httpdyno.model import Note, Report, Table
 from httpdyno.report.sections.reservation import table_reservations
 from httpdyno.runs.pending import PendingRun
+from httpdyno.runs.report import build_report
 from httpdyno.runs.run import Measured
 from httpdyno.runs.showing import read_by_programs, shown_tables
+from httpdyno.storage import storage_errors
 from httpdyno.store import Run
-from httpdyno.subjects.builder import BuildOutcome
-from httpdyno.subjects.probe import ProbeResult
+from httpdyno.store.files import write_whole
+from httpdyno.store.folder import REPORT
+from httpdyno.subjects.catalogue import read_catalogue
 
-__all__ = [
-    "close_run",
-    "print_checked",
-    "print_probe",
-    "print_reserved",
-    "print_run",
-    "print_unseen",
-    "require_builds",
-    "telling_of_rest",
-]
+
+def write_page_of_run(run: Run) -> None:
+    """Write the page of a finished run and print its path; print an error instead of raising it."""
+    try:
+        tell(f"report: {write_report(run)}")
+    except HttpdynoError as error:
+        tell(error.line)
+
+
+def write_report(run: Run) -> Path:
+    """Write the page of a run into its folder; return its path."""
+    return write_page(report_of(run), run.folder / REPORT)
+
+
+def report_of(run: Run) -> Report:
+    """Return the report of a run."""
+    return build_report(run, definition_of(run.manifest.experiment))
+
+
+def write_page(report: Report, path: Path) -> Path:
+    """Write the page of a report; return its path."""
+    from httpdyno.report.html import page  # heavy: charts are imported only to write a page
+
+    text = page(report).encode()
+    with storage_errors(f"{path}: the report cannot be written", folder=path.parent, cure="name another: --html FILE"):
+        write_whole(path, lambda file: file.write(text))
+    return path
+
+
+_NO_SUBJECT: Final = "httpdyno has no such subject"
+
+
+def absent_subjects(run: Run) -> dict[str, str]:
+    """Return the reason for each subject of a preset that does not exist here; empty when other subjects were named."""
+    published = preset_of(run.manifest)
+    measured = {subject.id for subject in run.manifest.subjects}
+    missing = [name for name in published.subjects if name not in measured] if published else []
+    catalogue = read_catalogue(()) if missing else None
+    if catalogue is None or any(name in catalogue.subjects for name in missing):
+        return {}
+    reasons = {name: catalogue.invalid[name].line for name in missing if name in catalogue.invalid}
+    return {name: f"unavailable: {reasons.get(name, _NO_SUBJECT)}" for name in missing}
+
 
 _WITHOUT_NOTES: Final = "csv"
-_PROBE_COLOURS: Final = {"ok": "green", "known": "yellow", "unseen": "yellow", "FAILED": "red"}
 
 
 def print_reserved(tables: Sequence[Table], reservations: Sequence[Note], format_name: str) -> None:
-    """Write tables to stdout that have their reservations; those for which there is no place go to stderr.
+    """Write tables to stdout with their reservations.
 
-    CSV has no place for them, and a format for programs none where there is no row.
+    Reservations go to stderr where the format has no place for them: CSV, and formats for programs without a row.
     """
     print_tables(tables, format_name)
     if not _has_place(tables, format_name):
@@ -52,24 +84,24 @@ def print_reserved(tables: Sequence[Table], reservations: Sequence[Note], format
 
 
 def _has_place(tables: Sequence[Table], format_name: str) -> bool:
-    """Return whether the reservations of tables can be read in what is printed of them."""
+    """Return whether the printed tables include their reservations."""
     without_rows = read_by_programs(format_name) and not any(table.rows for table in tables)
     return format_name != _WITHOUT_NOTES and not without_rows
 
 
 def print_run(run: Run, format_name: str, columns: str | None = None, *, verbose: bool = False) -> None:
-    """Write what a run measured to stdout, and with what reservations it is read."""
+    """Write the tables of a run to stdout, with its reservations."""
     tables = shown_tables(run, format_name, absent_subjects(run), columns, verbose=verbose)
-    # To read the trials once more takes about a millisecond each: only where the tables do not say it.
+    # Reading the trials again takes about a millisecond each: only where the tables lack the reservations.
     notes = () if _has_place(tables, format_name) else table_reservations(run.manifest, run.records())
     print_reserved(tables, notes, format_name)
 
 
 def close_run(measured: Measured) -> None:
-    """Write the page of the run; say on stderr where both are; set the exit code."""
+    """Write the page of the run, print where both are on stderr, and set the exit code."""
     if run := measured.run:
         tell(f"run: {run.folder}" if measured.whole else _partial(run.folder, measured.experiment))
-        leave_page(run)
+        write_page_of_run(run)
     if not measured.whole:
         raise typer.Exit(interrupted_exit_code())
     if not measured.anything:
@@ -77,8 +109,8 @@ def close_run(measured: Measured) -> None:
 
 
 @contextmanager
-def telling_of_rest(run: PendingRun) -> Iterator[None]:
-    """When an error ends the block, say where the run is and how it goes on."""
+def resume_hint_on_error(run: PendingRun) -> Iterator[None]:
+    """When an error ends the block, print where the run is and how to resume it."""
     try:
         yield
     except NotResumable:
@@ -91,42 +123,3 @@ def telling_of_rest(run: PendingRun) -> Iterator[None]:
 
 def _partial(folder: Path, verb: str) -> str:
     return f"run: {folder} (partial); go on with: httpdyno {verb} --resume {shlex.quote(str(folder))}"
-
-
-def require_builds(outcomes: Iterable[BuildOutcome], *, every: bool) -> None:
-    """Set the exit code of a command that builds.
-
-    Where every build was asked for by name, one that failed is the command's failure; else only when none succeeded.
-    """
-    built = [outcome.build is not None for outcome in outcomes]
-    if not (all(built) if every else any(built)):
-        raise typer.Exit(NothingMeasured.exit_code)
-
-
-def print_probe(subject: Subject, probed: Sequence[ProbeResult]) -> bool:
-    """Print what a probe found, and what has to change; return whether every claim holds."""
-    console = results()
-    for result in probed:
-        console.out(f"{result.mark:<8}", style=_PROBE_COLOURS.get(result.mark), end="")
-        console.out(without_controls(f"{subject.id}: {result}"))
-        if not result.honest:
-            console.out(f"{'':<8}to change: {result.change}")
-    return all(result.honest for result in probed)
-
-
-def print_checked(subject: Subject, checked: Checked) -> None:
-    """Print what a check of a clause found, and what has to change."""
-    console, mark = results(), "FAILED" if checked.breaches else "ok"
-    for breach in checked.breaches or (None,):
-        seen, *change = (f": {breach.seen}", breach.change) if breach else ("",)
-        console.out(f"{mark:<8}", style=_PROBE_COLOURS[mark], end="")
-        console.out(without_controls(f"{subject.id}: {checked.clause.name}{seen}"))
-        for what in change:
-            console.out(f"{'':<8}to change: {what}")
-
-
-def print_unseen(subject: Subject, names: Sequence[str]) -> None:
-    """Print what could not be looked at, for what was broken before."""
-    console = results()
-    console.out(f"{'unseen':<8}", style=_PROBE_COLOURS["unseen"], end="")
-    console.out(f"{subject.id}: {', '.join(names)}")

@@ -1,26 +1,30 @@
-"""Where a run is made, from what was typed: the engine, the CPUs, the cache, the command itself."""
+"""What a run is made with: the engine, the CPUs, the cache, the named subjects and their needs."""
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import typer
 
+from httpdyno.cli.display import Display
+from httpdyno.cli.terminal import messages
 from httpdyno.credentials import without_credentials
-from httpdyno.errors import InvalidValue
+from httpdyno.errors import InvalidSubject, InvalidValue
 from httpdyno.lab.engine import Engine
+from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.location import find_engine
 from httpdyno.lab.place import Place
 from httpdyno.lab.room import Pinning
-from httpdyno.model import format_cpus, parse_cpus
+from httpdyno.model import Subject, format_cpus, parse_cpus
 from httpdyno.subjects.cache import cache_folder
+from httpdyno.subjects.catalogue import Catalogue, read_catalogue
+from httpdyno.subjects.folders import SUBJECT_FILE
+from httpdyno.subjects.provision import plan_provision, provide, system_packages_allowed
 
-__all__ = ["make_place", "options_of_environment"]
 
-
-def options_of_environment(context: typer.Context) -> tuple[str, ...]:
-    """Return the options that variables of the environment have set, as they would be typed: ``("--limit", "500")``.
+def environment_options(context: typer.Context) -> tuple[str, ...]:
+    """Return the options that the environment sets, as typed words: ``("--limit", "500")``.
 
     The command of a run has them too: without them it would not repeat the run. ``FORMAT`` only decides how a table is
     printed.
@@ -58,3 +62,45 @@ def make_place(
         command=("httpdyno", *map(without_credentials, (*sys.argv[1:2], *environment, *sys.argv[2:]))),
         artifacts=artifacts,
     )
+
+
+def read_named_subjects(names: Sequence[str], subjects: Sequence[Path] | None) -> tuple[Catalogue, list[str]]:
+    """Return the catalogue with the folders among the names added, and the ids of all that are named.
+
+    A name is a path when it has a slash, is ``.`` or ``..``, or when a folder of that name here holds a
+    ``subject.toml`` and ``--subjects`` adds no subject of that name.
+
+    Raises
+    ------
+    InvalidSubject
+        If a path has no ``subject.toml``.
+    """
+    catalogue = read_catalogue(subjects or ())
+    folders = {name: Path(name) for name in names if _is_path(name) and name not in catalogue.added}
+    if not folders:
+        return catalogue, list(names)
+    for name, folder in folders.items():
+        _require_subject(name, folder)
+    ids = [folders[name].resolve().name if name in folders else name for name in names]
+    return read_catalogue((*(subjects or ()), *folders.values())), ids
+
+
+def _is_path(name: str) -> bool:
+    return os.sep in name or name in {os.curdir, os.pardir} or (Path(name) / SUBJECT_FILE).is_file()
+
+
+def _require_subject(name: str, folder: Path) -> None:
+    if (folder / SUBJECT_FILE).is_file():
+        return
+    if not folder.exists():
+        raise InvalidSubject(f"{name}: there is no such folder; a path names a folder with a {SUBJECT_FILE}")
+    what = f"there is no {SUBJECT_FILE} in this folder" if folder.is_dir() else "this is a file, not a folder"
+    raise InvalidSubject(f"{name}: {what}; name a folder that holds one, or add many with --subjects {folder.parent}")
+
+
+def install_needs(subjects: Iterable[Subject], interruption: Interruption) -> None:
+    """Install missing toolchains and, where this user may, packages of the system."""
+    provision = plan_provision(subjects, system_packages=system_packages_allowed())
+    if provision:
+        with interruption, Display(messages()) as display:
+            provide(provision, cache_folder(), tell=display.provision, stop=lambda: interruption.requested)

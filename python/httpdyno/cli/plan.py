@@ -6,13 +6,10 @@ from typing import Annotated, Final
 import typer
 
 from httpdyno.cli.completion import complete_runs
-from httpdyno.cli.options import Format
-from httpdyno.cli.run_argument import RUN_HELP, RunsFolder, open_named_run
-from httpdyno.cli.tables import check_format, print_table
+from httpdyno.cli.options import RUN_HELP, Format, RunsFolder, open_named_run
+from httpdyno.cli.terminal import check_format, print_table
 from httpdyno.errors import InvalidValue
 from httpdyno.model import parse_duration_ns, parse_rate_bits_per_s, parse_size_bytes
-
-__all__ = ["plan"]
 
 _MEMORY_BYTES_A_CORE: Final = 4 * 2**30
 _LONGEST_NS: Final = 60 * 10**9

@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from httpdyno.cli.completion import complete_runs
-from httpdyno.cli.options import Format
-from httpdyno.cli.run_argument import RUN_HELP, RunsFolder
-from httpdyno.cli.tables import check_format, print_table
-from httpdyno.cli.terminal import reader_may_leave, tell
+from httpdyno.cli.options import RUN_HELP, Format, RunsFolder
+from httpdyno.cli.terminal import check_format, ignore_closed_pipe, print_table, tell
 from httpdyno.errors import UnreadableRun, UsageError
-from httpdyno.report import Surface, render
+from httpdyno.report.formats import Surface, render
 from httpdyno.standard_input import standard_input
 
 if TYPE_CHECKING:
     from httpdyno.store import Run
     from httpdyno.store.query import Answer
 
-__all__ = ["MOST_SHOWN", "query"]
 
 MOST_SHOWN: Final = 10_000
 """Rows of a table for people, who need all of them side by side to be aligned."""
@@ -70,7 +67,7 @@ def query(
     answer = ask(opened, _text(sql), polars_types(figure_columns().values()), trial_figures())
     if not opened:
         tell(f"{runs}: there are no runs in it; make one with: httpdyno bench")
-    with reader_may_leave():
+    with ignore_closed_pipe():
         for piece in stream(answer.columns, answer.batches, format) if format in STREAMED else _table(answer, format):
             sys.stdout.write(piece)
         sys.stdout.flush()
@@ -78,7 +75,7 @@ def query(
 
 def _opened(names: list[str] | None, runs: Path) -> "dict[str, Run]":
     from httpdyno.store import find_run, run_folders
-    from httpdyno.store.find import foreign_folders
+    from httpdyno.store.folder import foreign_folders
     from httpdyno.store.query import open_runs
 
     def refuse(error: UnreadableRun) -> None:
@@ -106,7 +103,7 @@ def _text(sql: str | None) -> str:
 def _table(answer: "Answer", format_name: str) -> Iterator[str]:
     import polars as pl
 
-    from httpdyno.report.frame_table import frame_table
+    from httpdyno.report.stream import frame_table
 
     frame = pl.DataFrame(schema=answer.columns)
     for batch in answer.batches:

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from httpdyno.cli.completion import complete_formats
-from httpdyno.cli.options import Columns
-from httpdyno.cli.run_argument import LATEST, RunName, RunsFolder, open_named_run
-from httpdyno.cli.tables import check_format
-from httpdyno.cli.terminal import reader_may_leave, tell
+from httpdyno.cli.options import LATEST, Columns, RunName, RunsFolder, open_named_run
+from httpdyno.cli.terminal import check_format, ignore_closed_pipe, tell
 from httpdyno.model import Report
 from httpdyno.storage import storage_errors
 
 if TYPE_CHECKING:
     from httpdyno.store import Run
 
-__all__ = ["report"]
 
 _CHART_WIDTH: Final = 760
 """Of a chart as a file, in pixels; a PNG has two for each of them."""
@@ -49,11 +46,10 @@ def report(
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Print the table of a run and write its page: one HTML file that needs no network."""
-    from httpdyno.cli.output import print_run
-    from httpdyno.cli.page import report_of, write_page
+    from httpdyno.cli.output import print_run, report_of, write_page
     from httpdyno.experiments.registry import definition_of
     from httpdyno.runs.showing import check_columns
-    from httpdyno.store.layout import REPORT
+    from httpdyno.store.folder import REPORT
 
     check_format(format or "table")
     opened = open_named_run(run, runs)
@@ -65,31 +61,29 @@ def report(
     wants_page = html is not None or (format is None and charts is None)
     if not wants_page and charts is None:
         return
-    told = report_of(opened)
+    page = report_of(opened)
     if wants_page:
-        tell(f"report: {write_page(told, html or opened.folder / REPORT)}")
+        tell(f"report: {write_page(page, html or opened.folder / REPORT)}")
     if charts is not None:
-        tell(f"charts: {_write_charts(told, charts)}")
+        tell(f"charts: {_write_charts(page, charts)}")
 
 
 def _print_schema(run: "Run") -> None:
-
-    from httpdyno.report.json_schema import experiment_schema
+    from httpdyno.report.formats.json import experiment_schema
     from httpdyno.runs.showing import shown_tables
 
     (table,) = shown_tables(run, "json")
-    with reader_may_leave():
+    with ignore_closed_pipe():
         sys.stdout.write(experiment_schema(table.columns, run.manifest.experiment))
         sys.stdout.flush()
 
 
-def _write_charts(told: Report, folder: Path) -> Path:
-    from httpdyno.report.charts.canvas import Canvas
-    from httpdyno.report.charts.drawing import png, svg
-    from httpdyno.report.charts.theme import LIGHT
+def _write_charts(page: Report, folder: Path) -> Path:
+    from httpdyno.report.charts import png, svg
+    from httpdyno.report.charts.canvas import LIGHT, Canvas
 
     drawn = {}
-    for chart in told.charts:
+    for chart in page.charts:
         drawn[f"{chart.name}.svg"] = svg(chart, Canvas(_CHART_WIDTH, LIGHT)).encode()
         drawn[f"{chart.name}.png"] = png(chart, Canvas(_CHART_WIDTH, LIGHT))
     with storage_errors(f"{folder}: charts cannot be written", folder=folder, cure="name another folder: --charts DIR"):

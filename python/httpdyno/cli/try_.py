@@ -9,22 +9,17 @@ import typer
 from httpdyno.cli.completion import naming
 from httpdyno.cli.experiment_verb import option_parameters, verb_of
 from httpdyno.cli.options import Columns, Cpus, Format, SubjectFolders
-from httpdyno.cli.tables import check_format
-from httpdyno.cli.terminal import messages, results, tell
+from httpdyno.cli.terminal import check_format, messages, results, tell
 from httpdyno.experiments.crawl.options import NAME, BenchOptions, CrawlOptions
 from httpdyno.experiments.options import read_options
 from httpdyno.lab.interruption import Interruption
 from httpdyno.model import SubjectKind
 
-__all__ = ["try_subject"]
-
 
 def _try(_: typer.Context, typed: Mapping[str, Any]) -> None:
-    from httpdyno.cli.display import Spectator
-    from httpdyno.cli.named_subjects import read_named_subjects
+    from httpdyno.cli.display import ResultLines, Spectator
     from httpdyno.cli.output import close_run, print_reserved
-    from httpdyno.cli.place import make_place
-    from httpdyno.cli.result_lines import ResultLines
+    from httpdyno.cli.place import make_place, read_named_subjects
     from httpdyno.cli.running import begin_agreed
     from httpdyno.experiments.beginning import Beginning
     from httpdyno.experiments.crawl.beginning import begin_crawl

@@ -11,17 +11,15 @@ import typer
 
 from httpdyno.cli.completion import complete_own_webs
 from httpdyno.cli.options import Limit, Seed
-from httpdyno.cli.terminal import messages, reader_may_leave, tell
+from httpdyno.cli.terminal import ignore_closed_pipe, messages, tell
 from httpdyno.errors import InvalidValue, UnknownName, UsageError
 from httpdyno.experiments.options import WEBS
 from httpdyno.lab.location import find_engine
 from httpdyno.model import LIVE
 
 if TYPE_CHECKING:
-    from httpdyno.urls.download import Received
+    from httpdyno.urls.list_file import Received
     from httpdyno.urls.source import UrlFile
-
-__all__ = ["urls"]
 
 
 def urls(
@@ -50,7 +48,7 @@ def urls(
     with (
         prepare(listed or source or "", limit, seed) as prepared,
         prepared.file.path.open("rb") as lines,
-        reader_may_leave(),
+        ignore_closed_pipe(),
     ):
         shutil.copyfileobj(lines, sys.stdout.buffer)
         sys.stdout.flush()
@@ -85,7 +83,7 @@ def _of_web(web: str, limit: int | None, seed: int | None) -> "UrlFile":
     try:
         return urls_of_web(Engine(find_engine()), web=web, seed=seed, limit=limit)
     except InvalidValue as error:
-        # The engine is told it with an option.
+        # The engine takes it as an option.
         raise InvalidValue(f"urls: {error.line.removeprefix('--web ')}") from error
 
 

@@ -7,11 +7,8 @@ from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.published import published_beside
 from httpdyno.model import Chart, Ranking, Report, Table, Trial
 from httpdyno.report.sections.facts import run_facts
-from httpdyno.report.sections.link_table import link_tables
-from httpdyno.report.sections.outcome_charts import error_table
 from httpdyno.report.sections.reservation import reservations
-from httpdyno.report.sections.tables import comparison_table
-from httpdyno.report.sections.trust_tables import rule_table, trial_overview
+from httpdyno.report.sections.tables import comparison_table, error_table, link_tables, rule_table, trial_overview
 from httpdyno.store import Run
 
 __all__ = ["base_report"]

@@ -7,8 +7,7 @@ from typing import Final
 from httpdyno.errors import UnknownName, UsageError, suggestion
 from httpdyno.experiments.experiment import Setting
 from httpdyno.model import Subject, SubjectKind
-from httpdyno.subjects.catalogue import Catalogue
-from httpdyno.subjects.definition import read_subject
+from httpdyno.subjects.catalogue import Catalogue, read_subject
 
 __all__ = ["ORIGIN", "find_peer", "restored_companions"]
 

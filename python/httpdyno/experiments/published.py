@@ -7,7 +7,7 @@ from typing import Final
 from httpdyno.errors import UsageError
 from httpdyno.experiments.definition import Definition
 from httpdyno.model import LIVE, Table, Trial, counted, format_size
-from httpdyno.published import Circumstances, PublishedTable, beside, find_preset, stacked
+from httpdyno.published import Circumstances, PublishedTable, find_preset, side_by_side, stacked
 from httpdyno.report.sections.reservation import table_reservations
 from httpdyno.store import Machine, Manifest, Run, WebIdentity
 
@@ -50,7 +50,7 @@ def run_beside(run: Run, definition: Definition, published: PublishedTable, *, f
     if definition.beside is not None:
         table = definition.beside(run.manifest, trials, published, here)
     else:
-        table = (beside if for_programs else stacked)(definition.table(trials), published, here)
+        table = (side_by_side if for_programs else stacked)(definition.table(trials), published, here)
     return replace(table, notes=(*table_reservations(run.manifest, trials), *table.notes))
 
 

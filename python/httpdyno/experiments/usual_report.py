@@ -7,17 +7,21 @@ from httpdyno.experiments.base_report import base_report
 from httpdyno.experiments.definition import Definition
 from httpdyno.judge import marked_ranks, rank
 from httpdyno.model import Chart, Metric, Ranking, Report, Table, Trial, counted
-from httpdyno.report.rows_apart import rows_apart
-from httpdyno.report.sections.condition import ConditionTrials
-from httpdyno.report.sections.headline import after_colon
-from httpdyno.report.sections.outcome_charts import status_chart, verdict_chart, verdict_counts
-from httpdyno.report.sections.ranked_headline import not_ranked_text, ranked_headline
-from httpdyno.report.sections.ranking_charts import ranking_chart, ratio_chart
-from httpdyno.report.sections.response_charts import distribution_chart, percentile_chart, response_times
-from httpdyno.report.sections.subjects import subject_names
-from httpdyno.report.sections.tables import ranking_table
-from httpdyno.report.sections.time_charts import memory_chart, throughput_chart
-from httpdyno.report.sections.wrong_answers import wrong_answers
+from httpdyno.report.sections.charts import (
+    ConditionTrials,
+    distribution_chart,
+    memory_chart,
+    percentile_chart,
+    ranking_chart,
+    ratio_chart,
+    response_times,
+    status_chart,
+    throughput_chart,
+    verdict_chart,
+    verdict_counts,
+)
+from httpdyno.report.sections.headline import after_colon, not_ranked_text, ranked_headline
+from httpdyno.report.sections.tables import ranking_table, rows_apart, subject_names, wrong_answers
 from httpdyno.store import Run
 
 __all__ = ["usual_charts", "usual_headline", "usual_report"]

@@ -1,10 +1,8 @@
-"""What was measured, judged: a verdict for every sample, an outcome and a validity for every trial."""
+"""Judgement of trials: a verdict for every sample, an outcome and a validity for every trial."""
 
-from httpdyno.judge.ceiling import Ceiling, ceiling_notes, ceiling_of
-from httpdyno.judge.comparison import compare_runs
-from httpdyno.judge.expectations import Expectations, expectations_unknown, read_expectations
+from httpdyno.judge.comparison import compare_runs, find_metric
+from httpdyno.judge.limit import Ceiling, ceiling_notes, ceiling_of
 from httpdyno.judge.lines import Lines, read_lines
-from httpdyno.judge.metrics import find_metric
 from httpdyno.judge.notes import trial_notes
 from httpdyno.judge.outcome import ending_from_report
 from httpdyno.judge.rankable import (
@@ -16,43 +14,14 @@ from httpdyno.judge.rankable import (
     worst_validity,
 )
 from httpdyno.judge.ranking import rank
-from httpdyno.judge.reference import Reference, clock_bound_ns, read_arrivals
+from httpdyno.judge.reference import (
+    Expectations,
+    Reference,
+    clock_bound_ns,
+    expectations_unknown,
+    read_arrivals,
+    read_expectations,
+)
 from httpdyno.judge.table import Word, marked_ranks, rank_note, trial_table
 from httpdyno.judge.trial import Circumstances, Judge, JudgedTrial, TrialArtifacts, judge_crawl, trial_not_run
 from httpdyno.judge.validity import with_validity
-
-__all__ = [
-    "Ceiling",
-    "Circumstances",
-    "Expectations",
-    "Judge",
-    "JudgedTrial",
-    "Lines",
-    "Reference",
-    "TrialArtifacts",
-    "Word",
-    "ceiling_notes",
-    "ceiling_of",
-    "clock_bound_ns",
-    "compare_runs",
-    "counting_trials",
-    "ending_from_report",
-    "expectations_unknown",
-    "find_metric",
-    "judge_crawl",
-    "marked_ranks",
-    "placing_trials",
-    "rank",
-    "rank_note",
-    "rankable",
-    "rankable_trials",
-    "read_arrivals",
-    "read_expectations",
-    "read_lines",
-    "trial_not_run",
-    "trial_notes",
-    "trial_table",
-    "verdict_of",
-    "with_validity",
-    "worst_validity",
-]

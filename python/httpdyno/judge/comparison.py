@@ -1,21 +1,153 @@
-"""Two runs of the same subjects against each other, subject by subject."""
+"""Comparisons of subjects and of runs by a metric, and thresholds on them."""
 
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
 
 import numpy as np
 
-from httpdyno.judge.group import figures_by_block, grouped
-from httpdyno.judge.pair import Pair, corrected
-from httpdyno.model import Comparison, Metric, Trial
-from httpdyno.stats import FloatArray, unpaired_effect
+from httpdyno.errors import InvalidValue, UnknownName, suggestion
+from httpdyno.judge.rankable import figures_by_block, grouped
+from httpdyno.model import Comparison, Difference, Direction, Metric, Trial, current_name, format_exact
+from httpdyno.stats import Effect, FloatArray, compare_all_pairs, holm, paired_effect, unpaired_effect
 
-__all__ = ["compare_runs"]
+
+def find_metric(metrics: Iterable[Metric], name: str) -> Metric:
+    """Find a metric by its name, or by the one that it had in version 0.1."""
+    known = {metric.name: metric for metric in metrics}
+    if (current := current_name(name, known)) in known:
+        return known[current]
+    raise UnknownName(f"there is no metric {name!r}; {suggestion(name, known)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two sets of values that are compared, with their effect before correction."""
+
+    subject: str
+    baseline: str
+    condition: str
+    effect: Effect
+    blocks: int
+    paired: bool
+
+
+def pair_by_blocks(
+    subject: str, baseline: str, condition: str, figures: Mapping[str, Mapping[int, float]], *, level: float
+) -> Pair:
+    """Compare two subjects of one run by the blocks in which both have a figure.
+
+    ``figures`` are by subject, then by block; the ratio is the subject's over the baseline's.
+    """
+    first, second = figures[subject], figures[baseline]
+    common = sorted(first.keys() & second.keys())
+    effect = paired_effect(_values(first, common), _values(second, common), level=level)
+    return Pair(subject, baseline, condition, effect, len(common), paired=True)
+
+
+def _values(figures: Mapping[int, float], blocks: Sequence[int]) -> FloatArray:
+    return np.array([figures[block] for block in blocks], dtype=np.float64)
+
+
+def adjust_all(pairs: Sequence[Pair], figures: Mapping[str, Mapping[int, float]]) -> FloatArray:
+    """Return the adjusted p values of all pairs of the subjects of one condition.
+
+    Parameters
+    ----------
+    pairs
+        In the order of ``itertools.combinations`` of the subjects of ``figures``.
+    figures
+        By subject, then by block.
+
+    Returns
+    -------
+    FloatArray
+        One for each pair; NaN where it cannot be tested.
+    """
+    blocks = sorted({block for of_subject in figures.values() for block in of_subject})
+    logs = np.full((len(figures), len(blocks)), np.nan)
+    for row, of_subject in zip(logs, figures.values(), strict=True):
+        if min(of_subject.values(), default=0) > 0:
+            row[np.searchsorted(blocks, list(of_subject))] = np.log(list(of_subject.values()))
+    return compare_all_pairs(logs, _own_p(pairs))
+
+
+def corrected(
+    pairs: Sequence[Pair], metric: Metric, *, level: float, adjusted: FloatArray | None = None
+) -> tuple[Comparison, ...]:
+    """Return the comparisons of pairs, corrected for all pairs together.
+
+    ``adjusted`` are their p values as ``adjust_all`` returns them; without it they are adjusted by Holm. Pairs that
+    cannot be tested are no part of the family. ``level`` is the confidence in all that is called better or worse
+    together.
+    """
+    require_direction(metric)
+    if adjusted is None:
+        adjusted = _own_p(pairs)
+        tested = ~np.isnan(adjusted)
+        adjusted[tested] = holm(adjusted[tested])
+    comparisons = []
+    for pair, adjusted_p in zip(pairs, adjusted.tolist(), strict=True):
+        effect = pair.effect
+        p_adjusted = None if effect.p is None else adjusted_p
+        subject_mean, baseline_mean = effect.means or (None, None)
+        comparisons.append(
+            Comparison(
+                subject=pair.subject,
+                baseline=pair.baseline,
+                metric=metric.name,
+                ratio=effect.ratio,
+                p=effect.p,
+                p_adjusted=p_adjusted,
+                difference=_difference(effect, p_adjusted, metric, level),
+                blocks=pair.blocks,
+                paired=pair.paired,
+                condition=pair.condition,
+                subject_mean=subject_mean,
+                baseline_mean=baseline_mean,
+            )
+        )
+    return tuple(comparisons)
+
+
+def _own_p(pairs: Sequence[Pair]) -> FloatArray:
+    return np.array([np.nan if pair.effect.p is None else pair.effect.p for pair in pairs], dtype=np.float64)
+
+
+def require_direction(metric: Metric) -> None:
+    """Raise ``InvalidValue`` for a metric that has no better side."""
+    if metric.better is Direction.NEITHER:
+        raise InvalidValue(
+            f"{metric.name} describes what was measured and is neither better nor worse when it is higher; "
+            "choose a metric with a direction"
+        )
+
+
+def find_rankable(metrics: Iterable[Metric], name: str) -> Metric:
+    """Find a metric with a direction by its name."""
+    known = tuple(metrics)
+    ranking = [metric for metric in known if metric.better is not Direction.NEITHER]
+    names = {metric.name for metric in ranking}
+    if current_name(name, names) not in names and name in {metric.name for metric in known}:
+        raise InvalidValue(
+            f"{name} is neither better nor worse when it is higher; choose one of: {', '.join(m.name for m in ranking)}"
+        )
+    return find_metric(ranking, name)
+
+
+def _difference(effect: Effect, p_adjusted: float | None, metric: Metric, level: float) -> Difference:
+    if p_adjusted is None or p_adjusted > 1 - level or effect.sign == 0:
+        return Difference.UNDECIDED
+    higher_is_better = metric.better is Direction.HIGHER
+    return Difference.BETTER if (effect.sign > 0) == higher_is_better else Difference.WORSE
 
 
 def compare_runs(
     trials_a: Sequence[Trial], trials_b: Sequence[Trial], metric: Metric, *, level: float = 0.95
 ) -> tuple[Comparison, ...]:
-    """Compare what two runs say about the same subjects, each run's trials for themselves.
+    """Compare the same subjects in two runs; the trials of the runs share no blocks.
 
     Trials of two runs share no blocks: what the machine was like falls on one side only, and counts as a difference.
     They come in the order of B, each with the ratio of B to A, the baseline. One is undecided and without a ratio where
@@ -33,3 +165,94 @@ def compare_runs(
 
 def _figures(trials: Sequence[Trial], metric: Metric) -> FloatArray:
     return np.array(list(figures_by_block(trials, metric).values()), dtype=np.float64)
+
+
+def compare_with_baseline(
+    trials: Sequence[Trial], baseline: str, metric: Metric, *, level: float = 0.95
+) -> tuple[Comparison, ...]:
+    """Compare each subject of a run with the baseline, by the blocks that both share.
+
+    Fewer comparisons than all pairs, so that each can say more: the correction is for these alone. They come in the
+    order of the trials, each with the ratio of the subject to the baseline. One is undecided and without a ratio where
+    one of the two cannot be believed, or they share fewer than three blocks that count.
+    """
+    groups = grouped(trials)
+    subjects = dict.fromkeys(subject for _, subject in groups)
+    if baseline not in subjects:
+        raise UnknownName(f"there is no subject {baseline!r} in this run; it has: {', '.join(subjects)}")
+    pairs = []
+    for condition in dict.fromkeys(condition for condition, _ in groups):
+        figures = {
+            subject: figures_by_block(group, metric) for (of, subject), group in groups.items() if of == condition
+        }
+        figures.setdefault(baseline, {})
+        pairs += [
+            pair_by_blocks(subject, baseline, condition, figures, level=level)
+            for subject in figures
+            if subject != baseline
+        ]
+    return corrected(pairs, metric, level=level)
+
+
+_FORM: Final = re.compile(
+    r"(?P<metric>[^\s<>=]+)\s*(?P<operator>[<>])\s*(?P<percent>[+-]?\d{1,9}(\.\d{1,9})?)\s*%", re.ASCII
+)
+_EXAMPLES: Final = "write it like 'right_per_s < -5%' or 'p99 > +10%'"
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """Largest change of a metric from the baseline that passes."""
+
+    metric: Metric
+    operator: Literal["<", ">"]
+    percent: float
+    """The change from the baseline: -5 is 5 % less."""
+
+    def __post_init__(self) -> None:
+        """Raise ``InvalidValue`` for a metric without a direction, or a change of -100 % or less."""
+        require_direction(self.metric)
+        if not self.percent > -100:
+            raise InvalidValue(f"threshold {self.text!r} says nothing: give a change above -100 %")
+
+    @property
+    def text(self) -> str:
+        """Write the threshold in its shortest form: ``right_per_s < -5%``."""
+        sign = "" if self.percent < 0 else "+"
+        return f"{self.metric.name} {self.operator} {sign}{format_exact(self.percent)}%"
+
+    def passed_by(self, comparison: Comparison) -> bool:
+        """Return whether a change is beyond the threshold with confidence.
+
+        The whole interval of the change has to lie beyond it. Where "no change" does not, which is what thresholds are
+        mostly for, the change itself must be shown too, after the correction for the number of comparisons: among
+        twenty subjects that are as they were, one interval lies off zero by chance. The comparison has to be by the
+        threshold's own metric.
+        """
+        low, high = self._changes(comparison)
+        beyond = self._beyond(high if self.operator == "<" else low)
+        return beyond and (self._beyond(0.0) or comparison.difference is not Difference.UNDECIDED)
+
+    def _beyond(self, percent: float) -> bool:
+        return percent < self.percent if self.operator == "<" else percent > self.percent
+
+    def _changes(self, comparison: Comparison) -> tuple[float, float]:
+        """Return the bounds of the change in percent; NaN, which is beyond nothing, where unknown."""
+        if comparison.ratio is not None:
+            return (comparison.ratio.low - 1) * 100, (comparison.ratio.high - 1) * 100
+        if comparison.difference is Difference.UNDECIDED:
+            return math.nan, math.nan
+        # All of one side is 0, which has no ratio: a change by all of it, or by any number of times.
+        rises = (comparison.difference is Difference.BETTER) is (self.metric.better is Direction.HIGHER)
+        change = math.inf if rises else -100.0
+        return change, change
+
+
+def parse_threshold(text: str, metrics: Iterable[Metric]) -> Threshold:
+    """Read ``METRIC < PERCENT%`` or ``METRIC > PERCENT%``; spaces are free, and the sign of a rise may be left out."""
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
+        raise InvalidValue(f"threshold {text[:60]!r} is not understood; {_EXAMPLES}")
+    metric = find_rankable(metrics, match["metric"])
+    # Adding zero takes the sign off -0.
+    return Threshold(metric, "<" if match["operator"] == "<" else ">", float(match["percent"]) + 0.0)

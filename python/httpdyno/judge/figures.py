@@ -1,18 +1,16 @@
-"""How the figure of a metric is read from a trial: from its record, or from what engine and kernel counted."""
+"""Figures of metrics, read from the record of a trial or from its counters."""
 
 from collections.abc import Callable
 from typing import TypeVar
 
 from httpdyno.model import FigureRecord, Trial
 
-__all__ = ["Figure", "of_counter", "of_record", "wire_bytes"]
-
 Figure = Callable[[Trial], float | None]
 _Record = TypeVar("_Record", bound=FigureRecord)
 
 
 def of_record(kind: type[_Record], read: str | Callable[[_Record], float | None], scale: float = 1.0) -> Figure:
-    """Return the figure that is a field of one record of a trial, or is made of several, times a scale.
+    """Return the figure from a field of a trial's record, or computed from several, times a scale.
 
     None where the trial has no such record, or the record has no such figure.
     """
@@ -28,7 +26,7 @@ def of_record(kind: type[_Record], read: str | Callable[[_Record], float | None]
 
 
 def of_counter(name: str, scale: float = 1.0) -> Figure:
-    """Return the figure that is one of ``model.Counters``, times a scale; None where nobody counted it."""
+    """Return the figure of a field of ``model.Counters``, times a scale; None without counts."""
 
     def figure(trial: Trial) -> float | None:
         value = getattr(trial.counters, name)
@@ -38,6 +36,6 @@ def of_counter(name: str, scale: float = 1.0) -> Figure:
 
 
 def wire_bytes(trial: Trial) -> float | None:
-    """Return what was sent and received on the wire; None where one of them is not known."""
+    """Return the bytes sent and received on the wire; None where either is unknown."""
     sent, received = trial.counters.sent_bytes, trial.counters.received_bytes
     return None if sent is None or received is None else sent + received

@@ -1,20 +1,43 @@
-"""What keeps a client from more answers a second: its requests in flight, its CPU, the origin, the link, the web."""
+"""What limits a trial: concurrency, CPU time, origin, link or web; and the ceiling of the web."""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from httpdyno.judge.saturation import SATURATED_SHARE
-from httpdyno.judge.validity.stretch import Stretch
-from httpdyno.model import Trial, Validity
+import polars as pl
 
-__all__ = ["AS_PLANNED", "Limit", "limited_by", "own_cpu_share"]
+from httpdyno.judge.validity import findings
+from httpdyno.judge.validity.stretch import LEAST_TURNS, SHORTEST_NS, Stretch
+from httpdyno.model import CeilingLimit, Counters, Outcome, Trial, Validity
+
+SATURATED_SHARE: Final = 0.85
+"""A client is saturated when it used this share of its CPUs until the last URL was started."""
+
+
+def is_saturated(starts_ns: pl.Series, counters: Counters, *, concurrency: int) -> bool:
+    """Return whether the client had no CPU time to spare while its list lasted.
+
+    Processor time is known of the whole trial only; it counts evenly for each URL, so that what was spent on the last
+    ``concurrency`` URLs, which end after the last start, is left out. A list no longer than that is never saturated.
+    ``starts_ns`` is Unix time and may hold nulls. Without CPU time the client is not saturated.
+    """
+    started_at_ns, cpu_ns = counters.started_at_ns, counters.cpu_ns
+    last_start = starts_ns.drop_nulls()
+    if started_at_ns is None or cpu_ns is None or last_start.is_empty():
+        return False
+    lasted_ns = int(last_start.to_numpy().max()) - started_at_ns
+    cpus = len(counters.subject_cpus) or 1
+    spent_ns = cpu_ns * max(1 - concurrency / len(last_start), 0)
+    return lasted_ns > 0 and spent_ns > 0 and spent_ns >= SATURATED_SHARE * lasted_ns * cpus
+
 
 AS_PLANNED: Final = 0.85
 """A client that gets this share of what the delays of the web allow is held up by them, and by nothing else."""
 
 
 class Limit(StrEnum):
-    """What held a client up."""
+    """What limited a client."""
 
     CONCURRENCY = "concurrency"
     """Its requests in flight, each of which waits as long as the web plans: with more of them it had got more."""
@@ -27,7 +50,7 @@ class Limit(StrEnum):
 
 
 def limited_by(trial: Trial) -> Limit | None:
-    """Return what held the client of a trial up; None where nothing that was counted did, or nobody can tell."""
+    """Return what limited the client of a trial; None where nothing that was counted did, or it is unknown."""
     if trial.validity is Validity.ORIGIN_LIMITED:
         return Limit.ORIGIN
     if trial.validity is Validity.LINK_LIMITED:
@@ -46,6 +69,92 @@ def limited_by(trial: Trial) -> Limit | None:
 
 
 def own_cpu_share(trial: Trial, stretch: Stretch) -> float | None:
-    """Return the CPU time of a client over a stretch, as a share of its CPUs; None where nobody counted it."""
+    """Return the CPU time of a client over a stretch, as a share of its CPUs; None without counts."""
     cpu_ns, cpus = trial.counters.cpu_ns, len(trial.counters.subject_cpus)
     return None if cpu_ns is None or not cpus else cpu_ns * stretch.work / (stretch.length_ns * cpus)
+
+
+_WORDS: Final = {
+    CeilingLimit.WEB: "at least: the delays of the web allowed no more at that many requests in flight",
+    CeilingLimit.FETCHER: "at least: the fetcher had no more CPU time",
+    CeilingLimit.ORIGIN: "at most: the origin had no more CPU time",
+    CeilingLimit.LINK: "at most: the link held the fetcher up",
+    CeilingLimit.INSTRUMENT: "at most: neither a CPU nor the delays of the web held the fetcher up",
+    CeilingLimit.MACHINE: "at least: other programs disturbed the fetcher",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """Rate that the fetcher reached on a web, and what limited it."""
+
+    right_per_s: float
+    limit: CeilingLimit
+    """What kept it from getting more."""
+
+
+def ceiling_of(trial: Trial, *, planned_per_s: float | None) -> Ceiling | None:
+    """Return the ceiling that a trial of the fetcher found; None if it failed, was wrong or was too short.
+
+    What held it up is the first of these that is true: the origin's CPU time was used up; other programs took part;
+    the link was full; its own CPU time was used up; it was as fast as the delays of the web allow; the link has a
+    distance, a rate or losses, which the plan of the web knows nothing of. When none of them is, the instrument holds
+    clients up in a way that no counter shows.
+
+    ``planned_per_s`` are the URLs a second that the delays of the web allow at the concurrency of the trial; None where
+    none is planned.
+    """
+    rate = trial.summary.right_per_s if trial.summary else None
+    stretch = Stretch.of(trial)
+    if trial.outcome is not Outcome.OK or not rate or stretch is None or stretch.length_ns < SHORTEST_NS:
+        return None
+    broken = {finding.rule.name: finding.rule.verdict for finding in findings(trial) if finding.passed is False}
+    if Validity.INCORRECT in broken.values() or Validity.UNVERIFIED in broken.values():
+        return None
+    return Ceiling(rate, _limit(trial, stretch, broken, rate / planned_per_s if planned_per_s else 0.0))
+
+
+def ceiling_over(trials: Iterable[Trial]) -> tuple[float | None, CeilingLimit | None]:
+    """Return the ceiling that all trials share, and its limit; None where they have several or none."""
+    ceilings = {(trial.ceiling_per_s, trial.ceiling_limit) for trial in trials if trial.ceiling_per_s}
+    return ceilings.pop() if len(ceilings) == 1 else (None, None)
+
+
+def ceiling_words(right_per_s: float, limit: CeilingLimit | None) -> str:
+    """Describe a ceiling."""
+    more = f" ({_WORDS[limit]})" if limit else ""
+    return f"the web's ceiling: {right_per_s:,.0f} right answers a second{more}"
+
+
+def ceiling_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Describe the ceiling of a table's web, and how near the fastest subject came."""
+    ceiling, limit = ceiling_over(trials)
+    if ceiling is None:
+        return ()
+    # Also of trials that cannot be believed: those that the instrument held up are the nearest to it.
+    rates = [trial.summary.right_per_s or 0.0 for trial in trials if trial.summary and trial.outcome is Outcome.OK]
+    fastest = f"; the fastest trial reached {100 * max(rates) / ceiling:.0f} % of it" if rates else ""
+    return (f"{ceiling_words(ceiling, limit)}{fastest}",)
+
+
+def _limit(trial: Trial, stretch: Stretch, broken: dict[str, Validity], of_plan: float) -> CeilingLimit:
+    if "origin_cpu" in broken:
+        return CeilingLimit.ORIGIN
+    # What is left of the origin's rules is that others had its CPU. A drift is the fetcher's own.
+    if any(
+        verdict in {Validity.ORIGIN_LIMITED, Validity.DISTURBED, Validity.UNSTEADY}
+        for name, verdict in broken.items()
+        if name != "drift"
+    ):
+        return CeilingLimit.MACHINE
+    if Validity.LINK_LIMITED in broken.values():
+        return CeilingLimit.LINK
+    # Without counts nothing else is concluded.
+    own = own_cpu_share(trial, stretch)
+    if own is None or own >= SATURATED_SHARE:
+        return CeilingLimit.FETCHER
+    # The end of a short list is most of its time: one stall, not the instrument, sets the rate there.
+    short = trial.urls_given < LEAST_TURNS * trial.concurrency
+    if short or of_plan >= AS_PLANNED:
+        return CeilingLimit.WEB
+    return CeilingLimit.INSTRUMENT if trial.link == "direct" else CeilingLimit.LINK

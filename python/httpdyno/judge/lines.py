@@ -1,14 +1,29 @@
-"""The lines that a client printed, as the engine has read them."""
+"""The lines that a client printed, as the engine has read them; and those of clients that time their own calls."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
 import polars as pl
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from httpdyno.judge.engine_csv import read_engine_csv
+from httpdyno.errors import EngineFailed, InvalidValue, UnreadableReport
+from httpdyno.installation import RENEW_ENGINE
+from httpdyno.model.timed_calls import TimedAnswer, TimedCalls
 
-__all__ = ["LINE_COLUMNS", "Lines", "read_lines"]
+
+def read_engine_csv(source: Path | BinaryIO, columns: dict[str, pl.DataType], what: str) -> pl.DataFrame:
+    """Read some columns of a CSV file; an empty file has no rows."""
+    try:
+        # In one piece: picking texts out of many pieces takes twenty times as long.
+        return pl.read_csv(source, columns=list(columns), schema_overrides=columns).rechunk()
+    except pl.exceptions.NoDataError:
+        # Of no URL at all the engine writes nothing, not even a header.
+        return pl.DataFrame(schema=columns)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise EngineFailed(f"the engine's {what} cannot be read ({reason}): {RENEW_ENGINE}") from error
+
 
 LINE_COLUMNS: Final[dict[str, pl.DataType]] = {
     "line": pl.Int32(),
@@ -26,7 +41,7 @@ _GARBAGE_ROWS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """What a client printed.
+    """Lines that a client printed, and its unreadable output.
 
     Attributes
     ----------
@@ -50,3 +65,50 @@ def read_lines(source: Path | BinaryIO) -> Lines:
     *examples, (count, _) = rows.tail(_GARBAGE_ROWS).filter(pl.col("start_ns").is_null()).select("line", "url").rows()
     frame = rows.head(len(rows) - len(examples) - 1)
     return Lines(frame, count, tuple(text for _, text in examples))
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Answer(_Section):
+    code: str
+    body_length: int
+    calls: int
+
+
+class _Line(_Section):
+    outcome: str
+    loops: int | None
+    calls_per_loop: int
+    runs_ns: list[int]
+    cpu_user_ns: list[int]
+    cpu_system_ns: list[int]
+    answers: list[_Answer]
+
+
+def read_harness_line(printed: str) -> TimedCalls:
+    """Read what a client printed with ``HARNESS=timeit``.
+
+    Raises ``UnreadableReport`` unless it is the one line of the contract and does not contradict itself.
+    """
+    lines = printed.splitlines()
+    if len(lines) != 1:
+        raise UnreadableReport(f"HARNESS=timeit: {len(lines)} lines printed, where there must be one")
+    try:
+        line = _Line.model_validate_json(lines[0])
+        return TimedCalls(
+            line.outcome,
+            line.loops,
+            line.calls_per_loop,
+            tuple(line.runs_ns),
+            tuple(line.cpu_user_ns),
+            tuple(line.cpu_system_ns),
+            tuple(TimedAnswer(answer.code, answer.body_length, answer.calls) for answer in line.answers),
+        )
+    except ValidationError as error:
+        detail = error.errors()[0]
+        key = ".".join(map(str, detail["loc"]))
+        raise UnreadableReport(f"HARNESS=timeit: {f'{key}: ' if key else ''}{detail['msg']}") from None
+    except InvalidValue as error:
+        raise UnreadableReport(f"HARNESS=timeit: {error}") from error

@@ -14,22 +14,6 @@ from httpdyno.judge.limit import Limit, limited_by
 from httpdyno.model import Interval, Trial
 from httpdyno.stats import FloatArray, median_interval
 
-__all__ = [
-    "EXPECTED_RATE",
-    "AnswerFigures",
-    "Check",
-    "Estimate",
-    "Load",
-    "Machine",
-    "MachinePlan",
-    "Resource",
-    "answer_figures",
-    "check_of",
-    "covers_several_sizes",
-    "parse_load_rate",
-    "plan_machines",
-]
-
 EXPECTED_RATE: Final = "write it like 1e9/week, 100M/day or 2000/s"
 _RATE: Final = re.compile(
     r"(?P<number>[0-9]{1,18}(?:\.[0-9]{1,9})?(?:[eE]\+?[0-9]{1,2})?)(?P<scale>[kKMGB]?)\s*/\s*(?P<unit>[a-z]+)"
@@ -64,7 +48,7 @@ _HEAD_BYTES: Final = 190
 
 
 class Resource(StrEnum):
-    """What a machine can run out of."""
+    """Resource that can limit a machine."""
 
     CPU = "CPU"
     MEMORY = "memory"
@@ -74,7 +58,7 @@ class Resource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AnswerFigures:
-    """What a right answer took in one trial, and the process that was measured."""
+    """Cost of a right answer in one trial."""
 
     cpu_ms: float
     time_ms: float
@@ -131,7 +115,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One machine of those that share the load."""
+    """One of the machines that share the load."""
 
     cores: int
     memory_bytes: float
@@ -143,7 +127,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Median over the trials of a client, with its interval; without one where there is a single trial."""
+    """Median over the trials of a client, with its interval; a single trial has none."""
 
     value: float
     interval: Interval | None = None
@@ -167,7 +151,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class MachinePlan:
-    """What a load takes of one client, summed over all machines."""
+    """Resources that one client needs for a load, summed over all machines."""
 
     cores: Estimate
     in_flight: Estimate
@@ -216,7 +200,7 @@ class MachinePlan:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A point of the capacity question that a client must hold if its plan is right."""
+    """A point of the capacity experiment that a client must hold if its plan is right."""
 
     share: float
     """Of the load of one machine."""
@@ -248,7 +232,7 @@ def parse_load_rate(text: str) -> float:
 
 
 def answer_figures(trial: Trial) -> AnswerFigures | None:
-    """Return what a right answer took in a trial; None where CPU time, memory, bytes or times were not measured."""
+    """Return the cost of a right answer in a trial; None where CPU time, memory, bytes or times were not measured."""
     summary, tally, counters = trial.summary, trial.tally, trial.counters
     if summary is None or tally is None or not tally.right:
         return None
@@ -275,7 +259,7 @@ def answer_figures(trial: Trial) -> AnswerFigures | None:
 
 
 def covers_several_sizes(trials: Sequence[AnswerFigures]) -> bool:
-    """Return whether the mean answers of trials differ so much that cost can be fitted over size."""
+    """Return whether the mean sizes of answers differ enough to fit the cost over the size."""
     sizes = [trial.received_bytes for trial in trials]
     return max(sizes) >= _SEVERAL_SIZES * min(sizes)
 
@@ -372,7 +356,7 @@ def check_of(plan: MachinePlan, load: Load, cpus: int) -> Check:
 
 
 def _answer_ns(trial: Trial) -> float | None:
-    """Return how long an answer takes of a client that keeps up: as it measured it, where it did keep up.
+    """Return the time of an answer when the client keeps up: the measured one where it did.
 
     Where something else than the web's delays held it up, most of the measured time is waiting for a CPU, and says only
     how many requests were in flight. What an answer takes then is the time that the web plans and its own CPU time.
@@ -388,7 +372,7 @@ def _answer_ns(trial: Trial) -> float | None:
 
 
 def _moved(values: FloatArray, sizes: FloatArray, to: float) -> FloatArray:
-    """Move each value along the least-squares line of all over the size; a line that falls is taken for flat."""
+    """Move each value along the least-squares line over the size; a falling line counts as flat."""
     spread = sizes - sizes.mean()
     slope = max(0.0, float(spread @ values) / float(spread @ spread))
     least = float(values.min()) * 1e-3
@@ -401,6 +385,6 @@ def _whole(shares: Iterable[float]) -> int:
 
 
 def _less_dust(values: FloatArray) -> FloatArray:
-    """Take off what floating point adds, so that 3.0000000000000004 machines are three."""
+    """Round off floating-point noise, so that 3.0000000000000004 machines are three."""
     rounded: FloatArray = np.round(values, 9)
     return rounded

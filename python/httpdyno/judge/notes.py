@@ -1,19 +1,99 @@
-"""What has to be said about trials: why they failed, are not valid, have wrong answers explained, or no limit."""
+"""Notes on trials and tables: failures, validity, versions of HTTP, and where ranks are less certain than they look."""
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from statistics import median
 from typing import Final
 
+from httpdyno.judge.rankable import crowded, disturbed
 from httpdyno.judge.validity import ALSO
-from httpdyno.model import INSTALL_WITH, Outcome, Trial, Validity, format_size
+from httpdyno.judge.validity.readings import busy_programs, origin_waiting
+from httpdyno.model import (
+    INSTALL_WITH,
+    OPEN_MARK,
+    PROVISIONAL_MARK,
+    Interval,
+    Metric,
+    Outcome,
+    Ranking,
+    Trial,
+    Validity,
+    counted,
+    format_size,
+    format_span,
+)
+from httpdyno.stats import FEWEST_BLOCKS
 
-__all__ = ["missing_notes", "trial_notes", "unlimited_notes", "unverified_notes"]
+_APART: Final = 0.05
+"""Shares of HTTP/2 that differ by no more count as equal: hosts offer all clients the same."""
+_ERRORS_DUE: Final = {"2": ": a host that does not speak it has to be reported as an error"}
+
+
+def http_2_share(trial: Trial) -> float | None:
+    """Return the share of a trial's requests that came by HTTP/2, 0 to 1, as the origin counted; None: not counted.
+
+    None also where no request came.
+    """
+    counts = {count.name: count.count for count in trial.counters.http_versions or ()}
+    requests = sum(counts.values())
+    return counts.get("2", 0) / requests if requests else None
+
+
+def asked_version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Describe the version of HTTP that the clients of a table were set to; empty if each used its default."""
+    asked = sorted({trial.http_version for trial in trials if trial.http_version})
+    return tuple(f"HTTP/{version} alone was asked for{_ERRORS_DUE.get(version, '')}" for version in asked)
+
+
+def version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Describe which subjects spoke which version of HTTP, where they differ.
+
+    Trials that failed, or of which no requests were counted, are left out.
+    """
+    shares: dict[str, list[float]] = {}
+    names: dict[str, str] = {}
+    for trial in trials:
+        share = http_2_share(trial)
+        if trial.outcome is Outcome.OK and share is not None:
+            shares.setdefault(trial.subject, []).append(share)
+            names[trial.subject] = f"{trial.language} {trial.method}"
+    shared = Counter(names.values())
+    medians = {
+        names[subject] if shared[names[subject]] == 1 else f"{names[subject]} ({subject})": median(values)
+        for subject, values in shares.items()
+    }
+    if not medians or max(medians.values()) - min(medians.values()) <= _APART:
+        return ()
+    groups = _alike(medians)
+    said = "; ".join(f"{_words(group, medians)} of {', '.join(group)}" for group in groups)
+    return (f"HTTP versions differ, and with them what a client has to do: the origin saw {said}",)
+
+
+def _alike(shares: dict[str, float]) -> list[list[str]]:
+    """Group subjects whose shares are close, the highest first."""
+    groups: list[list[str]] = []
+    for name in sorted(shares, key=lambda name: (-shares[name], name)):
+        if groups and shares[groups[-1][0]] - shares[name] <= _APART:
+            groups[-1].append(name)
+        else:
+            groups.append([name])
+    return groups
+
+
+def _words(group: Sequence[str], shares: dict[str, float]) -> str:
+    high, low = (round(100 * shares[name]) for name in (group[0], group[-1]))
+    if high == 0:
+        return "no HTTP/2"
+    span = f"{high} %" if high == low else f"{low} to {high} %"
+    return f"HTTP/2 in {span} of the requests"
+
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Describe why trials of a subject failed, are not valid, or have wrong answers that are explained: one line each.
+    """Describe why trials of a subject failed, are invalid, or have explained wrong answers: one line each.
 
     The same reason in several trials is one line, also where its numbers, or what else was found, differ from trial to
     trial: then the line has those of the first. Trials that went well have none. ``unverified_notes`` says
@@ -31,13 +111,13 @@ def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def unverified_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Name each reason for which the answers of trials could not be checked, one line for each."""
+    """List the reasons why answers of trials could not be checked, one line for each."""
     reasons = [trial.validity_reason for trial in trials if trial.validity is Validity.UNVERIFIED]
     return tuple(f"{Validity.UNVERIFIED}: {reason}; no client is ranked" for reason in dict.fromkeys(reasons))
 
 
 def missing_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """State how several subjects that lack a program or a library get it at once: each row says what it lacks."""
+    """Describe how to install what several subjects lack; each row says what."""
     lacking = {
         trial.subject
         for trial in trials
@@ -49,9 +129,9 @@ def missing_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def unlimited_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """State that the memory of trials was not limited though that was asked for, and why: one line for each reason.
+    """Describe why the requested memory limit of trials did not apply: one line for each reason.
 
-    Reasons that differ in their numbers only are one, told as it was the first time.
+    Reasons that differ only in their numbers are one, in the words of the first.
     """
     asked = [trial.counters for trial in trials if trial.counters.memory_limit_bytes is not None]
     reasons: dict[tuple[str, str], list[str]] = {}
@@ -60,9 +140,9 @@ def unlimited_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
             reason, size = counters.memory_limit_reason, format_size(counters.memory_limit_bytes)
             reasons.setdefault((size, _NUMBER.sub("0", reason)), []).append(reason)
     notes = []
-    for (size, _), told in reasons.items():
-        share = "" if len(told) == len(asked) else f" in {len(told)} of {len(asked)} trials"
-        notes.append(f"memory was not limited to {size}{share}: {told[0]}; see: httpdyno doctor")
+    for (size, _), texts in reasons.items():
+        share = "" if len(texts) == len(asked) else f" in {len(texts)} of {len(asked)} trials"
+        notes.append(f"memory was not limited to {size}{share}: {texts[0]}; see: httpdyno doctor")
     return tuple(notes)
 
 
@@ -77,8 +157,70 @@ def _explanations(trials: Sequence[Trial]) -> list[str]:
     """One line for each known failure that explains wrong answers, with the most that it explains in one trial."""
     cases = [case for trial in trials if trial.tally for case in trial.tally.explained_cases]
     most = {case.case: max(other.count for other in cases if other.case == case.case) for case in cases}
-    told = {case.case: f"{case.reason} ({case.issue})" if case.issue else case.reason for case in cases}
+    reasons = {case.case: f"{case.reason} ({case.issue})" if case.issue else case.reason for case in cases}
     return [
-        f"known failure {name}: {told[name]}: explains {count} wrong answer{'' if count == 1 else 's'}"
+        f"known failure {name}: {reasons[name]}: explains {count} wrong answer{'' if count == 1 else 's'}"
         for name, count in most.items()
     ]
+
+
+def rank_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
+    """Describe where too few blocks leave every rank open, and the remedy."""
+    comparisons = [comparison for ranking in rankings for comparison in ranking.comparisons]
+    if not comparisons or max(comparison.blocks for comparison in comparisons) >= FEWEST_BLOCKS:
+        return ()
+    return (f"rank: fewer than {FEWEST_BLOCKS} blocks: the order may be chance; repeat more often",)
+
+
+def disturbance_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
+    """Explain the marks of provisional ranks."""
+    standings = [standing for ranking in rankings for standing in ranking.standings]
+    provisional = sum(standing.provisional for standing in standings)
+    notes = []
+    if any(standing.open and not standing.provisional for standing in standings):
+        notes.append(f"{OPEN_MARK}: the difference from the row above may be chance")
+    if provisional:
+        notes.append(
+            f"{PROVISIONAL_MARK}: {provisional} of {len(standings)} ranks are provisional: disturbed trials, or fewer "
+            f"than {FEWEST_BLOCKS} blocks in common with others; repeat on a quiet machine, with a CPU for each side"
+        )
+    return tuple(notes)
+
+
+def crowded_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Describe in how many trials client and origin competed for a shared CPU, and how much."""
+    those = [trial for trial in trials if crowded(trial)]
+    if not those:
+        return ()
+    shares = [reading.number for trial in those if (reading := origin_waiting(trial)).number is not None]
+    waited = f" ({min(shares):.0f} to {max(shares):.0f} % of the time)" if shares else ""
+    return (
+        f"one CPU for client and origin: in {len(those)} of {counted(len(trials), 'trial')} one waited for the other"
+        f"{waited}: a rate is what both can together, CPU time is the client's own; with two CPUs each has its own",
+    )
+
+
+def disturbed_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Describe how many trials other programs disturbed, for how long, and the busiest programs."""
+    those = [trial for trial in trials if disturbed(trial)]
+    if not those:
+        return ()
+    seconds = sum(trial.counters.wall_ns or 0 for trial in those) / 1e9
+    used: Counter[str] = Counter()
+    for trial in those:
+        used.update({program.name: program.cpu_ns for program in busy_programs(trial)})
+    busiest = [f"{name} ({cpu_ns / 1e9 / seconds:.2g} CPUs)" for name, cpu_ns in used.most_common(3) if seconds]
+    by = f", by {', '.join(busiest)}" if busiest else ""
+    return (f"disturbed: {len(those)} of {counted(len(trials), 'trial')}, {format_span(seconds)} in all{by}",)
+
+
+def level_notes(metric: Metric, intervals: Iterable[Interval], *, level: float) -> tuple[str, ...]:
+    """Describe the level of intervals of medians that miss the usual level."""
+    attained = sorted({interval.level for interval in intervals if interval.level < level}, reverse=True)
+    if not attained:
+        return ()
+    shares = " or ".join(f"{100 * value:.4g} %" for value in attained)
+    return (
+        f"{metric.name}_low, {metric.name}_high: the lowest and the highest of so few trials hold the median with "
+        f"{shares} confidence, not {100 * level:g} %",
+    )

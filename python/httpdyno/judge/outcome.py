@@ -1,4 +1,4 @@
-"""How a trial as a whole ended, in one word and one line."""
+"""How a trial as a whole ended, in one word and one line: of a client, and of a load tool."""
 
 import signal as signals
 from collections.abc import Mapping
@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import polars as pl
 
+from httpdyno.errors import UnreadableReport
 from httpdyno.judge.lines import Lines
+from httpdyno.judge.tool_reports import read_tool_report
 from httpdyno.judge.verdict import Judged
-from httpdyno.model import Outcome, counted
-
-__all__ = ["Ending", "ending_from_report", "outcome_of"]
+from httpdyno.model import Outcome, ToolReport, TrialPlan, counted
 
 _STDERR_LINES: Final = 3
 _STDERR_LENGTH: Final = 200
@@ -58,7 +58,7 @@ class Ending:
 
     @property
     def cut_short(self) -> bool:
-        """Whether the process was stopped before it was done by itself."""
+        """Whether the process was stopped before it ended by itself."""
         return self.kind in {"deadline", "interrupted"}
 
     @property
@@ -68,7 +68,7 @@ class Ending:
 
     @property
     def killed(self) -> bool:
-        """Whether its last line may lack its end."""
+        """Whether its last line may be cut off."""
         return self.kind != "exited"
 
 
@@ -90,7 +90,7 @@ def ending_from_report(report: Mapping[str, Any], stderr: str = "") -> Ending:
 
 
 def outcome_of(ending: Ending, lines: Lines, judged: Judged, *, timeout_ns: int) -> tuple[Outcome, str | None]:
-    """Name how a trial ended, and why in one line; None when it is ``ok``.
+    """Return the outcome of a trial and its reason in one line; None when it is ``ok``.
 
     The first that applies: ``interrupted``, ``crashed``, ``hung``, ``garbage``, ``foreign``, ``duplicate``,
     ``missing``. A deadline alone is no failure: a client that was still at work when it came has URLs that were
@@ -145,7 +145,7 @@ def _hung(ending: Ending, judged: Judged, *, timeout_ns: int) -> str | None:
 
 
 def _unanswered(samples: pl.DataFrame) -> str:
-    """Name URLs without a line and what the web did to them; those come first that it had broken."""
+    """Name URLs without a line and their faults in the web; faulty ones come first."""
     missing = samples.filter(pl.col("line").is_null()).sort(pl.col("cause").is_null(), maintain_order=True)
     urls = [f"{url} ({cause})" if cause else url for url, cause in missing.select("url", "cause").head(_NAMED).rows()]
     rest = len(missing) - len(urls)
@@ -177,3 +177,36 @@ def _signal_name(number: int) -> str:
 
 def _seconds(duration_ns: int) -> str:
     return f"{duration_ns / 1e9:.1f} s"
+
+
+_SAID: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ToolArtifacts:
+    """Output and report of a trial of a load tool."""
+
+    report: Mapping[str, Any]
+    """The engine's, version 1, parsed from JSON."""
+    text: str
+    """What the tool printed to standard output: its report."""
+    stderr: str
+    arrivals: pl.DataFrame
+    """As ``read_arrivals`` gives them."""
+
+
+def tool_ending(plan: TrialPlan, ending: Ending, text: str) -> tuple[Outcome, str | None, ToolReport | None]:
+    """Return the outcome of a tool's trial, its reason unless it is ``ok``, and its report if it is."""
+    if ending.kind == "interrupted":
+        return Outcome.INTERRUPTED, ending.reason or "stopped before it was done", None
+    if ending.kind == "deadline":
+        return Outcome.HUNG, "did not end before the deadline", None
+    if ending.kind != "exited":
+        return Outcome.CRASHED, ending.reason or f"ended by signal {ending.signal}", None
+    try:
+        return Outcome.OK, None, read_tool_report(plan.subject.report_parser, text)
+    except UnreadableReport as error:
+        said = " ".join(ending.stderr.split())[-_SAID:]
+        if ending.exit_code:
+            return Outcome.CRASHED, f"exited with {ending.exit_code}: {said or 'it says nothing'}", None
+        return Outcome.GARBAGE, error.line, None

@@ -1,23 +1,61 @@
-"""Which trials of a subject count for a figure: those that are compared and ranked, and those that are only shown."""
+"""Which trials of a subject count for a figure, which are only shown, and which were disturbed."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from httpdyno.judge.disturbance import crowded, disturbed
-from httpdyno.judge.validity import spoiled_aspects
-from httpdyno.model import Aspect, Outcome, Trial, Validity
+from httpdyno.judge.validity import findings, spoiled_aspects
+from httpdyno.model import Aspect, Metric, Outcome, Trial, Validity
 
-__all__ = ["counting_trials", "placing_trials", "rankable", "rankable_trials", "verdict_of", "worst_validity"]
+_ON_THE_CPU: Final = frozenset({"origin_waiting"})
+"""Rules that a trial breaks when something else has the origin's CPU: another program, or a client that shares it."""
+_BY_OTHERS: Final = frozenset({"throttling", "steal", "foreign_cpu", "memory_pressure", "io_pressure"})
+"""Rules that a trial breaks when something else runs on the machine."""
+_CAUSES: Final = {"steal": "the hypervisor", "throttling": "a CPU quota"}
+"""What disturbed a trial that breaks such a rule, where it is no program."""
+_DISTURBED: Final = frozenset({Validity.DISTURBED, Validity.UNSTEADY, Validity.ORIGIN_LIMITED})
+"""What such a trial is called; the last two by version 0.1."""
+_FOLLOWS: Final = frozenset({"origin_cpu_busy", "origin_lateness", "drift"})
+"""What both may lead to, and may have another cause."""
+
+
+def disturbed(trial: Trial) -> bool:
+    """Return whether a trial went well and is invalid only because of other programs."""
+    broken = _broken(trial)
+    by_others = _BY_OTHERS if _shares_a_cpu(trial) else _BY_OTHERS | _ON_THE_CPU
+    return bool(broken & by_others) and broken <= _BY_OTHERS | _ON_THE_CPU | _FOLLOWS
+
+
+def disturbing_causes(trial: Trial) -> tuple[str, ...]:
+    """Return the causes of disturbance other than programs: the hypervisor, a CPU quota."""
+    broken = _broken(trial)
+    return tuple(cause for rule, cause in _CAUSES.items() if rule in broken)
+
+
+def crowded(trial: Trial) -> bool:
+    """Return whether a trial went well and is invalid only because client and origin shared a CPU."""
+    return _shares_a_cpu(trial) and bool(broken := _broken(trial)) and broken <= _ON_THE_CPU | _FOLLOWS
+
+
+def _broken(trial: Trial) -> frozenset[str]:
+    """Return the broken rules of a trial; none where it failed, or another validity is worse."""
+    if trial.outcome is not Outcome.OK or trial.validity not in _DISTURBED:
+        return frozenset()
+    return frozenset(finding.rule.name for finding in findings(trial) if finding.passed is False)
+
+
+def _shares_a_cpu(trial: Trial) -> bool:
+    return any(cpu.role == "both" for cpu in trial.counters.cpus or ())
+
 
 _NOT_ITS_FAULT: Final = frozenset({Outcome.OK, Outcome.INTERRUPTED, Outcome.REFUSED})
 """How a trial may end without its subject being at fault."""
 _AGAINST_ALL: Final = frozenset({Validity.INCORRECT, Validity.UNVERIFIED})
-"""What one trial says about all of the subject's: its answers were wrong, or nobody knows what is right."""
+"""Validities of one trial that hold for all trials of the subject: wrong or unverifiable answers."""
 
 
 def rankable_trials(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> tuple[Trial, ...]:
-    """Return the trials that count for figures of an aspect: they went well, and no broken rule spoils the aspect.
+    """Return the trials that count for an aspect: they went well, and no broken rule spoils it.
 
     A trial that was disturbed is repeated in its block: of several trials of one block and condition the last that
     counts is returned.
@@ -26,7 +64,7 @@ def rankable_trials(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> tu
 
 
 def rankable(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> bool:
-    """Return whether a subject may be ranked by those of its trials that count.
+    """Return whether enough trials of a subject count for it to be ranked.
 
     It may not when one trial failed or was incorrect: to leave out what a subject did badly would flatter it. It may
     when the machine spoiled some of its trials (a busy origin, a drifting speed, an interruption), as long as more than
@@ -36,7 +74,7 @@ def rankable(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> bool:
 
 
 def placing_trials(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> tuple[Trial, ...]:
-    """Return the trials that give a subject its place in a provisional order; empty where it has none.
+    """Return the trials that place a subject in a provisional order; empty where it has no place.
 
     Those that count where it may be ranked by them. Where too few do because other programs disturbed them, or the
     origin had to share its CPU, and for nothing else, also these, in blocks without a trial that counts.
@@ -67,7 +105,7 @@ def counting_trials(
 
 
 def verdict_of(trials: Sequence[Trial], *, disturbed: bool = False) -> str:
-    """Return in a word how the trials of a subject failed, if they did; else the worst validity behind its rates.
+    """Return the failure of a subject's trials in one word, else the worst validity behind its rates.
 
     Empty if there are none. ``disturbed``: as for ``counting_trials``.
     """
@@ -78,7 +116,7 @@ def verdict_of(trials: Sequence[Trial], *, disturbed: bool = False) -> str:
 
 
 def worst_validity(trials: Iterable[Trial]) -> Validity | None:
-    """Return the worst validity of trials; None if none has any. What is worse stands further down in its list."""
+    """Return the worst validity of trials; None if none has any. ``Validity`` lists them from good to bad."""
     order = list(Validity)
     found = [trial.validity for trial in trials if trial.validity]
     return max(found, key=order.index) if found else None
@@ -99,3 +137,32 @@ def _in_most_blocks(some: Iterable[Trial], trials: Iterable[Trial]) -> bool:
 
 def _blameless(trials: Iterable[Trial]) -> bool:
     return all(trial.outcome in _NOT_ITS_FAULT and trial.validity not in _AGAINST_ALL for trial in trials)
+
+
+Group = tuple[str, str]
+"""A condition and a subject."""
+
+
+def grouped(trials: Iterable[Trial]) -> dict[Group, list[Trial]]:
+    """Group trials by condition and subject, in order of appearance."""
+    groups: dict[Group, list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault((trial.condition, trial.subject), []).append(trial)
+    return groups
+
+
+def figures_by_block(trials: Sequence[Trial], metric: Metric, *, disturbed: bool = False) -> dict[int, float]:
+    """Return the figure of each trial that counts, by its block; none when the subject may not be ranked.
+
+    ``trials`` are all of one subject under one condition; those without the figure are left out, except where that
+    means that it was beyond any (``Metric.endless``): then there are none.
+    ``disturbed``: where too few trials count, also those that other programs disturbed (``judge.placing_trials``).
+    """
+    if disturbed:
+        counting = placing_trials(trials, metric.aspect)
+    else:
+        counting = rankable_trials(trials, metric.aspect) if rankable(trials, metric.aspect) else ()
+    figures = {trial.block: metric.figure(trial) for trial in counting}
+    if metric.endless and None in figures.values():
+        return {}
+    return {block: float(figure) for block, figure in figures.items() if figure is not None}

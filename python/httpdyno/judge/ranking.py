@@ -1,26 +1,56 @@
-"""Ranks of subjects by a metric, and which of their differences are certain, from the blocks that they share."""
+"""Ranks of subjects by a metric, which differences are certain, and lower bounds where the origin set the pace."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Final
 
 import numpy as np
 
 from httpdyno.errors import InvalidValue
-from httpdyno.judge.group import figures_by_block, grouped
-from httpdyno.judge.pair import adjust_all, corrected, pair_by_blocks, rankable
-from httpdyno.judge.rankable import rankable as believed
-from httpdyno.model import Comparison, Difference, Direction, Metric, Ranking, Standing, Trial
-from httpdyno.stats import FEWEST_BLOCKS, median_interval
+from httpdyno.judge.comparison import adjust_all, corrected, pair_by_blocks, require_direction
+from httpdyno.judge.rankable import figures_by_block, grouped, placing_trials, rankable
+from httpdyno.model import (
+    Aspect,
+    Comparison,
+    Difference,
+    Direction,
+    Metric,
+    Outcome,
+    Ranking,
+    Standing,
+    Trial,
+    Validity,
+)
+from httpdyno.stats import FEWEST_BLOCKS, median, median_interval
 
-__all__ = ["rank"]
+_HELD_UP: Final = frozenset({Validity.VALID, Validity.ORIGIN_LIMITED})
+
+
+def lower_bounds(trials: Iterable[Trial], metric: Metric) -> dict[tuple[str, str], float]:
+    """Return by condition and subject the least figure of those that are unranked only because of the origin.
+
+    Only a rate is such a bound: a figure of pace that is better when it is higher.
+    """
+    if metric.better is not Direction.HIGHER or metric.aspect is not Aspect.PACE:
+        return {}
+    bounds = {group: _bound(of, metric) for group, of in grouped(trials).items()}
+    return {group: bound for group, bound in bounds.items() if bound is not None}
+
+
+def _bound(trials: Sequence[Trial], metric: Metric) -> float | None:
+    if placing_trials(trials, metric.aspect) or any(
+        trial.outcome is not Outcome.OK or trial.validity not in _HELD_UP for trial in trials
+    ):
+        return None
+    return median(map(metric.figure, trials))
+
 
 _UNDECIDED: Final = Difference.UNDECIDED
 
 
 def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, disturbed: bool = False) -> Ranking:
-    """Rank subjects by the medians of a metric, and say which differences are certain.
+    """Rank subjects by the medians of a metric, with the comparisons of all pairs.
 
     The order is that of the medians. Each pair is compared once, the better median first, by the blocks that both have
     a figure in; with fewer than three such blocks nothing is said of it. All pairs are adjusted together by
@@ -32,7 +62,7 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, distur
     with too few trials that other programs left alone is ranked by the others too. Its place is provisional, and so is
     that of a subject that shares fewer than three blocks with most of the others.
     """
-    rankable(metric)
+    require_direction(metric)
     conditions = {trial.condition for trial in trials}
     if len(conditions) > 1:
         raise InvalidValue(f"subjects are ranked under one condition, not {len(conditions)}: {sorted(conditions)}")
@@ -43,7 +73,7 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, distur
         figures = figures_by_block(group, metric, disturbed=disturbed)
         if figures:
             by_subject[subject] = figures
-            if not believed(group, metric.aspect):
+            if not rankable(group, metric.aspect):
                 provisional.add(subject)
     medians = {subject: float(np.median(list(figures.values()))) for subject, figures in by_subject.items()}
     sign = -1 if metric.better is Direction.HIGHER else 1

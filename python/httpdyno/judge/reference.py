@@ -1,23 +1,252 @@
-"""What the claims of a client are held against: what each URL must answer, and when requests arrived at the origin."""
+"""What the claims of a client are compared with: the answer due for each URL, and the arrivals at the origin."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from httpdyno.judge.engine_csv import read_engine_csv
-from httpdyno.judge.expectations import Expectations
+from httpdyno.judge.lines import read_engine_csv
+from httpdyno.model import Verdict
+from httpdyno.stats import Int64Array
 
-__all__ = ["Reference", "clock_bound_ns", "read_arrivals"]
+WRONG_CONTENT: Final = "check_failed"
+"""Cause of an honest answer whose content fails the check that the client makes."""
+CHECK_FAILED: Final = "CheckFailed"
+"""What it then has to report (``subjects/CONTRACT.md``): the one name of an error that is judged."""
+_STATUS_DIGITS: Final = 3
+_OF_TIME: Final = {
+    Verdict.LATE: "past its timeout",
+    Verdict.WRONG_TIME: "the origin saw no such request at that time",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Answer that the web serves for a URL."""
+
+    outcome: str | None
+    """``status``, ``error`` or ``either``; None: unknown."""
+    status: int | None = None
+    length: int | None = None
+    cause: str | None = None
+
+
+def wrong_words(code: str, length: int | None, served: Served) -> str | None:
+    """Describe a wrong answer and what was served: ``200, 16383 B; served 16384``.
+
+    None when its code and its length are right, as the judge sees them; when it came is not looked at.
+    """
+    if served.outcome is None:
+        return None
+    if not (len(code) == _STATUS_DIGITS and code.isascii() and code.isdigit()):
+        unread = served.cause == WRONG_CONTENT and code != CHECK_FAILED
+        if served.outcome != "status" and not unread:
+            return None
+        return f"{code}; served {served.status}" if served.status else f"{code}; due {CHECK_FAILED}"
+    if served.outcome == "error":
+        return f"{code}; due an error, for {served.cause}"
+    if int(code) != served.status:
+        return f"{code}; served {served.status}"
+    if served.length is None or length == served.length:
+        return None
+    return f"{code}, {'no length' if length is None else f'{length} B'}; served {served.length}"
+
+
+def sample_words(sample: Mapping[str, Any]) -> str:
+    """Describe a wrong sample, a row with the columns of ``model.Sample``."""
+    verdict, code = Verdict(sample["verdict"]), str(sample["code"])
+    if verdict in _OF_TIME:
+        return f"{code}; {_OF_TIME[verdict]}"
+    if verdict is Verdict.MISSED_ERROR:
+        served = Served("error", cause=sample["cause"])
+    elif sample["served_status"] is None and sample["cause"] != WRONG_CONTENT:
+        return code  # in a run that is older than the column
+    else:
+        served = Served("status", sample["served_status"], sample["served_body_length"], sample["cause"])
+    return wrong_words(code, sample["body_length"], served) or code
+
+
+_HASH_BITS: Final = 64
+HashArray = npt.NDArray[np.uint64]
+
+
+class TextIndex:
+    """Index of the rows of a text column.
+
+    The hashes of the texts are sorted, each with the number of its row in place of its lower bits. A table says where
+    those begin that share their upper bits: as many beginnings as texts or more, so that a search looks at one or two
+    places. That is ten times as fast as a join of texts. None of the texts may be null.
+
+    Attributes
+    ----------
+    distinct : bool
+        True when no two of the texts are the same; False when two may be.
+    """
+
+    def __init__(self, texts: pl.Series) -> None:
+        self._texts: Final = texts.rechunk()
+        bits = max(len(texts).bit_length(), 1)
+        self._row: Final = np.uint64(2**bits - 1)
+        self._shift: Final = np.uint64(_HASH_BITS - bits)
+        self._places: Final = np.sort(self._hashes(self._texts) | np.arange(len(texts), dtype=np.uint64))
+        counts = np.bincount((self._places >> self._shift).astype(np.int64), minlength=2**bits)
+        # Beyond the last place there is none to look at: the last hash is then smaller than the one sought.
+        begins = np.minimum(np.cumsum(counts) - counts, max(len(texts) - 1, 0))
+        self._begins: Final = begins.astype(np.uint32)
+        self.distinct: Final = self._are_distinct()
+
+    def __len__(self) -> int:
+        """Return the number of texts."""
+        return len(self._texts)
+
+    def find(self, texts: pl.Series) -> Int64Array:
+        """Return the row of each text, from 0; -1 where there is none.
+
+        None of them may be null. Shape (m,), for m texts.
+        """
+        found = np.full(len(texts), -1, dtype=np.int64)
+        if len(self) == 0:
+            return found
+        texts = texts.rechunk()
+        sought = self._hashes(texts)
+        wanted = np.arange(len(texts), dtype=np.uint32)
+        begins = self._begins[sought >> self._shift]
+        while len(wanted):
+            places = self._places[begins]
+            here = places & ~self._row
+            equal = here == sought
+            candidates, rows = wanted[equal], (places[equal] & self._row).astype(np.uint32)
+            same = (texts.gather(candidates) == self._texts.gather(rows)).to_numpy()
+            found[candidates[same]] = rows[same]
+            # Hashes ascend: after a greater one comes no equal one.
+            ahead = (here <= sought) & (found[wanted] < 0) & (begins + 1 < len(self))
+            wanted, sought, begins = wanted[ahead], sought[ahead], begins[ahead] + 1
+        return found
+
+    def _hashes(self, texts: pl.Series) -> HashArray:
+        return texts.hash().to_numpy() & ~self._row
+
+    def _are_distinct(self) -> bool:
+        hashes = self._places & ~self._row
+        twice = np.flatnonzero(hashes[1:] == hashes[:-1])
+        rows = (self._places & self._row).astype(np.uint32)
+        same = self._texts.gather(rows[twice]) == self._texts.gather(rows[twice + 1])
+        # Of three texts with one hash, the first may be the same as the third.
+        return not same.any() and not (np.diff(twice) == 1).any()
+
+
+EXPECTED: Final[dict[str, pl.DataType]] = {
+    "url": pl.String(),
+    "outcome": pl.Enum(["status", "error", "either"]),
+    "status": pl.Int16(),
+    "length": pl.Int64(),
+    "cause": pl.String(),
+    "arrives": pl.Int8(),
+    "request_url": pl.String(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Expectations:
+    """The right answer of each URL of a list.
+
+    Attributes
+    ----------
+    distinct : pl.DataFrame
+        One row for each URL, in the order of the list: ``url``, ``outcome`` (status, error or either), ``status``,
+        ``length``, ``cause``; all but ``url`` null where unknown.
+    given : Int64Array
+        How often each is in the list; shape (rows of ``distinct``,).
+    urls : TextIndex
+        Finds the row of a URL.
+    request : Int64Array
+        For each row the number of the request that must reach the origin, from 0; -1 where none must.
+    requests : TextIndex
+        Finds the number of a request by its URL as the origin logs it.
+    """
+
+    distinct: pl.DataFrame
+    given: Int64Array
+    urls: TextIndex
+    request: Int64Array
+    requests: TextIndex
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame) -> "Expectations":
+        """Prepare the expectations of a list: one row for each of its URLs, duplicates kept, columns ``EXPECTED``."""
+        urls = TextIndex(rows["url"])
+        given = np.ones(len(rows), dtype=np.int64)
+        distinct = rows
+        if not urls.distinct:
+            distinct = rows.unique("url", keep="first", maintain_order=True)
+            urls = TextIndex(distinct["url"])
+            given = np.bincount(urls.find(rows["url"]), minlength=len(distinct))
+        must_arrive = distinct.select((pl.col("arrives") == 1).fill_null(False)).to_series()
+        request, requests = _requests(distinct["request_url"].filter(must_arrive).fill_null(""))
+        of_row = np.full(len(distinct), -1, dtype=np.int64)
+        of_row[must_arrive.to_numpy()] = request
+        return cls(distinct.select("url", "outcome", "status", "length", "cause"), given, urls, of_row, requests)
+
+    def first(self, count: int) -> "Expectations":
+        """Return the expectations of the first URLs of the list.
+
+        A longer one must have each URL once: its first URLs are otherwise not the first rows.
+        """
+        if count >= len(self):
+            return self
+        if len(self.distinct) != len(self):
+            raise ValueError("a list with a URL in it more than once cannot be cut")
+        distinct = self.distinct.head(count)
+        return Expectations(
+            distinct, self.given[:count], TextIndex(distinct["url"]), self.request[:count], self.requests
+        )
+
+    def served(self, urls: Sequence[str]) -> list[Served | None]:
+        """Return the right answer of each URL; None for one that is not in the list."""
+        rows = self.urls.find(pl.Series(urls, dtype=pl.String)).tolist()
+        columns = self.distinct.select("outcome", "status", "length", "cause")
+        return [None if row < 0 else Served(*columns.row(row)) for row in rows]
+
+    def __len__(self) -> int:
+        """Return the length of the list."""
+        return int(self.given.sum())
+
+
+def _requests(urls: pl.Series) -> tuple[Int64Array, TextIndex]:
+    """Return a number for each request; two URLs may make the same: https://example.org and https://example.org/."""
+    index = TextIndex(urls)
+    if index.distinct:
+        return np.arange(len(urls), dtype=np.int64), index
+    index = TextIndex(urls.unique(maintain_order=True))
+    return index.find(urls), index
+
+
+def read_expectations(source: Path | BinaryIO) -> Expectations:
+    """Read the CSV of ``engine expect``."""
+    # Clients print a URL without the spaces around it, and lines are read so; the two must meet.
+    read = read_engine_csv(source, EXPECTED, "expectations").with_columns(pl.col("url").str.strip_chars())
+    return Expectations.of(read.filter(pl.col("url") != ""))
+
+
+def expectations_unknown(urls: pl.Series) -> Expectations:
+    """Make expectations for a web that cannot be verified: the URLs, all else null."""
+    return Expectations.of(
+        pl.DataFrame({"url": urls.cast(pl.String)}).with_columns(
+            pl.lit(None, dtype=type_).alias(name) for name, type_ in EXPECTED.items() if name != "url"
+        )
+    )
+
 
 _ARRIVED: Final[dict[str, pl.DataType]] = {"at_ns": pl.Int64(), "done_ns": pl.Int64(), "url": pl.String()}
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What the claims of a client are held against.
+    """The truth that the claims of a client are compared with.
 
     Attributes
     ----------
@@ -47,6 +276,6 @@ def read_arrivals(source: Path | BinaryIO) -> pl.DataFrame:
 
 
 def clock_bound_ns(report: Mapping[str, Any]) -> int:
-    """Return how well the stamps of another machine's origin are known on this machine's clock; 0 of an origin here."""
+    """Return the error bound of another machine's clock on this machine's; 0 for a local origin."""
     against = report.get("against") or {}
     return int((against.get("clock") or {}).get("bound_ns", 0))

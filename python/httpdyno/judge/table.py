@@ -1,4 +1,4 @@
-"""The table of an experiment: one row a subject, ranked, the median of its trials, those that can be believed first."""
+"""The table of an experiment: a row for each subject, with the medians of its trials, ranked ones first."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -8,13 +8,21 @@ from typing import Final
 
 import numpy as np
 
-from httpdyno.judge.caveats import crowded_notes, disturbance_notes, disturbed_notes, level_notes, rank_notes
-from httpdyno.judge.ceiling import ceiling_notes, ceiling_over
-from httpdyno.judge.group import grouped
-from httpdyno.judge.http_versions import asked_version_notes, version_notes
-from httpdyno.judge.metrics import find_metric
-from httpdyno.judge.notes import missing_notes, trial_notes, unverified_notes
-from httpdyno.judge.rankable import counting_trials, rankable, verdict_of
+from httpdyno.judge.comparison import find_metric
+from httpdyno.judge.limit import ceiling_notes, ceiling_over
+from httpdyno.judge.notes import (
+    asked_version_notes,
+    crowded_notes,
+    disturbance_notes,
+    disturbed_notes,
+    level_notes,
+    missing_notes,
+    rank_notes,
+    trial_notes,
+    unverified_notes,
+    version_notes,
+)
+from httpdyno.judge.rankable import counting_trials, grouped, rankable, verdict_of
 from httpdyno.judge.ranking import rank
 from httpdyno.model import (
     OPEN_MARK,
@@ -33,8 +41,6 @@ from httpdyno.model import (
     Trial,
 )
 from httpdyno.stats import median, median_interval
-
-__all__ = ["RANK", "RANK_NOTE", "Word", "marked_ranks", "rank_note", "trial_table"]
 
 Word = Callable[[Trial], str | None]
 """Says something of a trial in a word."""
@@ -76,7 +82,7 @@ _LEVEL: Final = 0.95
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """The trials of one subject under one condition, and where they put it."""
+    """The trials of one subject under one condition, and its rank."""
 
     trials: Sequence[Trial]
     standing: Standing | None
@@ -87,7 +93,7 @@ class _Row:
     """Whether its figures may come from trials that other programs disturbed, where too few others count."""
 
     def counting(self, aspect: Aspect) -> Sequence[Trial]:
-        """Return the trials that its figures of an aspect come from."""
+        """Return the trials behind its figures of an aspect."""
         return counting_trials(self.trials, aspect, disturbed=self.disturbed)
 
 
@@ -174,7 +180,7 @@ def _rows(trials: Sequence[Trial], ranking: Ranking, metric: Metric, *, disturbe
 
 
 def marked_ranks(table: Table) -> Table:
-    """Write ranks as people read them: ``2?`` where the place may be chance, ``2~`` where it is provisional."""
+    """Mark uncertain ranks: ``2?`` may be chance, ``2~`` is provisional."""
     names = [column.name for column in table.columns]
     if not {RANK, RANK_NOTE} <= set(names):
         return table
@@ -234,7 +240,7 @@ def _ranks(row: _Row) -> tuple[Cell, ...]:
 
 
 def rank_note(standing: Standing) -> str | None:
-    """Say what a rank is worth where it is not certain: it may be chance, or it is provisional."""
+    """Return the doubt about a rank: it may be chance, or it is provisional; None when certain."""
     return PROVISIONAL if standing.provisional else MAY_BE_CHANCE if standing.open else None
 
 

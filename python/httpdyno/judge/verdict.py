@@ -1,4 +1,4 @@
-"""A verdict for every sample: what the client printed beside what the web serves and what the origin saw."""
+"""A verdict for every sample: what the client printed, compared with what was served and what arrived."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -7,17 +7,121 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from httpdyno.judge.arrival import CLOCK_SLACK_NS, Claims, Requests, seen_within
-from httpdyno.judge.distance import TIMED_OUT_OVER_LINK
-from httpdyno.judge.expectations import Expectations
-from httpdyno.judge.reference import Reference
-from httpdyno.judge.saturation import TIMED_OUT_SATURATED, name_timeouts
-from httpdyno.judge.served import CHECK_FAILED, WRONG_CONTENT
-from httpdyno.judge.text_index import TextIndex
-from httpdyno.model import Verdict
+from httpdyno.judge.reference import CHECK_FAILED, WRONG_CONTENT, Expectations, Reference, TextIndex
+from httpdyno.model import KnownFailure, Link, Verdict
 from httpdyno.stats import BoolArray, Int64Array
 
-__all__ = ["VERDICTS", "Judged", "judge_samples", "latest_allowed_ns"]
+TIMED_OUT_OVER_LINK: Final = KnownFailure(
+    case="timeout_over_link",
+    reason="the link may take longer than what the web's answers leave of the timeout; a longer --timeout tells",
+    issue="",
+)
+"""Explains honest answers that a client gave up at its timeout, over a link for which that may be right."""
+
+_LEFT: Final = 0.4
+"""Share of the timeout that is left for a client and the way to it: honest answers are planned to end before."""
+_ROUND_TRIPS: Final = 24
+"""A chain of three hosts (name, connection, handshake, request: five each), and slow start up to a megabyte."""
+
+
+def outlasts_plan(link: Link, *, timeout_ns: int) -> bool:
+    """Return whether an honest answer may take longer over a link than the client's timeout.
+
+    Distance alone can be counted in round trips. How long packets wait for a rate that others use too, or for one that
+    was lost to be sent again, cannot be foreseen: there it always may.
+    """
+    unforeseen = any(path.rate_bits_per_s is not None or path.loss > 0 for path in (link.up, link.down))
+    return unforeseen or _ROUND_TRIPS * link.round_trip_ns > _LEFT * timeout_ns
+
+
+CLOCK_SLACK_NS: Final = 2_000_000
+"""Clock readings and durations in whole milliseconds: 2 ms at either end, plus the precision of the start time."""
+DONE_SLACK_NS: Final = 100_000_000
+"""The last bytes may be framing alone: a decoder that has found its own end mark need not wait for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """Times at which a client claims to have fetched URLs, each shape (n,).
+
+    A group is a number from 0 that stands for a URL; -1 stands for none, and is never seen.
+    """
+
+    group: Int64Array
+    begin_ns: Int64Array
+    end_ns: Int64Array
+
+    def some(self, rows: Int64Array) -> "Claims":
+        """Pick some of them, by their places."""
+        return Claims(self.group[rows], self.begin_ns[rows], self.end_ns[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """Requests that the origin saw, each shape (m,): ``done_ns`` is ``at_ns`` where an answer was never finished."""
+
+    group: Int64Array
+    at_ns: Int64Array
+    done_ns: Int64Array
+
+    def last_ns(self) -> Int64Array:
+        """Return the earliest moment that a stretch may end at which the request lies within."""
+        return np.maximum(self.at_ns, self.done_ns - DONE_SLACK_NS)
+
+
+def seen_within(claims: Claims, requests: Requests) -> BoolArray:
+    """Return for each claimed stretch whether one request of its group lies within it: shape (n,).
+
+    A request lies within when it arrived no earlier than ``begin_ns`` and no later than ``end_ns``, and was answered no
+    later than ``DONE_SLACK_NS`` after ``end_ns``. Groups are numbered without great gaps.
+    """
+    if len(requests.group) == 0:
+        return np.zeros(len(claims.group), dtype=np.bool_)
+    # One number more than there are groups: -1 looks at the last, which no request has.
+    groups = max(int(requests.group.max()), int(claims.group.max(initial=-1))) + 2
+    logged = np.bincount(requests.group, minlength=groups)[claims.group]
+    place = np.zeros(groups, dtype=np.int64)
+    place[requests.group] = np.arange(len(requests.group))
+    request = place[claims.group]
+    inside = (claims.begin_ns <= requests.at_ns[request]) & (requests.last_ns()[request] <= claims.end_ns)
+    # Nearly every URL is requested once: then one comparison says it all.
+    seen: BoolArray = inside & (logged == 1)
+    often = np.flatnonzero(logged > 1)
+    if len(often):
+        seen[often] = _seen_often(claims.some(often), requests)
+    return seen
+
+
+def _seen_often(claims: Claims, requests: Requests) -> BoolArray:
+    """Return it of groups with any number of requests; the cost is that of sorting, also when all are of one group."""
+    count = len(requests.at_ns)
+    # Times are replaced by their ranks, so that group and time fit into one sortable number without overflow.
+    stride = count + 1
+    by_time = np.argsort(requests.at_ns, kind="stable")
+    rank = np.empty(count, dtype=np.int64)
+    rank[by_time] = np.arange(count)
+    key = requests.group * stride + rank
+    order = np.argsort(key)
+    key, group, last = key[order], requests.group[order], requests.last_ns()[order]
+    first_not_before = np.searchsorted(requests.at_ns[by_time], claims.begin_ns)
+    candidate = np.searchsorted(key, claims.group * stride + first_not_before)
+    inside = candidate < count
+    candidate[~inside] = 0
+    inside &= group[candidate] == claims.group
+    return inside & (_earliest_from_here_on(group, last)[candidate] <= claims.end_ns)
+
+
+def _earliest_from_here_on(group: Int64Array, last: Int64Array) -> Int64Array:
+    """Smallest ``last`` among the requests of the same group from each one on; groups are contiguous and ascending."""
+    if (group[1:] != group[:-1]).all():
+        return last
+    ranked = np.sort(last)
+    stride = len(last) + 1
+    # Backwards, every group's numbers are below those of the group before: the running minimum starts anew by itself.
+    smallest = np.minimum.accumulate((group * stride + np.searchsorted(ranked, last))[::-1])[::-1]
+    earliest: Int64Array = ranked[smallest - group * stride]
+    return earliest
+
 
 VERDICTS: Final = pl.Enum([verdict.value for verdict in Verdict])
 _WRONG: Final = [verdict.value for verdict in Verdict if verdict.wrong]
@@ -71,7 +175,7 @@ def judge_samples(
 
     The first that applies is the verdict; what the answer says comes before when it came:
 
-    1. ``unverified``: nobody knows what the web serves.
+    1. ``unverified``: what the web serves is unknown.
     2. ``missed_error``: a status was reported where an error was due.
     3. ``false_error``: an error was reported where a status was due, or another one than ``CheckFailed`` where only the
        content was wrong: nothing stood in the way of reading it.
@@ -255,3 +359,19 @@ def _not_reached(urls: pl.Series, cause: pl.Series, schema: pl.Schema) -> pl.Dat
     return pl.DataFrame(
         {name: known.get(name, pl.repeat(None, len(urls), eager=True)).cast(type_) for name, type_ in schema.items()}
     )
+
+
+TIMED_OUT_SATURATED: Final = "timeout_when_saturated"
+"""Cause of an honest answer that a saturated client gave up at its timeout; a ``known_failure`` may name it."""
+
+
+_OWN_TIMEOUT_SHARE: Final = 0.98
+
+
+def name_timeouts(samples: pl.DataFrame, cause: str, *, timeout_ns: int) -> pl.DataFrame:
+    """Name the cause of false errors that lasted as long as the client's timeout."""
+    own_timeout = (pl.col("verdict").cast(pl.String) == Verdict.FALSE_ERROR.value) & (
+        pl.col("duration_ns") >= round(_OWN_TIMEOUT_SHARE * timeout_ns)
+    )
+    named = pl.when(own_timeout.fill_null(False)).then(pl.lit(cause)).otherwise(pl.col("cause"))
+    return samples.with_columns(cause=named)

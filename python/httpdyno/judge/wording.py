@@ -1,20 +1,9 @@
-"""What comparisons say, in words: the change in percent, and which way it goes."""
+"""Comparisons in words: the change in percent and its direction."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from httpdyno.model import Comparison, Difference, Direction, Interval, Metric
-
-__all__ = [
-    "NAMED_AT_MOST",
-    "NO_DIFFERENCE",
-    "change_text",
-    "change_with_level",
-    "comparison_text",
-    "difference_text",
-    "listed",
-    "some_of",
-]
 
 NAMED_AT_MOST: Final = 3
 """More names than these a sentence does not list."""
@@ -60,7 +49,7 @@ def change_with_level(ratio: Interval) -> str:
 def comparison_text(
     comparison: Comparison, metric: Metric, subject: str, baseline: str, *, interval: bool = True
 ) -> str:
-    """Say how a subject differs from its baseline: ``a is slower than b: cpu_per_right_ms +9.2 % (95 %: ...)``.
+    """Describe a comparison: ``a is slower than b: cpu_per_right_ms +9.2 % (95 %: ...)``.
 
     A rate that is higher and a time that is shorter are faster; a size is more or less; any other figure is better or
     worse.

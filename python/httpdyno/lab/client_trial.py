@@ -25,7 +25,7 @@ from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial_files import TrialFiles
 from httpdyno.model import TrialPlan
 from httpdyno.subjects.build import Build
-from httpdyno.subjects.environment import program_path
+from httpdyno.subjects.cache import program_path
 
 __all__ = ["CRAWL", "client_command", "client_trials"]
 

@@ -23,8 +23,7 @@ from httpdyno.lab.web_answers import WebAnswers
 from httpdyno.lab.wire import Wire
 from httpdyno.model import Condition, Outcome, TrialPlan, UrlSeries, Workload
 from httpdyno.storage import storage_errors
-from httpdyno.subjects.build import Build
-from httpdyno.subjects.builder import BuildOutcome
+from httpdyno.subjects.build import Build, BuildOutcome
 
 __all__ = ["Execute", "JudgeFiles", "LocalExecutor", "TrialKind", "judge_trial"]
 

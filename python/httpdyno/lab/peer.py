@@ -7,11 +7,11 @@ import polars as pl
 
 from httpdyno.errors import InvalidValue
 from httpdyno.judge import Expectations
-from httpdyno.judge.expectations import EXPECTED
+from httpdyno.judge.reference import EXPECTED
 from httpdyno.lab.room import PEER_PORT, Command
 from httpdyno.model import UrlSeries
 from httpdyno.subjects.build import Build
-from httpdyno.subjects.environment import program_path
+from httpdyno.subjects.cache import program_path
 
 __all__ = ["PEER_URL", "peer_command", "peer_expectations"]
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from httpdyno.errors import UnreadableReport
 from httpdyno.judge import JudgedTrial
-from httpdyno.judge.harness_line import read_harness_line
+from httpdyno.judge.lines import read_harness_line
 from httpdyno.lab.client_trial import CRAWL
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import LocalExecutor
@@ -19,7 +19,7 @@ from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.server_prober import probe_server
 from httpdyno.model import Condition, Counters, Subject, SubjectKind, TrialPlan
 from httpdyno.model.timed_calls import TimedCalls
-from httpdyno.subjects.builder import BuildOutcome
+from httpdyno.subjects.build import BuildOutcome
 from httpdyno.subjects.probe import ProbeCase, ProbeResult, Shown, conclude, probe_cases
 
 __all__ = ["probe_subject"]

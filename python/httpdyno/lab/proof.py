@@ -9,9 +9,8 @@ from httpdyno.lab.prober import probe_subject
 from httpdyno.lab.room import Pinning
 from httpdyno.model import Subject, SubjectKind
 from httpdyno.storage import storage_errors
-from httpdyno.subjects.builder import BuildOutcome
-from httpdyno.subjects.probe import ProbeResult, claims_anything
-from httpdyno.subjects.proof import read_proof, write_proof
+from httpdyno.subjects.build import BuildOutcome
+from httpdyno.subjects.probe import ProbeResult, claims_anything, read_proof, write_proof
 
 __all__ = ["prove", "prove_all"]
 

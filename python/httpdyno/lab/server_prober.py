@@ -6,8 +6,7 @@ from typing import Final
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.server_process import ServerProcess
 from httpdyno.subjects.build import Build
-from httpdyno.subjects.probe import ProbeResult
-from httpdyno.subjects.server_probe import SCALES, Answer, ServerCase, conclude_server, server_cases
+from httpdyno.subjects.probe import SCALES, Answer, ProbeResult, ServerCase, conclude_server, server_cases
 
 __all__ = ["probe_server"]
 

@@ -16,8 +16,8 @@ from typing import IO, Final, Self
 from httpdyno.errors import Interrupted
 from httpdyno.lab.interruption import Interruption
 from httpdyno.subjects.build import Build
-from httpdyno.subjects.environment import program_path
-from httpdyno.subjects.server_probe import Answer, Ask
+from httpdyno.subjects.cache import program_path
+from httpdyno.subjects.probe import Answer, Ask
 
 __all__ = ["ServerProcess"]
 

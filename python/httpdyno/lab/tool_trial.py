@@ -8,7 +8,7 @@ from typing import Protocol
 import polars as pl
 
 from httpdyno.judge import Circumstances, JudgedTrial, read_arrivals
-from httpdyno.judge.tool import ToolArtifacts
+from httpdyno.judge.outcome import ToolArtifacts
 from httpdyno.judge.validity import Rule
 from httpdyno.lab.executor import LocalExecutor, TrialKind
 from httpdyno.lab.room import Command, RoomSpec
@@ -16,7 +16,7 @@ from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial_files import TrialFiles
 from httpdyno.model import Subject, Trial, TrialPlan, UrlSeries
 from httpdyno.subjects.build import Build, filled
-from httpdyno.subjects.environment import program_path
+from httpdyno.subjects.cache import program_path
 from httpdyno.subjects.template import Load
 
 __all__ = ["Fill", "JudgeTool", "tool_command", "tool_trials"]

@@ -1,12 +1,79 @@
-"""What a comparison of two says, and where subjects stand among each other."""
+"""Metrics, and the comparisons and rankings of subjects by them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from httpdyno.model.interval import Interval
+from httpdyno.errors import InvalidValue
+from httpdyno.model.report import Cell, Column
+from httpdyno.model.trial import Trial
 
-__all__ = ["OPEN_MARK", "PROVISIONAL_MARK", "Comparison", "Difference", "Ranking", "Standing"]
+
+class Direction(StrEnum):
+    """Direction in which a metric is better."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+    NEITHER = "neither"
+    """It describes and does not rank: a count of URLs, a mean length."""
+
+
+class Aspect(StrEnum):
+    """Aspect of a trial that a figure measures; broken rules of validity spoil aspects."""
+
+    PACE = "pace"
+    """Rates and times."""
+    CPU = "CPU time"
+    MEMORY = "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One figure of a trial."""
+
+    column: Column
+    """Its name, kind, unit and description, as tables carry them."""
+    figure: Callable[[Trial], float | None]
+    """The value in the column's unit; None where the trial has none."""
+    better: Direction = Direction.NEITHER
+    digits: int = 0
+    """Decimals that a table keeps."""
+    phrase: str = ""
+    """What a sentence says after its value: ``right answers a second``; empty: its name and unit will do."""
+    aspect: Aspect = Aspect.PACE
+    endless: bool = False
+    """Whether a trial without the value, though all went well, was beyond any: it must not be the better for it."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the metric in options: ``right_per_s``."""
+        return self.column.name
+
+    def rounded(self, value: float | None) -> Cell:
+        """Round a value for a table."""
+        if value is None:
+            return None
+        return round(value, self.digits) if self.digits else round(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate, and the interval that covers the truth with a stated confidence."""
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    """Confidence that was attained, between 0 and 1: with few values it can be less than what was asked for."""
+
+    def __post_init__(self) -> None:
+        """Raise ``InvalidValue`` when the estimate is outside of the interval."""
+        if not self.low <= self.estimate <= self.high:
+            raise InvalidValue(f"interval: {self.low} to {self.high} does not hold {self.estimate}")
+        if not 0 < self.level < 1:
+            raise InvalidValue(f"interval: a level is between 0 and 1, not {self.level}")
+
 
 PROVISIONAL_MARK: Final = "~"
 """Stands behind a rank that rests on disturbed trials, or on too few blocks that others share."""
@@ -15,7 +82,7 @@ OPEN_MARK: Final = "?"
 
 
 class Difference(StrEnum):
-    """What may be said of two after the doubt is taken off."""
+    """Result of a comparison after correction."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -50,7 +117,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where one subject stands."""
+    """Rank of one subject."""
 
     subject: str
     best: int
@@ -68,14 +135,14 @@ class Standing:
 
     @property
     def text(self) -> str:
-        """Write the rank as tables do: ``2``; ``2?`` where it may be chance, ``2~`` where it is provisional."""
+        """Write the rank: ``2``; ``2?`` where it may be chance, ``2~`` where it is provisional."""
         mark = PROVISIONAL_MARK if self.provisional else OPEN_MARK if self.open else ""
         return f"{self.rank}{mark}"
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The subjects of one condition by one metric, the best median first; only those whose trials can be believed."""
+    """The ranked subjects of one condition by one metric, the best median first."""
 
     metric: str
     standings: tuple[Standing, ...]

@@ -1,19 +1,45 @@
-"""What a trial is asked to do: the workload, the conditions and the place of the trial in its run."""
+"""What a trial has to do: its purpose, workload and conditions, and its place in the run."""
 
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Final, TypeVar
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model.ceiling import Purpose
-from httpdyno.model.figures import FigureRecord
 from httpdyno.model.link import Link
+from httpdyno.model.record import FigureRecord
 from httpdyno.model.subject import Subject
 from httpdyno.model.units import format_exact
 
-__all__ = ["LIVE", "MOST_URLS", "Condition", "TrialPlan", "UrlSeries", "Workload"]
+CEILING_TRIAL: Final = -1
+"""Number of the trial that measures the ceiling: it comes before the first trial of a subject, which is 0."""
+
+
+class Purpose(StrEnum):
+    """Purpose of a trial."""
+
+    SUBJECT = "subject"
+    CEILING = "ceiling"
+
+
+class CeilingLimit(StrEnum):
+    """What limited the fetcher on a web."""
+
+    WEB = "web"
+    """The delays that the web plans, at this many requests in flight."""
+    FETCHER = "fetcher"
+    """Its own CPU time."""
+    ORIGIN = "origin"
+    """The origin's CPU time."""
+    LINK = "link"
+    """The link: its rate, its distance or its losses."""
+    INSTRUMENT = "instrument"
+    """None of these: something in the room or the kernel that is not measured."""
+    MACHINE = "machine"
+    """Other programs: then the web can give more than was measured."""
+
 
 _Point = TypeVar("_Point", bound=FigureRecord)
 LIVE: Final = "live"
@@ -27,14 +53,14 @@ _NO_TEXT: Final = frozenset({"Cc", "Cs"})
 
 @dataclass(frozen=True, slots=True)
 class UrlSeries:
-    """URLs that differ in nothing but their number: ``http://example.org/bytes/1024?n=0`` and those after it."""
+    """URLs that differ only in their number: ``http://example.org/bytes/1024?n=0`` and so on."""
 
     prefix: str
     """What stands before the number."""
     count: int
 
     def __post_init__(self) -> None:
-        """Refuse what is no list."""
+        """Raise ``InvalidValue`` for an empty series, or a prefix that is no URL."""
         if self.count < 1:
             raise InvalidValue(f"a list of {self.count} URLs leaves nothing to do")
         if not self.prefix or any(character.isspace() for character in self.prefix):
@@ -47,7 +73,7 @@ class UrlSeries:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What a client is given: its URLs and the settings of the client contract."""
+    """Input of a client: its URLs and the settings of the client contract."""
 
     urls: tuple[str, ...] | Path | UrlSeries
     """The URLs themselves, a file with one URL a line that all conditions share, or a list of this condition alone."""
@@ -62,7 +88,7 @@ class Workload:
     """``timeit``: the client times its own calls; empty: it prints a line for each URL."""
 
     def __post_init__(self) -> None:
-        """Refuse a timeout that no request can meet, and a user agent that no request can carry."""
+        """Raise ``InvalidValue`` for an impossible timeout, or a user agent that no header can carry."""
         if not self.timeout_s > 0:
             raise InvalidValue(f"--timeout: {self.timeout_s:g} is no time to give a URL; write it like 5s or 800ms")
         if any(unicodedata.category(character) in _NO_TEXT for character in self.user_agent):
@@ -119,7 +145,7 @@ class Condition:
     foreseen_s: float | None = None
     """How long a trial is foreseen to take; None: as long as the web has planned for its list."""
     point: FigureRecord | None = None
-    """What the experiment asks there, in its own terms; None: nothing beside the fields of a condition."""
+    """What the experiment itself asks for at this condition; None: only the fields of a condition."""
     peer: str | None = None
     """The id of the server subject that plays the peer; None: our origin does."""
     batch: int | None = None
@@ -130,7 +156,7 @@ class Condition:
     """Whether packets are received on the CPUs of who they are for, so that each side pays for its own."""
 
     def __post_init__(self) -> None:
-        """Refuse a deadline before which nothing can happen."""
+        """Raise ``InvalidValue`` for a deadline of 0, or an emulated link to another machine."""
         if not self.deadline_s > 0:
             raise InvalidValue(f"--duration: {self.deadline_s:g} is no time to measure in; write it like 10m or 30s")
         if self.against is not None and not self.link.direct:
@@ -175,7 +201,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class TrialPlan:
-    """A trial that is to be run: which subject under which condition, and its place in the run.
+    """A planned trial: a subject under a condition, and its place in the run.
 
     Trials of one block share what the machine was like at that time, so that comparisons within a block are paired.
     """

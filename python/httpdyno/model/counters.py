@@ -1,4 +1,4 @@
-"""What the engine and the kernel counted during one trial, from outside the subject."""
+"""Counters of the engine and the kernel for one trial: of the subject, the link and another machine's origin."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,20 +6,137 @@ from typing import Annotated, Any, Final
 
 from httpdyno.errors import EngineFailed
 from httpdyno.installation import RENEW_ENGINE
-from httpdyno.model.against import AgainstCounters, against_counters
-from httpdyno.model.link_counters import LinkCounters, link_counters
 from httpdyno.model.record import Embedded, Recorded
 
-__all__ = [
-    "REPORT_VERSION",
-    "Count",
-    "Counters",
-    "CpuTime",
-    "MemoryPoint",
-    "ProgramUse",
-    "ThroughputPoint",
-    "counters_from_report",
-]
+
+@dataclass(frozen=True, slots=True)
+class PathCounters:
+    """One direction of the link."""
+
+    packets: Annotated[int | None, Recorded("packets that were offered, those of super-packets each")] = None
+    bytes: Annotated[
+        int | None, Recorded("bytes of IP packets that were carried: of all but those dropped", unit="bytes")
+    ] = None
+    super_packets: Annotated[int | None, Recorded("super-packets, each of which stood for several of them")] = None
+    lost: Annotated[int | None, Recorded("packets lost on the way, by chance")] = None
+    dropped: Annotated[int | None, Recorded("packets for which the queue had no room")] = None
+    unread: Annotated[
+        int | None, Recorded("packets that the kernel dropped, as the emulator had not read those before them")
+    ] = None
+    waited_max_ns: Annotated[int | None, Recorded("the longest that a packet waited for the rate", unit="ns")] = None
+    lateness_p50_ns: Annotated[int | None, Recorded("median of how late the emulator let packets go", unit="ns")] = None
+    lateness_p99_ns: Annotated[int | None, Recorded("99th percentile of it", unit="ns")] = None
+    lateness_max_ns: Annotated[int | None, Recorded("the latest", unit="ns")] = None
+    goodput_bits_per_s: Annotated[
+        float | None, Recorded("content that was measured to pass before the trial", unit="bit/s")
+    ] = None
+    goodput_expected_bits_per_s: Annotated[
+        float | None, Recorded("what of the rate is left for content", unit="bit/s")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkCounters:
+    """The engine's report of the link of a trial, flat. What was not measured is None."""
+
+    seed: Annotated[int | None, Recorded("seed of the losses", type="uint64")] = None
+    verdict: Annotated[
+        str | None, Recorded("whether the link was what was asked, before the trial: `held`, `missed`, `unchecked`")
+    ] = None
+    rtt_p50_ns: Annotated[int | None, Recorded("median round trip that was measured before the trial", unit="ns")] = (
+        None
+    )
+    rtt_p99_ns: Annotated[int | None, Recorded("99th percentile of it", unit="ns")] = None
+    up: Annotated[PathCounters, Embedded("up_")] = PathCounters()
+    """From the subject to its peer."""
+    down: Annotated[PathCounters, Embedded("down_")] = PathCounters()
+    """From the peer to the subject."""
+    offload_bytes: Annotated[
+        int | None, Recorded("the longest super-packet; null where there are none", unit="bytes")
+    ] = None
+    offload_reason: Annotated[str | None, Recorded("why it is that long, or why there are none")] = None
+    cpu: Annotated[int | None, Recorded("CPU of the emulator", type="int32")] = None
+    cpu_shared: Annotated[bool | None, Recorded("whether the engine or the subject has that CPU, too")] = None
+    cpu_time_ns: Annotated[int | None, Recorded("CPU time of the emulator", unit="ns")] = None
+
+
+def link_counters(link: Mapping[str, Any] | None) -> LinkCounters | None:
+    """Return the figures of a link from its part of the engine's report; None for a direct one."""
+    if link is None:
+        return None
+    measured = link.get("measured") or {}
+    round_trip = measured.get("rtt_ns") or {}
+    offload = link.get("offload") or {}
+    return LinkCounters(
+        seed=link.get("seed"),
+        verdict=link.get("verdict"),
+        rtt_p50_ns=round_trip.get("p50"),
+        rtt_p99_ns=round_trip.get("p99"),
+        up=_path(link.get("up") or {}, measured.get("up") or {}),
+        down=_path(link.get("down") or {}, measured.get("down") or {}),
+        offload_bytes=offload.get("longest_bytes"),
+        offload_reason=offload.get("why"),
+        cpu=link.get("cpu"),
+        cpu_shared=link.get("cpu_shared"),
+        cpu_time_ns=link.get("cpu_time_ns"),
+    )
+
+
+def _path(path: Mapping[str, Any], measured: Mapping[str, Any]) -> PathCounters:
+    lateness = path.get("lateness_ns") or {}
+    return PathCounters(
+        packets=path.get("packets"),
+        bytes=path.get("bytes"),
+        super_packets=path.get("super_packets"),
+        lost=path.get("lost"),
+        dropped=path.get("dropped"),
+        unread=path.get("unread"),
+        waited_max_ns=path.get("waited_max_ns"),
+        lateness_p50_ns=lateness.get("p50"),
+        lateness_p99_ns=lateness.get("p99"),
+        lateness_max_ns=lateness.get("max"),
+        goodput_bits_per_s=measured.get("goodput_bits_per_s"),
+        goodput_expected_bits_per_s=measured.get("expected_bits_per_s"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstCounters:
+    """The engine's report of the way to another machine, flat. What was not measured is None."""
+
+    url: Annotated[str | None, Recorded("the origin of another machine that played the web")] = None
+    address: Annotated[str | None, Recorded("where it was")] = None
+    rtt_min_ns: Annotated[
+        int | None, Recorded("the quickest exchange with it, before and after the trial", unit="ns")
+    ] = None
+    rtt_p50_ns: Annotated[int | None, Recorded("the median of them", unit="ns")] = None
+    connect_ns: Annotated[int | None, Recorded("how long connecting to it took", unit="ns")] = None
+    clock_ahead_ns: Annotated[
+        int | None, Recorded("how far its clock was ahead of this machine's when the trial began", unit="ns")
+    ] = None
+    clock_drifted_ns: Annotated[int | None, Recorded("by how much more when it ended", unit="ns")] = None
+    clock_bound_ns: Annotated[
+        int | None,
+        Recorded("its stamps are right to so much once they are moved to this machine's clock, either way", unit="ns"),
+    ] = None
+
+
+def against_counters(against: Mapping[str, Any] | None) -> AgainstCounters | None:
+    """Return what the engine's report says of another machine; None where there was none."""
+    if not against:
+        return None
+    trip, clock = against.get("rtt") or {}, against.get("clock") or {}
+    return AgainstCounters(
+        url=against.get("url"),
+        address=against.get("address"),
+        rtt_min_ns=trip.get("min_ns"),
+        rtt_p50_ns=trip.get("p50_ns"),
+        connect_ns=trip.get("connect_ns"),
+        clock_ahead_ns=clock.get("ahead_ns"),
+        clock_drifted_ns=clock.get("drifted_ns"),
+        clock_bound_ns=clock.get("bound_ns"),
+    )
+
 
 REPORT_VERSION: Final = 1
 """Version of the engine's report that can be read."""
@@ -51,7 +168,7 @@ class ThroughputPoint:
 
 @dataclass(frozen=True, slots=True)
 class CpuTime:
-    """How busy one pinned CPU was, whoever used it."""
+    """How busy one pinned CPU was, by all programs."""
 
     cpu: Annotated[int, Recorded("number of the CPU", type="int32")]
     role: Annotated[str, Recorded("whose CPU it is: `engine`, `subject` or `both`")]
@@ -66,7 +183,7 @@ class CpuTime:
 
 @dataclass(frozen=True, slots=True)
 class ProgramUse:
-    """What a program beside the trial's own used."""
+    """CPU time of a program that is not part of the trial."""
 
     name: Annotated[str, Recorded("its name")]
     cpu_ns: Annotated[int, Recorded("its CPU time, that of all of its processes", unit="ns")]

@@ -1,25 +1,171 @@
-"""The path between subject and peer: read and written in the grammar of the engine's own links."""
+"""The path between subject and peer: links, their presets, and the grammar in which they are written."""
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model.link_presets import LINK_PRESETS
-from httpdyno.model.link_text import (
-    BILLION,
-    HOUR_NS,
-    MTUS,
-    RATES_BITS_PER_S,
-    LinkTextError,
-    key_value,
-    one_or_each,
-    quoted,
-    written_loss,
-    written_rate,
-    written_time,
-)
 
-__all__ = ["DEFAULT_MTU_BYTES", "DEFAULT_QUEUE_NS", "Link", "LinkPath"]
+BILLION: Final = 10**9
+HOUR_NS: Final = 3600 * BILLION
+MTUS: Final = range(1280, 65536)
+"""Below the least that every IPv6 link must carry (RFC 8200, section 5), Linux takes IPv6 off a device."""
+RATES_BITS_PER_S: Final = range(1000, 10**12 + 1)
+_TIMES: Final = {"s": BILLION, "ms": 10**6, "us": 1000, "ns": 1}
+_RATES: Final = {"tbit": 10**12, "gbit": BILLION, "mbit": 10**6, "kbit": 1000, "bit": 1}
+_PERCENT: Final = BILLION // 100
+_NUMBER: Final = re.compile(r"(?P<whole>[0-9]{1,15})(?:\.(?P<fraction>[0-9]{1,15}))?(?P<unit>[A-Za-z]+|%)")
+_ENDS: Final = ("up", "down")
+_KEYS: Final = frozenset({"delay", "rate", "queue", "loss"})
+
+
+class LinkTextError(Exception):
+    """Error in the text of a link, without the text itself."""
+
+
+def key_value(part: str) -> tuple[str, int]:
+    """Read one ``KEY=VALUE``: a time in nanoseconds, a rate in bits a second, a loss in billionths, or bytes."""
+    key, equals, value = part.partition("=")
+    if not equals:
+        raise LinkTextError(f"{quoted(part)} must be KEY=VALUE: a preset stands first")
+    end, _, name = key.rpartition(".")
+    if end in _ENDS and name in ("rtt", "mtu"):
+        instead = "write up.delay or down.delay" if name == "rtt" else "write mtu"
+        raise LinkTextError(f"{key} is of both directions; {instead}")
+    if key == "mtu":
+        return key, _mtu(value)
+    if key not in ("rtt", *_KEYS) and not (end in _ENDS and name in _KEYS):
+        raise LinkTextError(
+            f"unknown key {quoted(key)}; there are rtt, delay, rate, queue, loss, mtu, and up. or down. before all "
+            "but rtt and mtu"
+        )
+    read = {"rate": _rate, "loss": _loss}.get(name, _time)
+    return key, read(key, value)
+
+
+def one_or_each(key: str, up: str | None, down: str | None) -> list[str]:
+    """Write one key for both directions where they agree."""
+    if up is not None and up == down:
+        return [f"{key}={up}"]
+    return [f"{end}.{key}={value}" for end, value in zip(_ENDS, (up, down), strict=True) if value is not None]
+
+
+def written_time(nanoseconds: int | None) -> str | None:
+    """Write a time in the largest unit that needs no fraction; None stays None."""
+    return None if nanoseconds is None else _written(nanoseconds, _TIMES)
+
+
+def written_rate(bits_per_s: int | None) -> str | None:
+    """Write a rate in the largest unit that needs no fraction; None stays None."""
+    return None if bits_per_s is None else _written(bits_per_s, _RATES)
+
+
+def written_loss(billionths: int) -> str | None:
+    """Write a share in percent; None for none."""
+    whole, fraction = divmod(billionths, _PERCENT)
+    return f"{whole}.{fraction:07}".rstrip("0").rstrip(".") + "%" if billionths else None
+
+
+def quoted(text: str) -> str:
+    """Quote a part of the input on one line, shortened."""
+    return repr(text[:80]) + ("..." if len(text) > 80 else "")
+
+
+def _time(key: str, text: str) -> int:
+    value = 0 if text == "0" else _scaled(text, _TIMES)
+    if value is None or value > HOUR_NS:
+        raise LinkTextError(f"{key}: {quoted(text)} is no time; write 40ms, 250us or 1.5s, up to an hour")
+    return value
+
+
+def _rate(key: str, text: str) -> int:
+    value = _scaled(text.lower() if text.isascii() else text, _RATES)
+    if value is None or value not in RATES_BITS_PER_S:
+        raise LinkTextError(
+            f"{key}: {quoted(text)} is no rate; write 1gbit, 20mbit or 1.5mbit, from 1kbit to 1tbit a second"
+        )
+    return value
+
+
+def _loss(key: str, text: str) -> int:
+    value = 0 if text == "0" else _scaled(text, {"%": _PERCENT})
+    if value is None or value >= BILLION:
+        raise LinkTextError(f"{key}: {quoted(text)} is no loss; write 0.1%, below 100 %")
+    return value
+
+
+def _mtu(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,5}", text) or int(text) not in MTUS:
+        raise LinkTextError(
+            f"mtu: {quoted(text)} is no packet length; write 1280 (the least that IPv6 works with) to 65535 bytes"
+        )
+    return int(text)
+
+
+def _scaled(text: str, units: dict[str, int]) -> int | None:
+    """Return a decimal number times its unit; None when that is no whole number."""
+    match = _NUMBER.fullmatch(text)
+    if match is None or match["unit"] not in units:
+        return None
+    fraction = match["fraction"] or ""
+    value, rest = divmod(int(match["whole"] + fraction) * units[match["unit"]], 10 ** len(fraction))
+    return None if rest else value
+
+
+def _written(value: int, units: dict[str, int]) -> str:
+    return next((f"{value // factor}{unit}" for unit, factor in units.items() if value and value % factor == 0), "0")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPreset:
+    """A link with a name."""
+
+    name: str
+    spec: str
+    """What it stands for, in its own words of the grammar."""
+    about: str
+    source: str
+    """Where its figures come from, and which of them are round figures of ours."""
+
+
+LINK_PRESETS: Final = (
+    LinkPreset(
+        "lan",
+        "rtt=0.3ms,rate=1gbit,queue=10ms",
+        "two machines at one switch, with gigabit Ethernet",
+        "rate: IEEE 802.3ab (1000BASE-T). Round figures: round trip, queue",
+    ),
+    LinkPreset(
+        "dc",
+        "rtt=0.5ms,rate=5gbit,queue=10ms",
+        "two virtual machines in one data centre",
+        "rate: Amazon EC2 user guide, instance network bandwidth: one flow outside a cluster placement group gets 5 "
+        "Gbit/s. Round trip: J. Dean, Software engineering advice from building large-scale distributed systems "
+        "(2007), numbers everyone should know. Round figure: queue",
+    ),
+    LinkPreset(
+        "broadband",
+        "rtt=20ms,down.rate=100mbit,up.rate=20mbit",
+        "a home with what the United States call broadband",
+        "rates: FCC, 2024 Section 706 report (FCC 24-27): 100 Mbit/s down, 20 up. Round figures: round trip, queue",
+    ),
+    LinkPreset(
+        "4g",
+        "rtt=53ms,down.rate=14.7mbit,up.rate=13.6mbit",
+        "a phone on LTE in a city",
+        "all: averages of Ofcom, Measuring mobile broadband performance in the UK (April 2015): 14.7 Mbit/s down, 13.6 "
+        "up, 53.1 ms. Round figure: queue",
+    ),
+    LinkPreset(
+        "satellite",
+        "rtt=558ms,down.rate=100mbit,up.rate=10mbit",
+        "a dish that looks at a geostationary satellite",
+        "round trip: RFC 2488, section 2, from the edge of the satellite's view. Rates: the subscription in: Fact "
+        "checking Starlink's performance figures (APNIC blog, 28 November 2022). Round figure: queue",
+    ),
+)
+"""From near to far."""
+
 
 DEFAULT_MTU_BYTES: Final = 1500
 """The largest IP packet of a link that names none: Ethernet's."""
@@ -41,7 +187,7 @@ class LinkPath:
     """Share of packets that are lost, from 0 to below 1; kept to one billionth."""
 
     def __post_init__(self) -> None:
-        """Refuse a path that cannot exist."""
+        """Raise ``InvalidValue`` for an impossible path."""
         if not 0 <= self.delay_ns <= HOUR_NS:
             raise InvalidValue(f"link: a delay lies between 0 and an hour: {self.delay_ns} ns")
         if self.rate_bits_per_s is not None and self.rate_bits_per_s not in RATES_BITS_PER_S:
@@ -71,7 +217,7 @@ class Link:
     """The largest IP packet."""
 
     def __post_init__(self) -> None:
-        """Refuse a packet length that cannot be had."""
+        """Raise ``InvalidValue`` for an MTU out of range."""
         if self.mtu_bytes not in MTUS:
             raise InvalidValue(f"link: the mtu lies between 1280 and 65535 bytes: {self.mtu_bytes}")
 
@@ -85,7 +231,7 @@ class Link:
         loss: float = 0.0,
         mtu_bytes: int = DEFAULT_MTU_BYTES,
     ) -> Self:
-        """Return the link that is alike both ways; a rate without a queue has the usual one."""
+        """Return a link with the same path both ways; a rate without a queue gets the default one."""
         if rate_bits_per_s is not None and queue_ns is None:
             queue_ns = DEFAULT_QUEUE_NS
         half = round_trip_ns // 2
@@ -168,7 +314,7 @@ class Link:
 
 
 def _over(path: LinkPath, given: dict[str, int], end: str) -> LinkPath:
-    """Return the path that ``path`` becomes with what was given for both ends, and for this one, which goes before."""
+    """Return ``path`` with the keys of both directions, and those of this one, which take precedence."""
 
     def value(key: str) -> int | None:
         return given.get(f"{end}.{key}", given.get(key))

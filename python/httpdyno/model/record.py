@@ -1,24 +1,11 @@
-"""The description of a record's column: from an annotated dataclass to a flat schema."""
+"""Records: annotated dataclasses as flat schemas, and figures of an experiment by name."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
-
-__all__ = [
-    "RECORD_VERSION",
-    "Embedded",
-    "Field",
-    "Recorded",
-    "ScalarType",
-    "StoredApart",
-    "flatten",
-    "prefixed",
-    "restore",
-    "schema",
-]
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 RECORD_VERSION: Final = 2
 """Version of the columns below; a reader knows this one and those before it."""
@@ -30,7 +17,7 @@ _NUMBERS: Final[dict[type, ScalarType]] = {bool: "boolean", int: "int64", float:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """Makes a dataclass field a column: ``Annotated[int, Recorded("bytes that the subject sent", unit="bytes")]``."""
+    """Annotation of a column: ``Annotated[int, Recorded("bytes that the subject sent", unit="bytes")]``."""
 
     description: str
     unit: str = ""
@@ -40,14 +27,14 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Makes the fields of a field's own dataclass columns of the outer record."""
+    """Annotation that makes the fields of a nested dataclass columns of the outer record."""
 
     prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredApart:
-    """Makes a field no column: what it holds lies in another file."""
+    """Annotation of a field that is stored in another file and is no column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +159,7 @@ def _without_none(type_: object) -> tuple[Any, bool]:
 
 
 def prefixed(field: Field, prefix: str, *, nullable: bool) -> Field:
-    """Return the column that a field of an embedded record makes in the outer one."""
+    """Return the column of an embedded record's field in the outer record."""
     return replace(field, name=prefix + field.name, nullable=field.nullable or nullable)
 
 
@@ -186,3 +173,58 @@ def _column(name: str, type_: object, nullable: bool, mark: Recorded) -> Field:
     if type_ not in _NUMBERS:
         raise TypeError(f"{name}: a column cannot hold {type_}")
     return Field(name, mark.type or _NUMBERS[type_], nullable, mark.description, mark.unit)
+
+
+Figure = bool | int | float | str | list[dict[str, Any]]
+"""What one figure can be; a list of structures for a series."""
+_Figures = TypeVar("_Figures", bound="FigureRecord")
+
+
+class FigureRecord:
+    """Base of a dataclass whose fields are figures, each named like its field behind ``prefix``.
+
+    Two records of one trial have different prefixes.
+    """
+
+    __slots__ = ()
+    prefix: ClassVar[str]
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> Any:  # noqa: ANN401
+        """Let pydantic read and write a plan, whose point is stored as figures."""
+        from pydantic_core import core_schema  # only what stores plans needs it
+
+        return core_schema.is_instance_schema(FigureRecord)
+
+
+def figure_fields(kind: type[FigureRecord]) -> tuple[Field, ...]:
+    """Return the figures of a record, as columns."""
+    return tuple(prefixed(field, kind.prefix, nullable=True) for field in schema(kind))
+
+
+def figures_of(*records: FigureRecord) -> dict[str, Figure]:
+    """Return the figures of records by their names; what is None is left out."""
+    return {
+        record.prefix + name: _plain(value)
+        for record in records
+        for name, value in flatten(record).items()
+        if value is not None
+    }
+
+
+def read_figures(kind: type[_Figures], figures: Mapping[str, Figure]) -> _Figures | None:
+    """Make a record from figures; None if there is none of it."""
+    own = {field.name: figures.get(kind.prefix + field.name) for field in schema(kind)}
+    return None if all(value is None for value in own.values()) else restore(kind, own)
+
+
+def without_figures(figures: Mapping[str, Figure], kinds: Iterable[type[FigureRecord]]) -> dict[str, Figure]:
+    """Leave out the figures of records."""
+    names = {field.name for kind in kinds for field in figure_fields(kind)}
+    return {name: figure for name, figure in figures.items() if name not in names}
+
+
+def _plain(value: Figure) -> Figure:
+    """Return a number of numpy as Python's own."""
+    item = getattr(value, "item", None)
+    return value if item is None else item()

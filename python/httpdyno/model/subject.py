@@ -1,4 +1,4 @@
-"""The program under measurement, as its ``subject.toml`` describes it."""
+"""The program under measurement, as its ``subject.toml`` describes it, and the causes of known failures."""
 
 import re
 from collections.abc import Mapping
@@ -7,11 +7,75 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from httpdyno.errors import InvalidValue
-from httpdyno.model.cause import check_case
+from httpdyno.errors import InvalidValue, suggestion
 from httpdyno.model.tool_report import check_parser
 
-__all__ = ["INSTALL_WITH", "Capabilities", "KnownFailure", "Loop", "Need", "Subject", "SubjectKind", "parse_loop"]
+FAULTS: Final = (
+    "nxdomain",
+    "servfail",
+    "refused",
+    "blackhole",
+    "stall_after_accept",
+    "reset_after_accept",
+    "stall_tls",
+    "expired_certificate",
+    "wrong_host",
+    "self_signed",
+    "tls_alert",
+    "stall_headers",
+    "empty_reply",
+    "reset_before_headers",
+    "garbage_head",
+    "redirect_loop",
+    "goaway",
+    "stall_body",
+    "drip_body",
+    "reset_mid_body",
+    "stream_reset",
+    "short_body",
+    "short_chunked",
+)
+"""The faults of a web's hosts, as the engine names them."""
+WEB_CAUSES: Final = (
+    "too_many_redirects",
+    "timeout",
+    "invalid_url",
+    "invalid_name",
+    "unreachable",
+    "elsewhere",
+    "check_failed",
+    "without_http2",
+)
+"""What else makes the engine expect an error."""
+HAZARDS: Final = ("interim_response", "goaway_after_answer")
+"""What of an honest answer some clients get wrong: a 103 taken for the final answer, an orderly end over HTTP/2."""
+JUDGED_CAUSES: Final = ("timeout_when_saturated", "timeout_over_link")
+"""Causes that only the judge can name, from what a trial left."""
+CLAIMS: Final = ("http 1.1", "http 2", "keepalive on", "keepalive off", "check json", "harness timeit")
+"""Claims of a client's ``[capabilities]`` that the probe puts to the test."""
+SERVER_CLAIMS: Final = (
+    "endpoint plain",
+    "endpoint json",
+    "endpoint workloads",
+    "endpoint timeout",
+    "threads one",
+    "threads any",
+    "workers one",
+    "workers any",
+)
+"""Claims of a server's, alike."""
+HABITS: Final = ("memory_growth",)
+"""What shows in a long crawl and in no single answer: memory that grows with the URLs visited."""
+CASES: Final = (*FAULTS, *WEB_CAUSES, *HAZARDS, *JUDGED_CAUSES, *CLAIMS, *SERVER_CLAIMS, *HABITS)
+"""All of them."""
+_LISTED: Final = "docs/concepts/web.md and subjects/CONTRACT.md list those that there are"
+
+
+def check_case(case: str) -> None:
+    """Raise ``InvalidValue`` for an unknown case."""
+    if case not in CASES:
+        raise InvalidValue(f"known_failure.case: unknown case {case!r}; {suggestion(case, CASES, otherwise=_LISTED)}")
+
 
 INSTALL_WITH: Final = "install it with"
 """Stands before what installs a missing need, in the reason of a subject that is not available."""
@@ -19,7 +83,7 @@ _IDENTIFIER: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 class SubjectKind(StrEnum):
-    """What a subject is: it decides which contract it keeps and which experiments take it."""
+    """Kind of a subject, which decides its contract and its experiments."""
 
     CLIENT = "client"
     TOOL = "tool"
@@ -64,7 +128,7 @@ class KnownFailure:
     """Where the failure is discussed; empty when nowhere."""
 
     def __post_init__(self) -> None:
-        """Refuse a name that would never explain anything."""
+        """Raise ``InvalidValue`` for an unknown case."""
         check_case(self.case)
 
 
@@ -80,7 +144,7 @@ class Capabilities:
     endpoints: tuple[str, ...] = ()
     """What a server answers: ``plain``, ``json``, ``workloads``; with ``timeout`` it gives the last up in time."""
     threads: str = ""
-    """Which numbers of threads a server can be told: ``any``, ``one``, or empty for none."""
+    """Which numbers of threads a server accepts: ``any``, ``one``, or empty for none."""
     workers: str = ""
     """Which numbers of processes, alike."""
 
@@ -117,12 +181,12 @@ class Subject:
     sequence_close_argv: tuple[str, ...] = ()
     """Likewise, each on a connection of its own."""
     json_parser: str = ""
-    """What a client that checks JSON parses it with: ``json (standard library)``; empty when it is not told."""
+    """The JSON parser of a client that checks JSON: ``json (standard library)``; empty when unknown."""
     request_ms: float | None = None
     """What a request takes it itself, where that is far beyond a library's: for the first estimate of a run's time."""
 
     def __post_init__(self) -> None:
-        """Refuse what no subject can be."""
+        """Raise ``InvalidValue`` for impossible fields."""
         if not _IDENTIFIER.fullmatch(self.id):
             raise InvalidValue(f"subject {self.id!r}: the name must be lower-case letters and digits joined by hyphens")
         if not self.run_argv and not self.unavailable:

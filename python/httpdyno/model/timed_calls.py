@@ -1,11 +1,9 @@
-"""What a client says that timed its own calls: ``HARNESS=timeit`` of the subject contract."""
+"""Timings of a client that times its own calls: ``HARNESS=timeit`` of the subject contract."""
 
 from dataclasses import dataclass
 from typing import Final
 
 from httpdyno.errors import InvalidValue
-
-__all__ = ["TIMED_RUNS", "TimedAnswer", "TimedCalls"]
 
 TIMED_RUNS: Final = 7
 """Runs that are timed, as ``%timeit`` has them."""
@@ -14,7 +12,7 @@ _OK: Final = "ok"
 
 @dataclass(frozen=True, slots=True)
 class TimedAnswer:
-    """How many calls came to the same."""
+    """Number of calls with the same result."""
 
     code: str
     """The code that a row would have: a status, or the name of an error."""
@@ -40,7 +38,7 @@ class TimedCalls:
     """Of all calls: those of the warm-up, those that chose the number of loops, those of the runs."""
 
     def __post_init__(self) -> None:
-        """Refuse what no harness of the contract can come to."""
+        """Raise ``InvalidValue`` for timings that no harness of the contract can produce."""
         runs = len(self.runs_ns)
         if not runs == len(self.cpu_user_ns) == len(self.cpu_system_ns):
             raise InvalidValue(f"{runs} runs, but CPU time of {len(self.cpu_user_ns)} and {len(self.cpu_system_ns)}")
@@ -66,17 +64,17 @@ class TimedCalls:
 
     @property
     def calls(self) -> int:
-        """How often it asked."""
+        """Number of calls."""
         return sum(answer.calls for answer in self.answers)
 
     @property
     def per_loop_ns(self) -> tuple[float, ...]:
-        """What a loop took in each run, on average."""
+        """Mean time of a loop in each run."""
         return tuple(run / (self.loops or 1) for run in self.runs_ns)
 
     @property
     def cpu_per_call_ns(self) -> tuple[float, ...]:
-        """CPU time of a call in each run, on average."""
+        """Mean CPU time of a call in each run."""
         calls = (self.loops or 1) * self.calls_per_loop
         return tuple((user + system) / calls for user, system in zip(self.cpu_user_ns, self.cpu_system_ns, strict=True))
 

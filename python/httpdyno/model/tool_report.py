@@ -1,4 +1,4 @@
-"""What a load tool says of its own run, in one form for all tools."""
+"""The report of a load tool on its own run, in one form for all tools."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,8 +6,6 @@ from typing import Final
 
 from httpdyno.errors import InvalidValue, suggestion
 from httpdyno.model.counters import Count
-
-__all__ = ["REPORT_PARSERS", "WITHOUT_P99", "ToolLatency", "ToolReport", "check_parser"]
 
 REPORT_PARSERS: Final = (
     "ab",
@@ -29,7 +27,7 @@ WITHOUT_P99: Final = frozenset({"h2load", "httperf", "rewrk"})
 
 @dataclass(frozen=True, slots=True)
 class ToolLatency:
-    """How long answers took, by the tool's own clock; None for what it does not say.
+    """Response times by the tool's own clock; None for what it does not report.
 
     docs/reference/tools.md tells for each tool from when to when it measures.
     """
@@ -46,7 +44,7 @@ class ToolLatency:
 
 @dataclass(frozen=True, slots=True)
 class ToolReport:
-    """The figures of one run of a tool; None for what it does not say."""
+    """Figures of one run of a tool; None for what it does not report."""
 
     requests: int
     """Requests that were answered, whatever the status."""
@@ -64,7 +62,7 @@ class ToolReport:
 
     @property
     def requests_per_s(self) -> float | None:
-        """Answers for each second, counted alike for all tools; None of a run that took no time."""
+        """Answers a second, counted alike for all tools; None for a run that took no time."""
         return self.requests * 1e9 / self.duration_ns if self.duration_ns else None
 
     @property
@@ -74,6 +72,6 @@ class ToolReport:
 
 
 def check_parser(name: str) -> None:
-    """Refuse a parser that there is none of."""
+    """Raise ``InvalidValue`` for an unknown parser."""
     if name not in REPORT_PARSERS:
         raise InvalidValue(f"report.parser: unknown parser {name!r}; {suggestion(name, REPORT_PARSERS)}")

@@ -1,16 +1,114 @@
-"""The columns of ``trials.parquet``: one row for each trial, also for one that could not be run."""
+"""Verdicts and outcomes, and the columns of ``samples.parquet`` and ``trials.parquet``."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Annotated, ClassVar, TypeVar
 
-from httpdyno.model.ceiling import CeilingLimit, Purpose
+from httpdyno.model.condition import CeilingLimit, Purpose
 from httpdyno.model.counters import Counters, ProgramUse
-from httpdyno.model.figures import Figure, FigureRecord, figures_of, read_figures, without_figures
-from httpdyno.model.record import Embedded, Recorded, StoredApart
-from httpdyno.model.verdict import Outcome, Validity
+from httpdyno.model.record import (
+    Embedded,
+    Figure,
+    FigureRecord,
+    Recorded,
+    StoredApart,
+    figures_of,
+    read_figures,
+    without_figures,
+)
 
-__all__ = ["ExplainedCase", "LinesSummary", "Tally", "Trial", "records_of"]
+
+class Verdict(StrEnum):
+    """Verdict on one line of a client, compared with what the web served."""
+
+    RIGHT = "right"
+    WRONG_STATUS = "wrong_status"
+    WRONG_LENGTH = "wrong_length"
+    LATE = "late"
+    FALSE_ERROR = "false_error"
+    MISSED_ERROR = "missed_error"
+    WRONG_TIME = "wrong_time"
+    NOT_REACHED = "not_reached"
+    UNVERIFIED = "unverified"
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the client is at fault: not when time ran out or the right answer is unknown."""
+        return self not in {Verdict.RIGHT, Verdict.NOT_REACHED, Verdict.UNVERIFIED}
+
+
+class Outcome(StrEnum):
+    """How a trial as a whole ended."""
+
+    OK = "ok"
+    CRASHED = "crashed"
+    HUNG = "hung"
+    GARBAGE = "garbage"
+    FOREIGN = "foreign"
+    DUPLICATE = "duplicate"
+    MISSING = "missing"
+    INTERRUPTED = "interrupted"
+    UNAVAILABLE = "unavailable"
+    REFUSED = "refused"
+    """The room was not what was asked for (its link missed), so that the subject was not started."""
+    NEVER_LISTENED = "never_listened"
+    """A server accepted no connection."""
+    DIED = "died"
+    """A server ended, or stopped answering, while requests came."""
+    WRONG_ANSWERS = "wrong_answers"
+    """A server does not answer what its contract says."""
+    LEAKED = "leaked"
+    """A server opened more and more descriptors, though no more requests came at once."""
+
+
+class Validity(StrEnum):
+    """Whether a trial's numbers say something about its subject; what is not valid is shown, and not ranked."""
+
+    VALID = "VALID"
+    GENERATOR_LIMITED = "GENERATOR_LIMITED"
+    ORIGIN_LIMITED = "ORIGIN_LIMITED"
+    LINK_LIMITED = "LINK_LIMITED"
+    DISTURBED = "DISTURBED"
+    """Other programs, the hypervisor or a CPU quota took part; version 0.1 wrote ``UNSTEADY`` or ``ORIGIN_LIMITED``."""
+    UNSTEADY = "UNSTEADY"
+    """Its own speed drifted."""
+    INCORRECT = "INCORRECT"
+    UNVERIFIED = "UNVERIFIED"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One request of a trial as its client reported it, with its verdict.
+
+    The class documents and types the columns; samples are handled by the million as columns, not as instances.
+    """
+
+    trial: Annotated[int, Recorded("number of the trial in its run, from 0", type="int32")]
+    line: Annotated[
+        int | None, Recorded("line of the client's output, from 1; null when the URL has no line", type="int32")
+    ]
+    url: Annotated[str, Recorded("the URL as it was given to the client")]
+    code: Annotated[str | None, Recorded("the second field of the line as the client printed it")]
+    status: Annotated[int | None, Recorded("status code, when the code is one", type="int16")]
+    error: Annotated[str | None, Recorded("error name, when the code is no status code")]
+    start_ns: Annotated[
+        int | None, Recorded("when the client says that it took the slot, since the Unix epoch", unit="ns")
+    ]
+    duration_ns: Annotated[int | None, Recorded("how long the client says that it took, redirects included", unit="ns")]
+    body_length: Annotated[int | None, Recorded("content after decoding content codings", unit="bytes")]
+    cause: Annotated[str | None, Recorded("the fault of the web that decides the answer; null for an honest answer")]
+    verdict: Annotated[Verdict, Recorded("what the line is worth beside what the web serves")]
+    served_status: Annotated[
+        int | None, Recorded("status that was due; null where neither code nor length is wrong", type="int16")
+    ]
+    served_body_length: Annotated[
+        int | None, Recorded("length that was due; null where neither code nor length is wrong", unit="bytes")
+    ]
+    explained: Annotated[
+        bool, Recorded("true when the verdict is wrong and a known failure of the subject explains it")
+    ]
+
 
 _Figures = TypeVar("_Figures", bound=FigureRecord)
 
@@ -105,7 +203,7 @@ class LinesSummary(FigureRecord):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One trial: one fresh process of one subject under one condition, and what became of it."""
+    """One trial: one fresh process of one subject under one condition, with its outcome."""
 
     trial: Annotated[int, Recorded("number of the trial in its run, from 0; -1: that of the ceiling", type="int32")]
     block: Annotated[int, Recorded("block of trials that shared what the machine was like, from 0", type="int32")]
@@ -170,7 +268,7 @@ class Trial:
     """Records that were read before."""
 
     def __getitem__(self, kind: type[_Figures]) -> _Figures:
-        """Return the figures of one record, which must be there: else ``KeyError``."""
+        """Return the figures of one record; raise ``KeyError`` if there are none."""
         figures = self.get(kind)
         if figures is None:
             raise KeyError(kind.__name__)
@@ -183,12 +281,12 @@ class Trial:
         return self._read[kind]  # type: ignore[return-value]  # as it was read
 
     def having(self, *records: FigureRecord) -> "Trial":
-        """Return the trial with the figures of records, in place of those that it had of them."""
+        """Return the trial with the figures of records, which replace earlier ones."""
         return replace(self, figures={**without_figures(self.figures, map(type, records)), **figures_of(*records)})
 
     @property
     def summary(self) -> LinesSummary | None:
-        """What the lines of the client come to; None if it printed none."""
+        """Summary of the client's lines; None if it printed none."""
         return self.get(LinesSummary)
 
 

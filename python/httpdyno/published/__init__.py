@@ -1,27 +1,14 @@
-"""Figures that others have published, as data with their source, to stand beside measured ones."""
+"""Published figures with their sources, for comparison with measured ones."""
 
-from httpdyno.published.catalogue import (
+from httpdyno.published.comparison import in_published_form, side_by_side, stacked
+from httpdyno.published.table import (
+    Circumstances,
+    PublishedTable,
     find_preset,
+    parse_scale,
     preset_names,
     published_listing,
     published_names,
     published_table,
     published_tables,
 )
-from httpdyno.published.side_by_side import beside, in_published_form, stacked
-from httpdyno.published.table import Circumstances, PublishedTable, parse_scale
-
-__all__ = [
-    "Circumstances",
-    "PublishedTable",
-    "beside",
-    "find_preset",
-    "in_published_form",
-    "parse_scale",
-    "preset_names",
-    "published_listing",
-    "published_names",
-    "published_table",
-    "published_tables",
-    "stacked",
-]

@@ -1,24 +1,26 @@
-"""A published table: its rows, and what its description says of its columns, its source and its circumstances."""
+"""Published tables with their sources and circumstances, and the catalogue of those that ship with httpdyno."""
 
+import csv
 import datetime
 import re
+import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from fractions import Fraction
+from functools import cache
+from importlib.resources import files
 from typing import Any, Final
 
-from httpdyno.errors import InvalidValue
-from httpdyno.model import Cell, Column, Note, Subject, Table
-
-__all__ = ["NAMES", "SUBJECT", "Circumstances", "PublishedColumn", "PublishedTable", "Role", "Row", "Source"]
+from httpdyno.errors import InvalidValue, UnknownName, suggestion
+from httpdyno.model import Cell, Column, ColumnKind, Note, Subject, Table
 
 SUBJECT: Final = Column("subject", description="name of the subject's folder", shown=False)
 _SHARE: Final = re.compile(r"[0-9]{1,9}(/[0-9]{1,9})?|[0-9]{0,9}\.[0-9]{1,9}")
 
 
 class Role(StrEnum):
-    """What a column is for when figures are compared."""
+    """Role of a column in comparisons."""
 
     IDENTITY = "identity"
     """Names who was measured."""
@@ -52,7 +54,7 @@ class PublishedColumn(Column):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where figures were published; what the publication does not say is None."""
+    """Source of published figures; None for what it does not say."""
 
     title: str
     url: str | None = None
@@ -65,7 +67,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """Under what figures came about, of a publication as of a run; what is not known is empty."""
+    """Circumstances of a publication or a run; empty where unknown."""
 
     machine: str = ""
     web: str = ""
@@ -79,7 +81,7 @@ class Circumstances:
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """A table as its author printed it, with what is known about how it came about."""
+    """A published table with its circumstances."""
 
     name: str
     experiment: str
@@ -117,22 +119,22 @@ class PublishedTable:
         return tuple(column for column in self.columns if column.role is role)
 
     def scaled_urls(self, scale: Fraction) -> int | None:
-        """Return that share of the published number of URLs, at least one; None when there is no such number."""
+        """Return that share of the published number of URLs, at least one; None when the number is unknown."""
         return None if self.urls is None else max(1, round(self.urls * scale))
 
     def with_concurrency(self, subjects: Iterable[Subject]) -> tuple[Subject, ...]:
-        """Set the concurrency of subjects to that which they were published with; one without keeps its own."""
+        """Set the concurrency of subjects to the published one; without one they keep their own."""
         known = {row["subject"]: row.get("concurrency") for row in self.rows}
         given = ((subject, known.get(subject.id)) for subject in subjects)
         return tuple(replace(one, concurrency=count) if isinstance(count, int) else one for one, count in given)
 
     def as_table(self) -> Table:
-        """Return the table as it was printed, with its source and all that is known about it in the notes."""
+        """Return the published table, with its source and circumstances in the notes."""
         columns = (replace(SUBJECT, description="the subject that it is here"), *self.columns)
         rows = tuple(tuple(row[column.name] for column in columns) for row in self.rows)
         here = self.circumstances
-        told = {"source": str(self.source), "machine": here.machine, "web": here.web}
-        lines = [f"{name}: {text}" for name, text in told.items() if text]
+        given = {"source": str(self.source), "machine": here.machine, "web": here.web}
+        lines = [f"{name}: {text}" for name, text in given.items() if text]
         if here.versions:
             listed = ", ".join(f"{subject} {version}" for subject, version in here.versions.items())
             lines.append(f"versions: {listed} ({self.versions_from})")
@@ -141,7 +143,7 @@ class PublishedTable:
 
 
 def parse_scale(text: str) -> Fraction:
-    """Read what share of a preset is wanted, above 0 and at most 1: ``1/10``, ``0.1`` or ``1``."""
+    """Read the share of a preset to measure, above 0 and at most 1: ``1/10``, ``0.1`` or ``1``."""
     try:
         # Fraction reads 1e999999999, too, and would still be computing it tomorrow.
         scale = Fraction(text.strip()) if _SHARE.fullmatch(text.strip()) else Fraction(0)
@@ -150,3 +152,102 @@ def parse_scale(text: str) -> Fraction:
     if not 0 < scale <= 1:
         raise InvalidValue(f"--scale: {text!r} is no share of a whole; write it like 1/10, above 0 and at most 1")
     return scale
+
+
+_LISTING: Final = (
+    Column("name", description="what `httpdyno published NAME` prints"),
+    Column("experiment", description="the verb that asks the same question"),
+    Column("preset", description="what `--preset` of the experiment is given to measure it again"),
+    Column("rows", ColumnKind.INTEGER),
+    Column("title"),
+    Column("machine", description="what it was measured on", shown=False),
+    Column("source", description="title of the publication", shown=False),
+    Column("url", description="where it is"),
+)
+
+
+@cache  # they ship with httpdyno, and a preset looks through all of them
+def _tables() -> dict[str, PublishedTable]:
+    found = sorted(file.name.removesuffix(".toml") for file in _FOLDER.iterdir() if file.name.endswith(".toml"))
+    return {name: _read(name) for name in found}
+
+
+def published_names() -> tuple[str, ...]:
+    """List the published tables by name, in alphabetical order."""
+    return tuple(_tables())
+
+
+def published_tables(experiment: str) -> tuple[PublishedTable, ...]:
+    """Return the published tables of one experiment, in the order of their names."""
+    return tuple(table for table in _tables().values() if table.experiment == experiment)
+
+
+def published_table(name: str) -> PublishedTable:
+    """Return the published table of that name; UnknownName lists those that there are."""
+    if name not in _tables():
+        raise UnknownName(f"{name!r}: there is no such published table; {suggestion(name, published_names())}")
+    return _tables()[name]
+
+
+def published_listing() -> Table:
+    """List every published table by its name."""
+    rows = tuple(
+        (
+            *(table.name, table.experiment, table.preset or None, len(table.rows), table.title),
+            *(table.circumstances.machine, table.source.title, table.source.url),
+        )
+        for table in _tables().values()
+    )
+    return Table(_LISTING, rows)
+
+
+def preset_names(experiment: str) -> tuple[str, ...]:
+    """List the presets of an experiment."""
+    return tuple(sorted(table.preset for table in published_tables(experiment) if table.preset))
+
+
+def find_preset(name: str, experiment: str) -> PublishedTable:
+    """Return the table that a preset of an experiment measures again; UnknownName lists those that it has."""
+    found = {table.preset: table for table in published_tables(experiment) if table.preset}
+    if name not in found:
+        known = ", ".join(sorted(found)) or "none"
+        raise UnknownName(f"--preset: {experiment} has no preset {name!r}; known are: {known}")
+    return found[name]
+
+
+_FOLDER: Final = files("httpdyno.published") / "tables"
+_CIRCUMSTANCES: Final = {field.name for field in fields(Circumstances)}
+
+
+def _read(name: str) -> PublishedTable:
+    described = tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    columns = tuple(map(_column, described.pop("column")))
+    kinds = {"subject": ColumnKind.TEXT, **{column.name: column.kind for column in columns}}
+    lines = csv.DictReader((_FOLDER / f"{name}.csv").read_text(encoding="utf-8").splitlines())
+    return PublishedTable(
+        name=name,
+        source=Source(**described.pop("source")),
+        circumstances=Circumstances(**{key: described.pop(key) for key in _CIRCUMSTANCES & set(described)}),
+        columns=columns,
+        rows=tuple({key: _cell(line[key], kind) for key, kind in kinds.items()} for line in lines),
+        # What is left must be fields of the table: a key that is none is refused here.
+        **_frozen(described),
+    )
+
+
+def _column(entry: dict[str, Any]) -> PublishedColumn:
+    entry = {**entry, "kind": ColumnKind(entry.get("kind", "text")), "role": Role(entry.get("role", "figure"))}
+    return PublishedColumn(**_frozen(entry))
+
+
+def _frozen(entry: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+
+
+def _cell(text: str, kind: ColumnKind) -> Cell:
+    """Read a figure; an empty one is None."""
+    if not text or kind is ColumnKind.TEXT:
+        return text or None
+    if kind is ColumnKind.BOOLEAN:
+        return {"true": True, "false": False}[text]
+    return int(text) if text.lstrip("-").isdigit() else float(text)

@@ -1,6 +1,1 @@
-"""Tables as text: one module for each format, under ``formats``."""
-
-from httpdyno.report.registry import format_names, render
-from httpdyno.report.surface import Surface
-
-__all__ = ["Surface", "format_names", "render"]
+"""Tables, charts and pages of a run, from data to text; each format of a table is a module of ``formats``."""

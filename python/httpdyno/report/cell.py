@@ -1,12 +1,10 @@
-"""Cells as people read them; text from a subject can do nothing to a terminal."""
+"""Cells as text for people; text from a subject cannot control a terminal."""
 
 from collections.abc import Callable
 from itertools import groupby
 from typing import Final
 
 from httpdyno.model import Cell, Column, ColumnKind, Note, Outcome, Table, Validity, format_size, format_time
-
-__all__ = ["TONED", "cell_text", "note_lines", "right_aligned", "tone_of", "without_controls"]
 
 _TONES: Final = (
     {outcome.value: "bad" for outcome in Outcome}
@@ -56,7 +54,7 @@ def cell_text(cell: Cell, column: Column, *, absent: str = "") -> str:
 
 
 def tone_of(cell: Cell, column: Column) -> str:
-    """Return how a cell is tinted that says how something went: ``good``, ``doubtful``, ``bad``, ``absent``; or empty.
+    """Return the tone of a cell that holds a verdict: ``good``, ``doubtful``, ``bad``, ``absent``; or empty.
 
     A number beyond the limit of its column is doubtful.
     """
@@ -87,7 +85,7 @@ _NUMBERS: Final[dict[ColumnKind, Callable[[float], str]]] = {
 
 
 def right_aligned(column: Column) -> bool:
-    """Return whether the column's cells stand at the right, as numbers do."""
+    """Return whether the cells of a column are aligned to the right, as numbers are."""
     return column.kind not in {ColumnKind.TEXT, ColumnKind.BOOLEAN}
 
 
@@ -97,7 +95,7 @@ def note_lines(table: Table) -> list[str]:
 
 
 def _row_name(table: Table, note: Note) -> str:
-    """Name a row by the first texts that stand beside each other: language and method."""
+    """Name a row by its first adjacent texts: language and method."""
     if note.row is None:
         return ""
     cells = [cell for cell in zip(table.columns, table.rows[note.row], strict=True) if cell[0].shown]

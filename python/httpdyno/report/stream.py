@@ -1,4 +1,4 @@
-"""Writes rows as CSV or JSON piece by piece: there may be more of them than memory holds."""
+"""Frames as text: rows written piece by piece as CSV or JSON, or a table to be read."""
 
 import csv
 import io
@@ -10,9 +10,8 @@ from typing import Any, Final
 
 import polars as pl
 
+from httpdyno.model import Cell, Column, ColumnKind, Note, Table
 from httpdyno.report.cell import without_controls
-
-__all__ = ["STREAMED", "json_text", "stream"]
 
 STREAMED: Final = ("csv", "json")
 """The formats that can be written piece by piece: they need to know no width before the first line."""
@@ -93,3 +92,31 @@ def _plain(value: Any) -> str:  # noqa: ANN401  # whatever JSON has no form of i
 
 # Made once: `json.dumps` would make one for each of ten million rows.
 _ENCODER: Final = json.JSONEncoder(default=_plain, allow_nan=False)
+
+
+LONGEST_TEXT: Final = 60
+"""Characters of a list or structure that are shown: the throughput of a trial has hundreds of entries."""
+
+
+def frame_table(frame: pl.DataFrame, notes: tuple[str, ...] = ()) -> Table:
+    """Put the rows of a frame into a table: numbers in all their digits, lists and structures as shortened JSON."""
+    columns = tuple(Column(name, _kind(type_)) for name, type_ in frame.schema.items())
+    rows = tuple(tuple(_cell(value) for value in row) for row in frame.iter_rows())
+    return Table(columns, rows, notes=tuple(Note(note) for note in notes))
+
+
+def _kind(type_: pl.DataType) -> ColumnKind:
+    if isinstance(type_, pl.Boolean):
+        return ColumnKind.BOOLEAN
+    if type_.is_integer():
+        return ColumnKind.INTEGER
+    return ColumnKind.NUMBER if type_.is_float() else ColumnKind.TEXT
+
+
+def _cell(value: object) -> Cell:
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    text = json_text(value)
+    if not isinstance(value, list | dict):
+        return text.strip('"')
+    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"

@@ -35,7 +35,7 @@ from httpdyno.model import (
     figures_of,
     flatten,
 )
-from httpdyno.model.figures import read_figures
+from httpdyno.model.record import read_figures
 from httpdyno.storage import storage_errors
 from httpdyno.store import Run
 from httpdyno.store.artifacts import (

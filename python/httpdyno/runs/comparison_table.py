@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from httpdyno.judge import counting_trials, rankable, worst_validity
-from httpdyno.judge.threshold import Threshold
+from httpdyno.judge.comparison import Threshold
 from httpdyno.judge.wording import NAMED_AT_MOST, change_text, comparison_text, difference_text, some_of
 from httpdyno.model import Cell, Column, ColumnKind, Comparison, Difference, Metric, Note, Outcome, Table, Trial
 from httpdyno.stats import FEWEST_BLOCKS, median

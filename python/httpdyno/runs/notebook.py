@@ -11,7 +11,7 @@ import polars as pl
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import rank, rank_note
-from httpdyno.judge.pair import find_rankable
+from httpdyno.judge.comparison import find_rankable
 from httpdyno.model import ColumnKind, Metric, Ranking, Table, Trial
 from httpdyno.runs.pair_comparison import compare_within_run
 from httpdyno.runs.run_comparison import compare_two_runs

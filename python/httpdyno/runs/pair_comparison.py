@@ -6,11 +6,10 @@ from typing import Final
 from httpdyno.errors import UsageError
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import rank, trial_notes
-from httpdyno.judge.baseline import compare_with_baseline
-from httpdyno.judge.group import Group, grouped
-from httpdyno.judge.threshold import Threshold
+from httpdyno.judge.comparison import Threshold, compare_with_baseline
+from httpdyno.judge.rankable import Group, grouped
 from httpdyno.model import Column, Comparison, Metric, Trial
-from httpdyno.report.sections.bound_notes import bound_notes
+from httpdyno.report.sections.headline import bound_notes
 from httpdyno.report.sections.reservation import reservations
 from httpdyno.runs.comparison_table import Compared, ComparedRow, Side, compared, row_of
 from httpdyno.store import Run

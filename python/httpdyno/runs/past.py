@@ -7,8 +7,7 @@ from typing import Final
 from httpdyno.errors import UnreadableRun
 from httpdyno.model import Cell, Column, ColumnKind, Table
 from httpdyno.store import Run, holder_of, open_run, run_folders
-from httpdyno.store.find import foreign_folders
-from httpdyno.store.layout import PINNED
+from httpdyno.store.folder import PINNED, foreign_folders
 
 __all__ = ["RUN_COLUMNS", "runs_table"]
 

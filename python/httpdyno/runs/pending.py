@@ -27,8 +27,7 @@ from httpdyno.store import (
     lockfile_digests,
     subject_differences,
 )
-from httpdyno.subjects.build import build_place
-from httpdyno.subjects.builder import BuildOutcome
+from httpdyno.subjects.build import BuildOutcome, build_place
 from httpdyno.urls.source import UrlFile
 
 __all__ = ["PendingRun", "begin_run", "describe_subject"]

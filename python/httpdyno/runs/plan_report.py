@@ -10,7 +10,6 @@ from typing import Any, Final
 import httpdyno
 from httpdyno.errors import NothingMeasured, UsageError
 from httpdyno.judge import counting_trials, placing_trials, verdict_of
-from httpdyno.judge.group import grouped
 from httpdyno.judge.machine_plan import (
     AnswerFigures,
     Check,
@@ -24,8 +23,9 @@ from httpdyno.judge.machine_plan import (
     covers_several_sizes,
     plan_machines,
 )
+from httpdyno.judge.rankable import grouped
 from httpdyno.model import Column, ColumnKind, Note, Table, Trial, Validity, format_exact, format_rate, format_size
-from httpdyno.report.sections.subjects import subject_names
+from httpdyno.report.sections.tables import subject_names
 from httpdyno.store import Run, open_run, read_manifest, run_folders
 
 __all__ = ["PlanSource", "default_source", "example_source", "example_text", "plan_table", "source_of_run"]

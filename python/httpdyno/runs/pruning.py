@@ -10,9 +10,7 @@ from typing import Final
 from httpdyno.model import Column, ColumnKind, Table, format_size
 from httpdyno.storage import storage_errors
 from httpdyno.store import holder_of, run_folders
-from httpdyno.store.find import started_at
-from httpdyno.store.layout import PINNED
-from httpdyno.store.lock import RunLock
+from httpdyno.store.folder import PINNED, RunLock, started_at
 
 __all__ = ["KeptRun", "Limits", "beyond", "pruning_table", "remove", "stored_runs"]
 

@@ -9,8 +9,8 @@ from httpdyno.experiments.registry import figure_columns
 from httpdyno.model import Column, Field, Sample, Table, Trial, schema
 from httpdyno.runs.trial_figures import figure_descriptions
 from httpdyno.store import Run
-from httpdyno.store.columns import polars_types
-from httpdyno.store.manifest_columns import RUN_COLUMNS, SETTING, runs_frame
+from httpdyno.store.query import RUN_COLUMNS, SETTING, runs_frame
+from httpdyno.store.reader import polars_types
 
 __all__ = ["columns_table"]
 

@@ -26,7 +26,7 @@ from httpdyno.store import (
     subject_differences,
     web_differences,
 )
-from httpdyno.subjects.definition import read_subject
+from httpdyno.subjects.catalogue import read_subject
 from httpdyno.urls.source import UrlFile, urls_of_run
 
 __all__ = ["Resumed", "resume_run"]

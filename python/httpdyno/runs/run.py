@@ -32,7 +32,7 @@ from httpdyno.runs.pending import PendingRun
 from httpdyno.runs.spoken_version import not_speaking
 from httpdyno.stats import median
 from httpdyno.store import Run
-from httpdyno.subjects.builder import BuildEvent, BuildOutcome, build_subjects
+from httpdyno.subjects.build import BuildEvent, BuildOutcome, build_subjects
 
 __all__ = ["Measured", "RunObserver", "TrialRunner", "foreseen_s", "measure", "run_trials"]
 

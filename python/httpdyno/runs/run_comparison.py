@@ -5,8 +5,8 @@ from typing import Final
 
 from httpdyno.errors import UsageError
 from httpdyno.judge import compare_runs, trial_notes
-from httpdyno.judge.group import Group, grouped
-from httpdyno.judge.threshold import Threshold
+from httpdyno.judge.comparison import Threshold
+from httpdyno.judge.rankable import Group, grouped
 from httpdyno.model import Column, Comparison, Metric, Trial
 from httpdyno.report.sections.reservation import reservations
 from httpdyno.runs.comparability import instrument_differences, run_differences

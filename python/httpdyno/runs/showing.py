@@ -15,11 +15,9 @@ from httpdyno.judge import marked_ranks
 from httpdyno.model import Note, Table, Trial, current_name
 from httpdyno.published import PublishedTable
 from httpdyno.report.cell import note_lines
-from httpdyno.report.rows_apart import rows_apart
-from httpdyno.report.sections.bound_notes import bound_notes
+from httpdyno.report.sections.headline import bound_notes
 from httpdyno.report.sections.reservation import table_reservations
-from httpdyno.report.sections.subjects import subject_names
-from httpdyno.report.sections.wrong_answers import wrong_answers, wrong_notes
+from httpdyno.report.sections.tables import rows_apart, subject_names, wrong_answers, wrong_notes
 from httpdyno.store import Manifest, Run
 
 __all__ = ["check_columns", "read_by_programs", "reserved", "reserved_table", "shown_tables", "tables_of"]

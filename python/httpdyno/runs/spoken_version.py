@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from httpdyno.errors import SubjectUnavailable
 from httpdyno.model import Condition, Subject
-from httpdyno.subjects.builder import BuildOutcome
+from httpdyno.subjects.build import BuildOutcome
 
 __all__ = ["not_speaking"]
 

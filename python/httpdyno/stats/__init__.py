@@ -1,46 +1,18 @@
 """Statistics as pure functions of numbers."""
 
-from httpdyno.stats.all_pairs import adjust_all_pairs, all_pairs_p, compare_all_pairs
-from httpdyno.stats.arrays import BoolArray, FloatArray, Int64Array
 from httpdyno.stats.boundary import Check
-from httpdyno.stats.effect import Effect, paired_effect, unpaired_effect
-from httpdyno.stats.frontier import ColumnBoundary, FrontierSearch
-from httpdyno.stats.holm import holm
-from httpdyno.stats.order import median_interval
-from httpdyno.stats.ratio import FEWEST_BLOCKS, unpaired_ratio_interval
+from httpdyno.stats.frontier import ColumnBoundary, ColumnCheck, FrontierSearch
+from httpdyno.stats.multiple_comparisons import adjust_all_pairs, all_pairs_p, compare_all_pairs, holm
+from httpdyno.stats.optimum_search import Conclusion, Observation, OptimumSearch, Point, Standing
+from httpdyno.stats.ratio import FEWEST_BLOCKS, Effect, paired_effect, unpaired_effect, unpaired_ratio_interval
 from httpdyno.stats.scalability import NotEnoughPoints, ScalabilityLaw, fit_scalability
-from httpdyno.stats.search import Conclusion, Observation, OptimumSearch, Point, Standing
-from httpdyno.stats.staircase import ColumnCheck
-from httpdyno.stats.summary import median, nearest_rank, percentile, summarise_durations
-
-__all__ = [
-    "FEWEST_BLOCKS",
-    "BoolArray",
-    "Check",
-    "ColumnBoundary",
-    "ColumnCheck",
-    "Conclusion",
-    "Effect",
-    "FloatArray",
-    "FrontierSearch",
-    "Int64Array",
-    "NotEnoughPoints",
-    "Observation",
-    "OptimumSearch",
-    "Point",
-    "ScalabilityLaw",
-    "Standing",
-    "adjust_all_pairs",
-    "all_pairs_p",
-    "compare_all_pairs",
-    "fit_scalability",
-    "holm",
-    "median",
-    "median_interval",
-    "nearest_rank",
-    "paired_effect",
-    "percentile",
-    "summarise_durations",
-    "unpaired_effect",
-    "unpaired_ratio_interval",
-]
+from httpdyno.stats.summary import (
+    BoolArray,
+    FloatArray,
+    Int64Array,
+    median,
+    median_interval,
+    nearest_rank,
+    percentile,
+    summarise_durations,
+)

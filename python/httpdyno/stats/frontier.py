@@ -1,19 +1,148 @@
-"""The search for a frontier: the highest load that holds in each of several columns, of which each is harder."""
+"""The search for a frontier: the highest load that holds in each of several columns, each harder than the last."""
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from httpdyno.errors import InvalidValue
-from httpdyno.stats.arrays import FloatArray
-from httpdyno.stats.staircase import ColumnCheck, Staircase
+from httpdyno.stats.boundary import Check, holding_chances, likelihood
+from httpdyno.stats.summary import FloatArray
 
-__all__ = ["ColumnBoundary", "Contradiction", "FrontierSearch", "FrontierStep"]
+_PLACES: Final = 4
+"""Places between two loads at which the boundary may lie: one next to a load tells of trials that go either way."""
+_END: Final = 0.1
+"""The chance that everything holds in a column of which nothing is known yet, and that nothing does."""
+_STAYS: Final = (0.1, 0.5, 0.9, 0.99)
+"""How often the boundary is the same in the next column; unknown, so all are equally likely beforehand."""
+_WIDTHS: Final = (0.003, 0.03)
+"""How wide the stretch may be in which trials go one way or the other: standard deviations of the logarithm."""
+_WIDTH_CHANCES: Final = (0.95, 0.05)
+_LAPSE: Final = 0.005
+"""The chance that a trial which left no doubt goes the wrong way: those that were disturbed say so and are in doubt."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCheck:
+    """Whether a criterion held in one trial of a column."""
+
+    column: int
+    """From 0, the easiest."""
+    check: Check
+
+
+@dataclass(frozen=True)
+class Staircase:
+    """A hidden Markov chain over the columns, from the easiest to the hardest; its state is the place of the boundary.
+
+    From one column to the next the boundary stays where it is, or falls to any lower place; that it rises has a small
+    chance, so that trials can say it. How often it stays and how sharp the boundary is are the same for all columns and
+    learned with it.
+
+    References
+    ----------
+    Rabiner, A tutorial on hidden Markov models, Proceedings of the IEEE 77 (1989), section III: forward and backward.
+    """
+
+    loads: tuple[float, ...]
+    """That can be tried, ascending, each above 0."""
+    columns: int
+    rise: float
+    """The chance that the boundary is higher in the next, harder column."""
+
+    @cached_property
+    def places(self) -> FloatArray:
+        """Where the boundary may lie, as logarithms: as many places below and above all loads as between two."""
+        loads = np.log(np.asarray(self.loads))
+        first, last = (loads[1] - loads[0], loads[-1] - loads[-2]) if len(loads) > 1 else (math.log(2), math.log(2))
+        edges = np.concatenate(([loads[0] - first], loads, [loads[-1] + last]))
+        shares = (np.arange(_PLACES) + 0.5) / _PLACES
+        inside = edges[:-1, np.newaxis] + np.diff(edges)[:, np.newaxis] * shares
+        return np.asarray(inside.reshape(-1), dtype=np.float64)
+
+    @cached_property
+    def holding(self) -> FloatArray:
+        """Chance that a trial holds, of shape (widths, loads, places)."""
+        each = [holding_chances(self.places, load, widths=_WIDTHS) for load in self.loads]
+        return np.asarray(_LAPSE + (1 - 2 * _LAPSE) * np.stack(each, axis=1), dtype=np.float64)
+
+    def chances(self, seen: Sequence[ColumnCheck]) -> FloatArray:
+        """Return the chance of each width and place, in each column.
+
+        Returns
+        -------
+        FloatArray
+            Shape (columns, widths, places); each column sums to 1.
+        """
+        likely = np.stack(
+            [
+                likelihood(
+                    self.places, [one.check for one in seen if one.column == column], widths=_WIDTHS, lapse=_LAPSE
+                )
+                for column in range(self.columns)
+            ]
+        )
+        forward = self._forward(likely)
+        backward = np.ones_like(forward[0])
+        chances = [_normal(forward[-1])]
+        for column in reversed(range(self.columns - 1)):
+            backward = self._back(likely[column + 1] * backward)
+            backward /= backward.max()
+            chances.append(_normal(forward[column] * backward))
+        return np.asarray(np.stack(chances[::-1]).sum(axis=1), dtype=np.float64)
+
+    def cells(self, chances: FloatArray) -> FloatArray:
+        """Return the chance that the lowest n loads hold and no others, for each n; shape (columns, loads + 1)."""
+        each = chances.sum(axis=1).reshape(self.columns, len(self.loads) + 1, _PLACES)
+        return np.asarray(each.sum(axis=2), dtype=np.float64)
+
+    @property
+    def _beforehand(self) -> FloatArray:
+        count = len(self.places)
+        chances = np.full(count, (1 - 2 * _END) / count)
+        chances[:_PLACES] += _END / _PLACES
+        chances[-_PLACES:] += _END / _PLACES
+        return chances
+
+    @cached_property
+    def _weights(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Transition weights from each place: to the same one, to each lower and to each higher one."""
+        stays = np.asarray(_STAYS)[:, np.newaxis, np.newaxis]
+        above = np.arange(len(self.places))[::-1]
+        return (
+            (1 - self.rise) * stays,
+            (1 - self.rise) * (1 - stays),
+            1 / (np.arange(len(self.places)) + 1.0),
+            np.divide(self.rise, above, out=np.zeros(len(above)), where=above > 0),
+        )
+
+    def _forward(self, likely: FloatArray) -> list[FloatArray]:
+        stay, fall, lower, higher = self._weights
+        widths = np.asarray(_WIDTH_CHANCES)[:, np.newaxis]
+        here = _normal(np.broadcast_to(self._beforehand * widths * likely[0], (len(_STAYS), *likely[0].shape)))
+        chances = [here]
+        for column in range(1, self.columns):
+            falling, rising = here * lower, here * higher
+            from_above = np.cumsum(falling[..., ::-1], axis=-1)[..., ::-1]
+            from_below = np.cumsum(rising, axis=-1) - rising
+            here = _normal((stay * here + fall * from_above + from_below) * likely[column])
+            chances.append(here)
+        return chances
+
+    def _back(self, ahead: FloatArray) -> FloatArray:
+        stay, fall, lower, higher = self._weights
+        up_to = np.cumsum(ahead, axis=-1)
+        return np.asarray(stay * ahead + fall * lower * up_to + higher * (up_to[..., -1:] - up_to))
+
+
+def _normal(chances: FloatArray) -> FloatArray:
+    return np.asarray(chances / chances.sum(), dtype=np.float64)
+
 
 _SURE: Final = 0.9
 """Hysteresis: a load holds from this chance on, and fails from this chance on; what lies between is tried again."""
@@ -44,7 +173,7 @@ class FrontierStep:
 
 @dataclass(frozen=True, slots=True)
 class ColumnBoundary:
-    """Where a criterion ceases to hold in one column."""
+    """Boundary of a criterion in one column."""
 
     held: float | None
     """The highest load that holds, more likely than any other; None: none does."""
@@ -57,12 +186,12 @@ class ColumnBoundary:
     trials: int
     """Made in this column: others may have been of more use."""
     doubtful: bool
-    """Whether a load lies between what surely holds and what surely fails, of which nobody knows."""
+    """Whether a load lies between those that certainly hold and those that certainly fail."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A load that failed although one as high held in a harder column; each was tried again and said the same."""
+    """A load that failed although one as high held in a harder column; repeats of both agreed."""
 
     failed: FrontierStep
     held: FrontierStep
@@ -70,7 +199,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class FrontierSearch:
-    """Finds the highest load that holds in each column, from trials that go either way near the boundary.
+    """Search for the highest load that holds in each column, with trials that are random near the boundary.
 
     What held in a harder column holds in an easier one, and what failed in an easier one fails in a harder one. A walk
     along the staircase, from the lowest load in the hardest column, makes a trial on either side of each of its steps.
@@ -102,7 +231,7 @@ class FrontierSearch:
     """What needs no trial to be known; it counts as if it had been seen, but not in the budget."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be searched."""
+        """Raise ``InvalidValue`` for a range that cannot be searched."""
         ascending = all(low < high for low, high in zip(self.loads, self.loads[1:], strict=False))
         if not self.loads or not ascending or not self.loads[0] > 0 or self.columns < 1 or self.budget < 1:
             raise InvalidValue(
@@ -110,7 +239,7 @@ class FrontierSearch:
             )
 
     def next(self, seen: Sequence[ColumnCheck]) -> FrontierStep | None:
-        """Name the next trial; None when every column is sure, or nothing more is to be had."""
+        """Return the next trial; None when every column is certain, or no trial would tell more."""
         if len(seen) >= self.budget:
             return None
         seen = self._with_known(seen)
@@ -121,17 +250,17 @@ class FrontierSearch:
         chances = staircase.chances(seen)
         if staircase.cells(chances).max(axis=1).min() >= _SURE:
             return None
-        told = _told(staircase, chances)
+        gain = _information(staircase, chances)
         for step, trials in _trials(seen).items():
             if trials >= _REPEATS:
-                told[step.column, self._index(step.load)] = 0
+                gain[step.column, self._index(step.load)] = 0
         for one in self.known:
-            told[one.column, self._index(one.check.load)] = 0
-        column, load = divmod(int(told.argmax()), len(self.loads))
-        return FrontierStep(column, self.loads[load]) if told[column, load] > _NOTHING else None
+            gain[one.column, self._index(one.check.load)] = 0
+        column, load = divmod(int(gain.argmax()), len(self.loads))
+        return FrontierStep(column, self.loads[load]) if gain[column, load] > _NOTHING else None
 
     def conclude(self, seen: Sequence[ColumnCheck]) -> tuple[ColumnBoundary, ...]:
-        """Return what the trials say of each column, whether or not the search has come to its end."""
+        """Return the boundary of each column, at any time of the search."""
         tried = Counter(one.column for one in seen)
         seen = self._with_known(seen)
         staircase = self._staircase(seen)
@@ -139,11 +268,11 @@ class FrontierSearch:
         return tuple(self._boundary(column, cells[column], seen, tried[column]) for column in range(self.columns))
 
     def exhausted(self, seen: Sequence[ColumnCheck]) -> bool:
-        """Return whether it was the budget that ended the search: more trials would have been made."""
+        """Return whether the budget ended the search."""
         return len(seen) >= self.budget and replace(self, budget=len(seen) + 1).next(seen) is not None
 
     def contradictions(self, seen: Sequence[ColumnCheck]) -> tuple[Contradiction, ...]:
-        """Return what was seen more than once against the order of the columns; empty for a staircase.
+        """Return repeated contradictions of the order of the columns; empty for a staircase.
 
         Of each pair of columns only the loads that are the furthest apart.
         """
@@ -159,7 +288,7 @@ class FrontierSearch:
         return Staircase(self.loads, self.columns, _RISE if consistent else _RISE_UNTRUSTED)
 
     def _dispute(self, seen: Sequence[ColumnCheck]) -> FrontierStep | None:
-        """Try again what contradicts each other, until one of the two gives in or both have said it twice."""
+        """Return a repeat of a contradicting trial, until one of the two changes or both are confirmed."""
         if self.contradictions(seen):
             return None
         votes = _votes(seen)
@@ -172,7 +301,7 @@ class FrontierSearch:
         return min(range(len(self.loads)), key=lambda index: abs(self.loads[index] - load))
 
     def _walk(self, seen: Sequence[ColumnCheck]) -> FrontierStep | None:
-        """Go on along the staircase; None when each point has been tried, or follows from one that has."""
+        """Return the next point along the staircase; None when each point was tried or follows from one that was."""
         open_ = np.ones((self.columns, len(self.loads)), dtype=np.bool_)
         trials = _trials(seen)
         for one in seen:
@@ -195,7 +324,7 @@ class FrontierSearch:
         )
 
     def _boundary(self, column: int, cells: FloatArray, seen: Sequence[ColumnCheck], trials: int) -> ColumnBoundary:
-        """Put the chances of a column into words; of loads that no trial speaks of, nothing is said."""
+        """Return the boundary of a column from its chances, limited to loads that trials cover."""
         votes = _votes(seen)
         held = [self._index(at.load) + 1 for at, majority in votes.items() if majority > 0 and at.column >= column]
         failed = [self._index(at.load) for at, majority in votes.items() if majority < 0 and at.column <= column]
@@ -218,13 +347,13 @@ class FrontierSearch:
         )
 
 
-def _told(staircase: Staircase, chances: FloatArray) -> FloatArray:
-    """Return what a trial of each point is expected to tell, in nats; shape (columns, loads)."""
+def _information(staircase: Staircase, chances: FloatArray) -> FloatArray:
+    """Return the expected information of a trial at each point, in nats; shape (columns, loads)."""
     holding = staircase.holding
     expected = np.einsum("cwp,wlp->cl", chances, holding)
-    told = _entropy(expected) - np.einsum("cwp,wlp->cl", chances, _entropy(holding))
+    gain = _entropy(expected) - np.einsum("cwp,wlp->cl", chances, _entropy(holding))
     # Rounded, so that equals are equal on every machine: the first of them is taken.
-    return np.asarray(np.round(told, 9), dtype=np.float64)
+    return np.asarray(np.round(gain, 9), dtype=np.float64)
 
 
 def _trials(seen: Sequence[ColumnCheck]) -> Counter[FrontierStep]:
@@ -233,7 +362,7 @@ def _trials(seen: Sequence[ColumnCheck]) -> Counter[FrontierStep]:
 
 
 def _votes(seen: Sequence[ColumnCheck]) -> Counter[FrontierStep]:
-    """Count for each point how many more trials held than failed; those that say nothing have no vote."""
+    """Count for each point how many more trials held than failed; undecided trials do not count."""
     votes: Counter[FrontierStep] = Counter()
     for one in seen:
         if one.check.error_chance < _NO_VOTE:
@@ -258,7 +387,7 @@ def _entropy(chance: FloatArray) -> FloatArray:
 
 
 def _stride(open_: NDArray[np.bool_], column: int, load: int) -> tuple[int, int]:
-    """Return how far the walk goes at once, up the loads or along the columns: no further than its steps are long.
+    """Return the stride of the walk, up the loads or along the columns.
 
     Where there are many more loads than columns, the boundary climbs several of them from one column to the next, and
     the loads that are left in a column are divided by the columns that have yet to share them; likewise the other way.

@@ -1,4 +1,4 @@
-"""Gunther's Universal Scalability Law: what throughput does as more is done at once, in three numbers."""
+"""Gunther's Universal Scalability Law: throughput as a function of concurrency, in three numbers."""
 
 import math
 from collections.abc import Sequence
@@ -7,9 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from httpdyno.stats.arrays import FloatArray
-
-__all__ = ["FEWEST_POINTS", "NotEnoughPoints", "ScalabilityLaw", "fit_scalability"]
+from httpdyno.stats.summary import FloatArray
 
 FEWEST_POINTS: Final = 4
 """Three numbers pass through any three points: from the fourth on they can be wrong."""
@@ -21,7 +19,7 @@ _STARTS: Final = ((0.0, 0.0), (0.01, 1e-5), (0.1, 1e-4), (0.5, 1e-3))
 
 @dataclass(frozen=True, slots=True)
 class NotEnoughPoints:
-    """Why there is no law: too few different concurrencies."""
+    """Too few different concurrencies to fit the law."""
 
     points: int
     """Different concurrencies with a throughput above 0."""
@@ -57,7 +55,7 @@ class ScalabilityLaw:
 
     @property
     def half_gain(self) -> float | None:
-        """The N from which one more in flight brings less than half of what the first one did.
+        """The N from which one more in flight adds less than half of what the first one added.
 
         That is where dX/dN = lambda / 2; None when it never comes (sigma = kappa = 0).
         """

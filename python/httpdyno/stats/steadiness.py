@@ -1,14 +1,11 @@
-"""Whether a series has settled: where its warm-up ends, and how far it drifts after that."""
+"""Steadiness of a series: the length of its warm-up, and its drift after that."""
 
 from typing import Final
 
 import numpy as np
 
 from httpdyno.model import Interval
-from httpdyno.stats.arrays import FloatArray
-from httpdyno.stats.student import two_sided_quantile
-
-__all__ = ["FEWEST_VALUES", "LONGEST_WARM_UP", "drift_interval", "warm_up_length"]
+from httpdyno.stats.summary import FloatArray, two_sided_quantile
 
 FEWEST_VALUES: Final = 30
 """A drift is looked for in this many values and more."""
@@ -20,13 +17,13 @@ _FEWEST_FREEDOM: Final = 2.0
 
 
 def warm_up_length(values: FloatArray, *, longest: float = LONGEST_WARM_UP) -> int:
-    """Return the number of values that a series takes to settle: MSER-5.
+    """Return the length of a series' warm-up, in values: MSER-5.
 
     The values are averaged five by five. Dropping the first averages takes away bias where they differ from the rest,
     and takes away evidence in any case; the number to drop is the one after which the mean of the rest is known best,
     which is where the sum of its squared deviations over the square of their count is smallest.
 
-    Unless told otherwise at most a quarter is dropped. White lets it be half; but what still falls after a quarter
+    By default at most a quarter is dropped. White lets it be half; but what still falls after a quarter
     drifts rather than warms up, and half of a drifting series shows half of its drift, in half of the values.
 
     Parameters
@@ -117,7 +114,7 @@ def _detrended(values: FloatArray) -> FloatArray:
 
 
 def _correlation(rest: list[FloatArray], squares: float) -> float:
-    """How much a value says of the next: between 0 (negative ones are chance) and 0.9."""
+    """Autocorrelation of neighbours, limited to 0 (negative ones are chance) to 0.9."""
     if squares == 0:  # nothing varies
         return 0.0
     raw = sum(float(part[1:] @ part[:-1]) for part in rest) / squares

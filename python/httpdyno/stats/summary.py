@@ -1,13 +1,16 @@
-"""Summaries of durations within a trial, and of one figure over trials."""
+"""Summaries of a few values: percentiles, medians and their intervals, Student's t; and the types of arrays."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from httpdyno.stats.arrays import Int64Array
+from httpdyno.model import Interval
 
-__all__ = ["DurationSummary", "median", "nearest_rank", "percentile", "summarise_durations"]
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+Int64Array = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +96,83 @@ def median(values: Iterable[float | None]) -> float | None:
     """
     known = [value for value in values if value is not None]
     return float(np.median(known)) if known else None
+
+
+def median_interval(values: FloatArray, *, level: float = 0.95) -> Interval | None:
+    """Interval of the median between two of the values themselves.
+
+    However the values are spread, each lies below the true median with a chance of one half. The k-th smallest and
+    the k-th largest then enclose it unless fewer than k values fall on one side, and the chance of that is binomial.
+
+    Parameters
+    ----------
+    values : shape (n,)
+        Independent of each other, in any order: one a trial.
+    level : float
+        Confidence asked for, between 0 and 1.
+
+    Returns
+    -------
+    Interval or None
+        The narrowest pair that attains the level; its own, attained level is usually more. With few values not even
+        the smallest and the largest attain it: they are given with what they do attain, 93.75 % if n = 5. None if
+        n < 2.
+
+    References
+    ----------
+    Hahn and Meeker, Statistical Intervals (1991), section 5.2: distribution-free intervals for a percentile.
+    """
+    count = len(values)
+    if count < 2:  # one value says nothing of its spread
+        return None
+    depth, attained = _depth(count, level)
+    ordered = np.sort(values)
+    return Interval(float(np.median(ordered)), float(ordered[depth - 1]), float(ordered[count - depth]), attained)
+
+
+def _depth(count: int, level: float) -> tuple[int, float]:
+    """Return how many values from either end the bounds are, and the level that they attain."""
+    ways, outside, everything = 1, 1, 2**count
+    depth, attained = 1, 1 - 2 / everything
+    for below in range(1, count // 2):
+        ways = ways * (count - below + 1) // below
+        outside += ways
+        inside = 1 - 2 * outside / everything
+        if inside < level:
+            break
+        depth, attained = below + 1, inside
+    return depth, attained
+
+
+# scipy is imported where it is used: it takes longer to load than the commands that need no statistics may take in all.
+
+
+def two_sided_quantile(level: float, freedom: float) -> float:
+    """Return the t that a mean stays within with a given confidence.
+
+    Parameters
+    ----------
+    level : float
+        Confidence, between 0 and 1.
+    freedom : float
+        Degrees of freedom, above 0.
+    """
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + level) / 2))
+
+
+def two_sided_p(t: FloatArray, freedom: FloatArray | float) -> FloatArray:
+    """Return the chance that noise alone makes a t at least as far from 0.
+
+    Parameters
+    ----------
+    t : any shape
+        The statistic.
+    freedom : float or shape of ``t``
+        Degrees of freedom, above 0.
+    """
+    from scipy.special import stdtr
+
+    # The lower tail keeps its digits where 1 - upper would lose them.
+    return np.asarray(2 * stdtr(freedom, -np.abs(t)), dtype=np.float64)

@@ -13,7 +13,7 @@ from typing import IO, BinaryIO, Final
 from httpdyno.errors import UnreadableRun
 from httpdyno.storage import storage_errors
 from httpdyno.store.files import storing, write_whole
-from httpdyno.store.layout import ARTIFACTS, artifacts_of
+from httpdyno.store.folder import ARTIFACTS, artifacts_of
 
 __all__ = [
     "artifacts_bytes",

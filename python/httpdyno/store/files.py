@@ -1,19 +1,23 @@
-"""Files that are there whole or not at all, also after a kill."""
+"""Files that exist completely or not at all, also after a kill; the list of URLs and the load reports of a run."""
 
+import gzip
+import json
 import os
 import secrets
-from collections.abc import Callable, Iterator
+import shutil
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO, Final
 
+from httpdyno.errors import UnreadableRun
 from httpdyno.storage import storage_errors
-
-__all__ = ["storing", "write_whole"]
+from httpdyno.store.folder import URLS, load_report
 
 
 def storing(path: Path) -> AbstractContextManager[None]:
-    """Turn whatever goes wrong while results are written to that folder into ``StorageFailed``, one clear line."""
+    """Turn errors of writing results to a folder into ``StorageFailed``."""
     cure = "choose another folder with --out DIR"
     return storage_errors(
         f"{path}: results cannot be written", folder=path, cure=cure, when_full=f"make room or {cure}"
@@ -21,7 +25,7 @@ def storing(path: Path) -> AbstractContextManager[None]:
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file under its name only when it is whole, in place of one that was there before.
+    """Write a file and give it its name only when it is complete; replaces an earlier one.
 
     Until then it has no name, where the file system can do that: a kill leaves nothing behind.
     """
@@ -70,3 +74,62 @@ def _removed_on_failure(path: Path) -> Iterator[None]:
         with suppress(OSError):
             path.unlink()
         raise
+
+
+_FASTEST: Final = 1
+
+
+def keep_list(folder: Path, urls: Path) -> None:
+    """Keep a list in the folder of a run."""
+
+    def compress(file: IO[bytes]) -> None:
+        with urls.open("rb") as lines, gzip.GzipFile(fileobj=file, mode="wb", compresslevel=_FASTEST, mtime=0) as kept:
+            shutil.copyfileobj(lines, kept)
+
+    with storing(folder):
+        write_whole(folder / URLS, compress)
+
+
+def has_list(folder: Path) -> bool:
+    """Return whether a list is kept in the folder of a run."""
+    return (folder / URLS).is_file()
+
+
+def restore_list(folder: Path, into: IO[bytes]) -> None:
+    """Write the list that is kept in the folder of a run."""
+    path = folder / URLS
+    try:
+        kept = gzip.open(path, "rb")  # noqa: SIM115  # closed below; only opening it means that it is missing
+    except OSError as error:
+        raise UnreadableRun(f"{path}: the list of URLs cannot be read: {error.strerror}") from error
+    with kept:
+        while piece := _next_piece(path, kept):
+            with storage_errors("preparing the list of URLs: cannot write"):
+                into.write(piece)
+    with storage_errors("preparing the list of URLs: cannot write"):
+        into.flush()
+
+
+def _next_piece(path: Path, kept: gzip.GzipFile) -> bytes:
+    try:
+        return kept.read(1 << 20)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UnreadableRun(f"{path}: the list of URLs is damaged; the run cannot be resumed") from error
+
+
+def keep_load_report(folder: Path, number: int, report: Mapping[str, Any]) -> Path:
+    """Keep the report of one trial in the folder of its run."""
+    path = folder / load_report(number)
+    content = json.dumps(report, separators=(",", ":")).encode() + b"\n"
+    with storing(folder):
+        write_whole(path, lambda file: file.write(content))
+    return path
+
+
+def read_load_report(folder: Path, number: int) -> dict[str, Any] | None:
+    """Read the load report of one trial; None where there is none, or it is damaged: no record depends on it."""
+    try:
+        values = json.loads((folder / load_report(number)).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return values if isinstance(values, dict) else None

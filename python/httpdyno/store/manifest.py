@@ -1,29 +1,20 @@
-"""The manifest of a run: what was run, where and with what, and whether it was finished."""
+"""The manifest of a run: its fields, the description of the machine, and how two manifests differ."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import hashlib
+import os
+import platform
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields
 from datetime import datetime
 from functools import cache
+from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
 from httpdyno.errors import UnreadableRun
-from httpdyno.model import RECORD_VERSION
-
-__all__ = [
-    "CURE",
-    "EngineIdentity",
-    "GitState",
-    "Machine",
-    "Manifest",
-    "RunState",
-    "SubjectVersion",
-    "UrlList",
-    "WebIdentity",
-    "manifest_from_json",
-    "manifest_to_json",
-]
+from httpdyno.model import RECORD_VERSION, format_size
 
 RunState = Literal["partial", "complete"]
 CURE: Final = "measure again, or remove the folder"
@@ -101,14 +92,14 @@ class SubjectVersion:
     folder: str | None = None
     """Where it lay."""
     http: tuple[str, ...] = ()
-    """Versions of HTTP that it claims to speak when it is told to; empty in runs that are older than this."""
+    """Versions of HTTP that it claims to speak when asked to; empty in older runs."""
     fingerprint: str | None = None
     """Hash of its files and of the programs that it was built with; None until that is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What stands in ``manifest.json``."""
+    """Content of ``manifest.json``."""
 
     experiment: str
     command: tuple[str, ...]
@@ -161,3 +152,215 @@ def manifest_from_json(text: bytes, *, where: str) -> Manifest:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "its shape"
         raise UnreadableRun(f"{where}: manifest.json is damaged at {place}: {first['msg']}; {CURE}") from error
+
+
+_SYSCTLS: Final = (
+    "net.core.rmem_max",
+    "net.core.somaxconn",
+    "net.core.wmem_max",
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_tw_reuse",
+    "net.ipv4.tcp_wmem",
+    "kernel.sched_autogroup_enabled",
+    "vm.swappiness",
+)
+_LOCKFILES: Final = (
+    "Cargo.lock",
+    "Gemfile.lock",
+    "bun.lock",
+    "composer.lock",
+    "deno.lock",
+    "go.sum",
+    "gradle.lockfile",
+    "mix.lock",
+    "package-lock.json",
+    "packages.lock.json",
+    "pnpm-lock.yaml",
+    "requirements.txt",
+    "uv.lock",
+    "yarn.lock",
+)
+_GIT_TIMEOUT_S: Final = 10
+
+
+def describe_machine() -> Machine:
+    """Describe the machine from what the kernel shows; never fails, what cannot be read is None."""
+    cpuinfo = _text(Path("/proc/cpuinfo")) or ""
+    sysctls = {name: _text(Path("/proc/sys", *name.split("."))) for name in _SYSCTLS}
+    return Machine(
+        system=platform.system(),
+        kernel=platform.release(),
+        architecture=platform.machine(),
+        cpu=_cpuinfo(cpuinfo, "model name") or _cpuinfo(cpuinfo, "Model"),
+        cpus=os.cpu_count(),
+        memory_bytes=_memory_bytes(),
+        virtualisation="hypervisor" if "hypervisor" in (_cpuinfo(cpuinfo, "flags") or "").split() else None,
+        governor=_text(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        clock_source=_text(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+        sysctls={name: value for name, value in sysctls.items() if value is not None},
+    )
+
+
+def describe_git(folder: Path) -> GitState | None:
+    """Describe the checkout that a folder lies in; None when it lies in none, or there is no git."""
+    commit = _git(folder, "rev-parse", "HEAD")
+    status = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    return None if commit is None or status is None else GitState(commit.strip(), bool(status.strip()))
+
+
+def lockfile_digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of the lockfiles that stand in a subject's folder, by file name."""
+    files = [folder / name for name in _LOCKFILES]
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()}
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        # Without optional locks, looking at a checkout cannot get in the way of a commit at the same time.
+        argv = ["git", "--no-optional-locks", *arguments]
+        done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=_GIT_TIMEOUT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None
+
+
+def _cpuinfo(text: str, key: str) -> str | None:
+    for line in text.splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == key:
+            return value.strip()
+    return None
+
+
+def _memory_bytes() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (OSError, ValueError):
+        return None
+
+
+_SAME_MEMORY: Final = 0.01
+"""Share by which the memory of one machine may differ from boot to boot: a kernel keeps some for itself."""
+_HARMLESS_SETTINGS: Final = frozenset({"repeat", "quick", "preset", "time_budget_s"})
+"""They say how much was measured, or are a name for other settings: nothing that moves a figure by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that differs."""
+
+    part: Literal["instrument", "machine", "webs", "list", "settings", "trials", "subject"]
+    name: str
+    then: object = None
+    now: object = None
+    _: KW_ONLY
+    sentence: str = ""
+    """Says it where the values say nothing to people, as hashes do."""
+    one_sided: bool = False
+    """Whether only one of the two tells of it at all: a run may be older than a setting."""
+
+    @property
+    def changed(self) -> str:
+        """Describe the difference between then and now."""
+        return self.sentence or f"{self._what} is {self._said(self.now)}, was {self._said(self.then)}"
+
+    @property
+    def side_by_side(self) -> str:
+        """Describe the difference between two runs, A and B."""
+        return self.sentence or f"{self._what}: {self._said(self.then)} in A, {self._said(self.now)} in B"
+
+    @property
+    def _what(self) -> str:
+        # Names of files and of settings of the kernel are not ours to change.
+        return self.name.replace("_", " ") if self.name.isidentifier() else self.name
+
+    def _said(self, value: object) -> str:
+        if value is None or value == "":
+            return "unset" if self.part in {"settings", "trials"} else "not known"
+        return " ".join(str(value).split())
+
+
+def differences(then: Manifest, now: Manifest) -> Iterator[Difference]:
+    """List the differences of two runs, except those of their subjects."""
+    if then.version != now.version:
+        yield Difference("instrument", "httpdyno", then.version, now.version)
+    if then.engine and now.engine and then.engine.sha256 != now.engine.sha256:
+        yield Difference("instrument", "engine", sentence="the engine is another build")
+    yield from _machine(then.machine, now.machine)
+    yield from web_differences(then.webs, now.webs)
+    yield from _list(then.urls, now.urls)
+    for change in _keys("settings", then.settings, now.settings):
+        if change.name not in _HARMLESS_SETTINGS:
+            yield change
+
+
+def web_differences(then: Sequence[WebIdentity], now: Sequence[WebIdentity]) -> Iterator[Difference]:
+    """List the differences of webs; the same digest is the same web, even if the file of its model has moved."""
+    if len(then) != len(now):
+        yield Difference("webs", "webs", *(", ".join(web.name for web in webs) or "none" for webs in (then, now)))
+        return
+    for one, other in zip(then, now, strict=True):
+        known = one.digest is not None and other.digest is not None
+        if known and one.digest == other.digest:
+            continue
+        if one.name != other.name:
+            yield Difference("webs", "web", one.name, other.name)
+        elif one.seed != other.seed:
+            yield Difference("webs", f"seed of the web {one.name}", one.seed, other.seed)
+        elif known:
+            yield Difference("webs", "model", sentence=f"the web {one.name} has another model")
+
+
+def subject_differences(then: SubjectVersion, now: SubjectVersion) -> Iterator[Difference]:
+    """List the differences of a subject; a version or hash that is unknown on one side is not compared."""
+    if now.unavailable and not then.unavailable:
+        gone = f"it was available, and is not any more: {now.unavailable}"
+        yield Difference("subject", "availability", sentence=gone)
+    if then.unavailable and not now.unavailable:
+        there = f"it was unavailable ({then.unavailable}), and is available now"
+        yield Difference("subject", "availability", sentence=there)
+    yield from _keys("subject", *({name: digest[:12] for name, digest in of.lockfiles.items()} for of in (then, now)))
+    if then.version and now.version and then.version != now.version:
+        yield Difference("subject", "version", then.version, now.version)
+    if then.fingerprint and now.fingerprint and then.fingerprint != now.fingerprint:
+        rebuilt = "its files, or the programs that it is built with, have changed"
+        yield Difference("subject", "fingerprint", sentence=rebuilt)
+
+
+def _machine(then: Machine, now: Machine) -> Iterator[Difference]:
+    for name in (one.name for one in fields(Machine)):
+        if name not in {"sysctls", "memory_bytes"} and getattr(then, name) != getattr(now, name):
+            yield Difference("machine", name, getattr(then, name), getattr(now, name))
+    sizes = then.memory_bytes or 0, now.memory_bytes or 0
+    if abs(sizes[0] - sizes[1]) > _SAME_MEMORY * max(sizes):
+        yield Difference("machine", "memory", *(format_size(size) if size else None for size in sizes))
+    yield from _keys("machine", then.sysctls, now.sysctls)
+
+
+def _list(then: UrlList | None, now: UrlList | None) -> Iterator[Difference]:
+    if then is None or now is None:
+        if then is not now:
+            yield Difference("list", "URLs", one_sided=True)
+    elif then.count != now.count:
+        yield Difference("list", "URLs", f"{then.count:,}", f"{now.count:,}")
+    elif then.sha256 != now.sha256:
+        yield Difference("list", "URLs", sentence=f"the {then.count:,} URLs, or their order, differ")
+
+
+def _keys(
+    part: Literal["machine", "settings", "subject"], then: Mapping[str, object], now: Mapping[str, object]
+) -> Iterator[Difference]:
+    for name in sorted({*then, *now}):
+        one_sided = name not in then or name not in now
+        if one_sided or then[name] != now[name]:
+            yield Difference(part, name, then.get(name), now.get(name), one_sided=one_sided)

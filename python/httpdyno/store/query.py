@@ -1,24 +1,139 @@
-"""Asks SQL of runs on disk: ``runs``, ``trials``, ``ceilings`` and ``samples``, read as far as a query needs them."""
+"""SQL over runs on disk: ``runs``, ``trials``, ``ceilings`` and ``samples``, read as far as a query needs them."""
 
 import re
+import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
 from httpdyno.errors import InvalidValue, UnknownName, UnreadableRun, suggestion
 from httpdyno.model import Sample, Trial
-from httpdyno.store.columns import polars_schema
-from httpdyno.store.manifest import CURE
-from httpdyno.store.manifest_columns import RUN_COLUMNS, runs_frame
-from httpdyno.store.reader import Run, open_run
+from httpdyno.store.folder import holder_of
+from httpdyno.store.manifest import CURE, Manifest
+from httpdyno.store.reader import Run, open_run, polars_schema
 
-__all__ = ["TABLES", "Answer", "ComputedFigures", "Figures", "ask", "open_runs", "table_columns"]
+SETTING: Final = "setting_"
+"""Begins the name of a column that holds an option of the command: ``setting_timeout_s``."""
+
+_TEXT: Final = pl.String()
+_TIME: Final = pl.Datetime("us")
+RUN_COLUMNS: Final[dict[str, pl.DataType]] = {
+    "run": _TEXT,
+    "experiment": _TEXT,
+    "state": _TEXT,
+    "started_at": _TIME,
+    "ended_at": _TIME,
+    "command": _TEXT,
+    "version": _TEXT,
+    "engine_version": _TEXT,
+    "record_version": pl.Int64(),
+    "trials_planned": pl.Int64(),
+    "trials_finished": pl.Int64(),
+    "git_commit": _TEXT,
+    "git_modified": pl.Boolean(),
+    "system": _TEXT,
+    "kernel": _TEXT,
+    "architecture": _TEXT,
+    "cpu": _TEXT,
+    "cpus": pl.Int64(),
+    "memory_bytes": pl.Int64(),
+    "virtualisation": _TEXT,
+    "governor": _TEXT,
+    "clock_source": _TEXT,
+    "urls_source": _TEXT,
+    "urls": pl.Int64(),
+    "sysctls": pl.List(pl.Struct({"name": _TEXT, "value": _TEXT})),
+    "webs": pl.List(pl.Struct({"name": _TEXT, "seed": pl.UInt64(), "digest": _TEXT})),
+    "subjects": pl.List(
+        pl.Struct({"id": _TEXT, "language": _TEXT, "method": _TEXT, "version": _TEXT, "unavailable": _TEXT})
+    ),
+}
+"""The columns that every run has. Times are UTC without a zone, so that they compare with a literal as it is typed."""
+
+
+def runs_frame(runs: Mapping[str, Run]) -> pl.DataFrame:
+    """Put the manifests of runs into one row each, in their order.
+
+    Behind ``RUN_COLUMNS`` stands one column for each setting that any of the runs has; a run that lacks it has null. A
+    setting is a number, or true or false, where all runs agree that it is, else text. The column ``run`` has the keys
+    of ``runs``.
+    """
+    settings = [run.manifest.settings for run in runs.values()]
+    fixed = [_row(name, run) for name, run in runs.items()]
+    frame = pl.DataFrame(fixed, schema=RUN_COLUMNS, orient="row")
+    names = dict.fromkeys(name for values in settings for name in values)
+    return frame.with_columns(_series(SETTING + name, [values.get(name) for values in settings]) for name in names)
+
+
+def _row(name: str, run: Run) -> dict[str, Any]:
+    manifest = run.manifest
+    machine = manifest.machine
+    return {
+        "run": name,
+        "experiment": manifest.experiment,
+        "state": _state(run),
+        "started_at": _utc(manifest.started_at),
+        "ended_at": _utc(manifest.ended_at),
+        "command": shlex.join(manifest.command),
+        "version": manifest.version,
+        "engine_version": manifest.engine.version if manifest.engine else None,
+        "record_version": manifest.record_version,
+        "trials_planned": manifest.trials_planned,
+        "trials_finished": len(run.trials),
+        "git_commit": manifest.git.commit if manifest.git else None,
+        "git_modified": manifest.git.modified if manifest.git else None,
+        **{field: getattr(machine, field) for field in ("system", "kernel", "architecture", "cpu", "cpus")},
+        **{field: getattr(machine, field) for field in ("memory_bytes", "virtualisation", "governor", "clock_source")},
+        "urls_source": manifest.urls.source if manifest.urls else None,
+        "urls": manifest.urls.count if manifest.urls else None,
+        "sysctls": [{"name": key, "value": value} for key, value in machine.sysctls.items()],
+        **_lists(manifest),
+    }
+
+
+def _state(run: Run) -> str:
+    # A run that has just ended may not have let go of its lock yet.
+    running = run.manifest.state != "complete" and holder_of(run.folder) is not None
+    return "running" if running else run.manifest.state
+
+
+def _lists(manifest: Manifest) -> dict[str, list[dict[str, Any]]]:
+    fields = ("id", "language", "method", "version", "unavailable")
+    return {
+        "webs": [{"name": web.name, "seed": web.seed, "digest": web.digest} for web in manifest.webs],
+        "subjects": [{field: getattr(subject, field) for field in fields} for subject in manifest.subjects],
+    }
+
+
+def _utc(time: datetime | None) -> datetime | None:
+    return time.astimezone(UTC).replace(tzinfo=None) if time and time.tzinfo else time
+
+
+def _series(name: str, values: Sequence[Any]) -> pl.Series:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {bool} and kinds:
+        return pl.Series(name, values, pl.Boolean())
+    if kinds <= {int} and kinds and _fit(values):
+        return pl.Series(name, values, pl.Int64())
+    if kinds <= {int, float} and kinds:
+        return pl.Series(name, values, pl.Float64())
+    return pl.Series(name, [None if value is None else _written(value) for value in values], pl.String())
+
+
+def _fit(values: Iterable[int | None]) -> bool:
+    return all(value is None or -(2**63) <= value < 2**63 for value in values)
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
 
 Figures = Mapping[str, pl.DataType]
 """Figures that trials can have, by name, with their types."""
@@ -34,7 +149,7 @@ class ComputedFigures:
     """Computes the figure of a name for trials of an experiment: ``values(experiment, trials, name)``."""
 
     def mentioned(self, text: str) -> dict[str, pl.DataType]:
-        """Return those whose name is a word of a query."""
+        """Return the computed columns whose name occurs in a query."""
         words = set(re.findall(r"\w+", text))
         return {name: type_ for name, type_ in self.types.items() if name in words}
 
@@ -59,7 +174,7 @@ _NO_TABLE: Final = re.compile(r"relation '(?P<name>.*?)' was not found")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a query gives.
+    """Result of a query.
 
     Attributes
     ----------
@@ -74,10 +189,10 @@ class Answer:
 
 
 def open_runs(folders: Sequence[Path], refused: Callable[[UnreadableRun], None]) -> dict[str, Run]:
-    """Open runs, and go on without those that cannot be.
+    """Open runs; skip those that cannot be opened.
 
-    ``refused`` is told of each that is no run, is damaged, or was written by a newer version; or raises what it is
-    told. Runs are by the names of their folders; by their paths where two folders have the same name.
+    ``refused`` gets the error of each folder that is no run, is damaged, or was written by a newer version; it may
+    raise it. Runs are by the names of their folders; by their paths where two folders have the same name.
     """
     opened = []
     for folder in folders:
@@ -109,7 +224,7 @@ def ask(
     figures: Figures = MappingProxyType({}),
     computed: ComputedFigures = _NO_COMPUTED,
 ) -> Answer:
-    """Ask one question of runs, in the SQL of polars; what does not begin as a query is refused: it can change nothing.
+    """Run one query on runs, in the SQL of polars; other statements are refused.
 
     The column ``run`` of each table has the keys of ``runs``; ``figures`` are columns that are there although no run
     has them, ``computed`` those that are computed when the query mentions them. ``UnreadableRun`` comes while the
@@ -197,7 +312,7 @@ def _require_whole(runs: Mapping[str, Run]) -> None:
 
 @contextmanager
 def _refusals(runs: Mapping[str, Run], figures: Figures) -> Iterator[None]:
-    """Turn what polars says about a query into one line with the names that are known."""
+    """Turn the errors of polars about a query into one line with the known names."""
     try:
         yield
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:

@@ -1,6 +1,7 @@
-"""Reads a run back, also one that was killed, and refuses with one clear line what is none."""
+"""Reading of runs, complete or not: their records as columns."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
@@ -8,13 +9,85 @@ from typing import Any, Final, Self
 import polars as pl
 
 from httpdyno.errors import UnreadableRun
-from httpdyno.model import Purpose, Sample, Trial, flatten, restore, schema
-from httpdyno.store.columns import polars_schema
-from httpdyno.store.figures import FIGURES_SCHEMA, figure_rows, with_figures
-from httpdyno.store.layout import FIGURES, MANIFEST, PARTS, SAMPLES, TRIALS, figure_part, sample_part, trial_part
+from httpdyno.model import Field, Figure, Purpose, Sample, Trial, flatten, restore, schema
+from httpdyno.store.folder import FIGURES, MANIFEST, PARTS, SAMPLES, TRIALS, figure_part, sample_part, trial_part
 from httpdyno.store.manifest import CURE, Manifest, manifest_from_json
 
-__all__ = ["Run", "open_run", "read_manifest"]
+_SCALARS: Final[dict[str, pl.DataType]] = {
+    "boolean": pl.Boolean(),
+    "int16": pl.Int16(),
+    "int32": pl.Int32(),
+    "int64": pl.Int64(),
+    "uint64": pl.UInt64(),
+    "float64": pl.Float64(),
+    "text": pl.String(),
+}
+
+
+def polars_schema(record: type[Any]) -> dict[str, pl.DataType]:
+    """Return the columns of ``model.Trial`` or ``model.Sample`` with their types, in order."""
+    return polars_types(schema(record))
+
+
+def polars_types(fields: Iterable[Field]) -> dict[str, pl.DataType]:
+    """Return columns with their types, in order."""
+    return {field.name: _type(field) for field in fields}
+
+
+def _type(field: Field) -> pl.DataType:
+    if field.members:
+        return pl.List(pl.Struct({member.name: _type(member) for member in field.members}))
+    if field.type == "category":
+        return pl.Enum(field.categories)
+    return _SCALARS[str(field.type)]
+
+
+_KINDS: Final[dict[type, str]] = {bool: "boolean", int: "integer", float: "number", str: "text", list: "series"}
+FIGURES_SCHEMA: Final[dict[str, pl.DataType]] = {
+    "trial": pl.Int32(),
+    "figure": pl.String(),
+    "integer": pl.Int64(),
+    "number": pl.Float64(),
+    "boolean": pl.Boolean(),
+    "text": pl.String(),
+    "series": pl.String(),
+}
+"""One row for each figure of a trial; one of the last five has its value, a series as JSON."""
+
+
+def figure_rows(trial: int, figures: Mapping[str, Figure]) -> pl.DataFrame:
+    """Write the figures of a trial as rows."""
+    rows = [
+        {"trial": trial, "figure": name, _KINDS[type(value)]: json.dumps(value) if isinstance(value, list) else value}
+        for name, value in figures.items()
+    ]
+    return pl.DataFrame(rows, schema=FIGURES_SCHEMA)
+
+
+def with_figures(trials: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
+    """Join the figures to the trials, a column for each; null where a trial does not have it.
+
+    The trials have the column ``trial``, the figures ``FIGURES_SCHEMA``.
+    """
+    order = figures["figure"].unique(maintain_order=True).to_list()
+    joined = figures.select(pl.col("trial").unique(maintain_order=True))
+    for kind in _KINDS.values():
+        some = figures.filter(pl.col(kind).is_not_null())
+        if some.is_empty():
+            continue
+        columns = some.pivot(on="figure", index="trial", values=kind)
+        if kind == "series":
+            columns = columns.with_columns(
+                pl.Series(name, [None if text is None else json.loads(text) for text in columns[name]])
+                for name in columns.columns[1:]
+            )
+        # A figure may be whole in one trial and a decimal number in another.
+        for name in set(columns.columns[1:]) & set(joined.columns):
+            both = joined.join(columns.select("trial", pl.col(name).alias("_other")), on="trial", how="left")
+            joined = both.with_columns(pl.coalesce(pl.col(name).cast(pl.Float64), "_other").alias(name)).drop("_other")
+            columns = columns.drop(name)
+        joined = joined.join(columns, on="trial", how="left", maintain_order="left")
+    return trials.join(joined.select("trial", *order), on="trial", how="left", maintain_order="left")
 
 
 _FIGURES_APART: Final = 2
@@ -23,7 +96,7 @@ _FIGURES_APART: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run: as it was read from its folder, or as it was just made.
+    """A run, read from its folder or just made.
 
     Attributes
     ----------
@@ -44,7 +117,7 @@ class Run:
 
     @classmethod
     def of(cls, folder: Path, manifest: Manifest, trials: Iterable[Trial]) -> Self:
-        """Return a run whose trials are at hand, as reading its folder would give it."""
+        """Return a run of given trials, the same as reading its folder would return."""
         records = list(trials)
         frame = pl.DataFrame([flatten(trial) for trial in records], schema=polars_schema(Trial), orient="row")
         figures = [figure_rows(trial.trial, trial.figures) for trial in records]
@@ -55,7 +128,7 @@ class Run:
         return self.restored(self.trials)
 
     def ceiling(self) -> Trial | None:
-        """Return the trial that asked what the web can give at all; None where none was made."""
+        """Return the trial that measured the ceiling of the web; None where there is none."""
         return next(iter(self.restored(self.ceilings)), None)
 
     def restored(self, trials: pl.DataFrame) -> tuple[Trial, ...]:
@@ -73,14 +146,14 @@ class Run:
 
 
 def _record(row: dict[str, Any]) -> Trial:
-    """Make a trial of its columns: what is none of its own is a figure."""
+    """Make a trial from columns: those that are not its own are figures."""
     own = {field.name for field in schema(Trial)}
     figures = {name: value for name, value in row.items() if name not in own and value is not None}
     return restore(Trial, {**row, "figures": figures})
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read what a run consists of, and none of its trials."""
+    """Read the manifest of a run, and none of its trials."""
     try:
         text = (folder / MANIFEST).read_bytes()
     except FileNotFoundError as error:
@@ -114,7 +187,7 @@ def open_run(folder: Path) -> Run:
 
 
 def _apart(trials: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the trials of subjects, and those that asked for a ceiling."""
+    """Return the trials of subjects, and those that measured a ceiling."""
     # Runs that are older than the column have trials of subjects only.
     ceiling = (pl.col("purpose") == Purpose.CEILING.value).fill_null(False)
     return trials.filter(~ceiling), trials.filter(ceiling)

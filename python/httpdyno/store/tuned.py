@@ -1,4 +1,4 @@
-"""The concurrencies that were found on this machine, in the user's cache: one small file for each."""
+"""Concurrencies found by ``tune`` on this machine, in the user's cache: one small file for each."""
 
 import hashlib
 import json
@@ -8,11 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from httpdyno.storage import storage_errors
-from httpdyno.store.differences import subject_differences, web_differences
 from httpdyno.store.files import write_whole
-from httpdyno.store.manifest import SubjectVersion, WebIdentity
-
-__all__ = ["NotTuned", "Tuned", "TunedFor", "find_tuned", "keep_tuned"]
+from httpdyno.store.manifest import SubjectVersion, WebIdentity, subject_differences, web_differences
 
 _FOLDER: Final = "tuned"
 _VERSION: Final = 1
@@ -20,7 +17,7 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class TunedFor:
-    """For what a concurrency was found, and must not have changed since."""
+    """Subject, web and machine for which a concurrency was found."""
 
     subject: str
     fingerprint: str
@@ -30,7 +27,7 @@ class TunedFor:
     cpus: int
     """How many there are for a trial: those that the subject was given, else all, of which the engine takes some."""
     pinned: bool
-    """Whether somebody said which CPUs the subject has."""
+    """Whether ``--cpus`` was given."""
     memory_bytes: int | None
     """Memory limit of the subject; None: none was asked for."""
     web: str
@@ -72,13 +69,13 @@ class Tuned:
 
 @dataclass(frozen=True, slots=True)
 class NotTuned:
-    """Why nothing is known."""
+    """Reason why no concurrency is known."""
 
     reason: str
 
 
 def keep_tuned(cache: Path, of: TunedFor, found: Tuned) -> Path:
-    """Keep what was found, in place of what was found before; return its file."""
+    """Write a found concurrency over an earlier one; return its file."""
     path = cache / _FOLDER / of.file
     values = {
         "version": _VERSION,
@@ -93,7 +90,7 @@ def keep_tuned(cache: Path, of: TunedFor, found: Tuned) -> Path:
 
 
 def find_tuned(cache: Path, of: TunedFor) -> Tuned | NotTuned:
-    """Look up what was found for a subject on this machine.
+    """Find the concurrency of a subject on this machine.
 
     What was found with another seed of the same web counts: the web is another one, but of the same kind. ``NotTuned``
     when there is nothing, it cannot be read, or the subject or the web has changed since.

@@ -1,4 +1,4 @@
-"""Writes a run: every finished trial at once, so that whatever happens next cannot take it away."""
+"""Writing of runs: every trial is on disk as soon as it has finished."""
 
 import re
 import shutil
@@ -12,22 +12,31 @@ import polars as pl
 
 from httpdyno.errors import InvalidValue, NotResumable
 from httpdyno.model import Sample, Trial, flatten
-from httpdyno.store.columns import polars_schema
-from httpdyno.store.figures import FIGURES_SCHEMA, figure_rows
 from httpdyno.store.files import storing, write_whole
-from httpdyno.store.layout import FIGURES, MANIFEST, PARTS, SAMPLES, TRIALS, URLS, figure_part, sample_part, trial_part
-from httpdyno.store.lock import RunLock, holder_of
+from httpdyno.store.folder import (
+    FIGURES,
+    MANIFEST,
+    PARTS,
+    SAMPLES,
+    TRIALS,
+    URLS,
+    RunLock,
+    create_staging,
+    discard_run,
+    figure_part,
+    holder_of,
+    publish,
+    sample_part,
+    trial_part,
+)
 from httpdyno.store.manifest import Manifest, RunState, manifest_to_json
-from httpdyno.store.reader import read_manifest
-from httpdyno.store.unborn import make_unborn, name_born, take_back
-
-__all__ = ["RunWriter", "replace_records"]
+from httpdyno.store.reader import FIGURES_SCHEMA, figure_rows, polars_schema, read_manifest
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 
 
 class RunWriter:
-    """A run that is being made; holds the lock of its folder.
+    """Writer of a run; holds the lock of its folder.
 
     The folder is there, marked ``partial``, from the start; each finished trial is kept at once under ``parts/``. When
     the run is complete, ``close`` gathers them into ``trials.parquet`` and ``samples.parquet``.
@@ -60,16 +69,16 @@ class RunWriter:
         name = f"{manifest.started_at.astimezone(UTC):%Y%m%dT%H%M%SZ}-{manifest.experiment}"
         begun = replace(manifest, state="partial")
         with storing(root):
-            unborn = make_unborn(root, name)
+            staging = create_staging(root, name)
             lock = None
             try:
-                lock = RunLock.take(unborn)
+                lock = RunLock.take(staging)
                 assert lock is not None, "no other process uses the folder yet"
-                write_whole(unborn / MANIFEST, lambda file: file.write(manifest_to_json(begun)))
-                (unborn / PARTS).mkdir()
-                lock.folder = name_born(unborn, root / name)
+                write_whole(staging / MANIFEST, lambda file: file.write(manifest_to_json(begun)))
+                (staging / PARTS).mkdir()
+                lock.folder = publish(staging, root / name)
             except BaseException:
-                shutil.rmtree(unborn, ignore_errors=True)
+                shutil.rmtree(staging, ignore_errors=True)
                 if lock is not None:
                     lock.release()
                 raise
@@ -77,7 +86,7 @@ class RunWriter:
 
     @classmethod
     def reopen(cls, folder: Path, inherited: int | None = None) -> "RunWriter":
-        """Go on with a run that is ``partial``.
+        """Reopen a run that is ``partial``.
 
         ``inherited`` is a descriptor, of a lock that is held already, with which this process may have been started.
         Raises ``NotResumable`` if the run is complete, or another process is making it.
@@ -90,21 +99,21 @@ class RunWriter:
             process = f" (process {holder.process})" if holder and holder.process else ""
             raise NotResumable(f"{folder} is still running{process}: wait for its end, or stop it first")
         try:
-            # Once more: whoever held the lock until now may have completed it.
+            # Check again: the previous holder of the lock may have completed the run.
             return cls(folder, _resumable(folder), lock)
         except BaseException:
             lock.release()
             raise
 
     def describe(self, manifest: Manifest) -> None:
-        """Write down anew what the run consists of."""
+        """Write the manifest again."""
         content = manifest_to_json(manifest)
         with storing(self.folder):
             write_whole(self.folder / MANIFEST, lambda file: file.write(content))
         self.manifest = manifest
 
     def add(self, trial: Trial, samples: pl.DataFrame | None = None) -> None:
-        """Keep a finished trial, whose number must be new to the run; ``samples`` is None if it could not be run.
+        """Write a finished trial, whose number must be new to the run; ``samples`` is None if it could not be run.
 
         If it cannot be written, the trials before it are kept all the same.
         """
@@ -119,7 +128,7 @@ class RunWriter:
             write_whole(self.folder / PARTS / trial_part(trial.trial), record.write_parquet)
 
     def close(self, *, complete: bool, ended_at: datetime) -> Path:
-        """End the writing, gather the trials of a run that is complete, and return its folder.
+        """Close the run, gather the trials if it is complete, and return its folder.
 
         One that is not stays ``partial`` and can be reopened; so does one that cannot be written, with all of its
         trials.
@@ -136,8 +145,8 @@ class RunWriter:
         return self.folder
 
     def discard(self) -> None:
-        """Undo the run, as if it had never been begun."""
-        take_back(self.folder)
+        """Remove the run."""
+        discard_run(self.folder)
         self.lock.release()
 
     def _gather(self) -> None:

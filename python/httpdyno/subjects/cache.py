@@ -1,16 +1,15 @@
-"""The user's cache folder, and the place of one build in it: locked while it is made, marked when it is whole."""
+"""The user's cache folder: the place of each build in it, and the environment of the tools that it holds."""
 
 import fcntl
 import json
 import os
 import shutil
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from httpdyno.installation import CHECKOUT
-
-__all__ = ["BuildPlace", "BuildRecord", "cache_folder", "cargo_target", "toolchains_folder"]
 
 
 def cache_folder(environment: Mapping[str, str] | None = None) -> Path:
@@ -32,13 +31,13 @@ def cargo_target(cache: Path) -> Path:
 
 
 def toolchains_folder(cache: Path) -> Path:
-    """Return the folder of the toolchains that were brought: their programs are linked in its ``bin``."""
+    """Return the folder of installed toolchains; their programs are linked in its ``bin``."""
     return cache / "toolchains"
 
 
 @dataclass(frozen=True, slots=True)
 class BuildRecord:
-    """What is known of a whole build."""
+    """Record of a complete build."""
 
     version: str | None
     toolchain: dict[str, str]
@@ -48,7 +47,7 @@ class BuildRecord:
 
 @dataclass(frozen=True, slots=True)
 class BuildPlace:
-    """Where one build of one subject lives: ``builds/<id>-<fingerprint>/``."""
+    """Place of one build of one subject: ``builds/<id>-<fingerprint>/``."""
 
     root: Path
     """The cache's ``builds`` folder."""
@@ -57,7 +56,7 @@ class BuildPlace:
 
     @property
     def path(self) -> Path:
-        """Everything of this build."""
+        """Folder of this build."""
         return self.root / f"{self.subject}-{self.fingerprint}"
 
     @property
@@ -72,12 +71,12 @@ class BuildPlace:
 
     @property
     def temporary(self) -> Path:
-        """``$TMPDIR`` of the build: what its tools forget there goes with it."""
+        """``$TMPDIR`` of the build, which is removed with it."""
         return self.path / "temporary"
 
     @property
     def log(self) -> Path:
-        """What the build printed."""
+        """Output of the build."""
         return self.path / "build.log"
 
     @property
@@ -85,7 +84,7 @@ class BuildPlace:
         return self.path / "complete.json"
 
     def record(self) -> BuildRecord | None:
-        """Read the record of a whole build; None when there is none, or only part of one."""
+        """Read the record of a complete build; None when there is none, or it is incomplete."""
         try:
             values = json.loads(self._record.read_text(encoding="utf-8"))
             return BuildRecord(**values)
@@ -93,14 +92,14 @@ class BuildPlace:
             return None
 
     def complete(self, record: BuildRecord) -> None:
-        """Mark the build as whole, atomically."""
+        """Mark the build as complete, atomically."""
         shutil.rmtree(self.temporary, ignore_errors=True)
         written = self._record.with_suffix(".new")
         written.write_text(json.dumps(asdict(record), indent=2) + "\n", encoding="utf-8")
         written.replace(self._record)
 
     def clear(self) -> None:
-        """Remove what an earlier build left, and make the place."""
+        """Remove an earlier build, and create the folder."""
         if self.path.exists():
             shutil.rmtree(self.path)
         self.temporary.mkdir(parents=True)
@@ -119,3 +118,31 @@ class BuildPlace:
             os.close(descriptor)
             return None
         return descriptor
+
+
+_FOREIGN = ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT", "PYTHONPATH", "PYTHONHOME")
+"""Variables that belong to the Python environment which runs httpdyno and would mislead the one of a subject."""
+_SERVERS = "/usr/sbin"
+
+
+def program_path(caller: Mapping[str, str]) -> str:
+    """Return the folders in which programs are searched, as ``PATH``.
+
+    First the toolchains that were brought into the cache, since one is brought only where the machine's is missing or
+    too old; then the caller's; then ``DOTNET_ROOT``, where a .NET SDK of one's own is unpacked; then that of servers
+    such as ``apache2``, which not every caller has; the folder of this Python comes last: uv is found there when the
+    machine has none, and the machine's own ``python3`` is never shadowed.
+    """
+    own = str(Path(sys.executable).parent)
+    toolchains = toolchains_folder(cache_folder(caller)) / "bin"
+    first = [str(toolchains)] if toolchains.is_dir() else []
+    folders = [*caller.get("PATH", os.defpath).split(os.pathsep), caller.get("DOTNET_ROOT", ""), _SERVERS]
+    others = [folder for folder in folders if folder and folder not in {own, *first}]
+    return os.pathsep.join([*first, *dict.fromkeys(others), own])
+
+
+def tool_environment(caller: Mapping[str, str]) -> dict[str, str]:
+    """Return the caller's environment without what belongs to this program, and with ``program_path``."""
+    environment = {name: value for name, value in caller.items() if name not in _FOREIGN}
+    environment["PATH"] = program_path(caller)
+    return environment

@@ -1,4 +1,4 @@
-"""Where the engine's program is, which is a subject, too: what ``{engine}`` stands for in a ``subject.toml``.
+"""The place of the engine's program, which is a subject, too: ``{engine}`` in a ``subject.toml``.
 
 Imports nothing before it is needed: ``httpdyno room`` must start at once.
 """
@@ -14,7 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ENGINE_NAME", "ENGINE_VARIABLE", "engine_places", "usable_engine"]
 
 ENGINE_VARIABLE = "HTTPDYNO_ENGINE"
 ENGINE_NAME = "httpdyno-engine"
@@ -30,9 +29,9 @@ def usable_engine(environment: Mapping[str, str]) -> str | None:
 
 
 def engine_places() -> list[str]:
-    """List where the engine is looked for when nobody names it.
+    """List where the engine is searched when ``HTTPDYNO_ENGINE`` is not set.
 
-    Beside this Python, as in a virtual environment; beside the command, where one that is not in such an environment
+    Next to this Python, as in a virtual environment; next to the command, where one that is not in such an environment
     was installed; in the checkout's target folder.
     """
     folders = [os.path.dirname(sys.executable)]  # noqa: PTH120

@@ -1,9 +1,7 @@
-"""Where folders of subjects are. Imports little: the shell asks for their names while somebody types."""
+"""Folders of subjects. Imports little: shell completion reads it."""
 
 from pathlib import Path
 from typing import Final
-
-__all__ = ["SUBJECT_FILE", "builtin_folder", "subject_folders"]
 
 SUBJECT_FILE: Final = "subject.toml"
 _BUILTIN: Final = Path(__file__).resolve().parent.parent / "data" / "subjects"

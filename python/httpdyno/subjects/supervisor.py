@@ -1,4 +1,4 @@
-"""Runs one command and ends its whole process group as soon as the parent is gone, however the parent went.
+"""Supervisor of one command: ends its whole process group as soon as the parent is gone.
 
 Started as a script of its own, with a pipe from the parent as standard input: the pipe closes when the parent closes it
 or dies, also of SIGKILL. Imports nothing of httpdyno, so that it starts within some milliseconds.

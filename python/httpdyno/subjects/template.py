@@ -1,4 +1,4 @@
-"""Fills the argv template of a load tool, and says which loops a tool can run."""
+"""Argv templates of load tools: their placeholders, and the loops that a tool can run."""
 
 import re
 from collections.abc import Sequence
@@ -8,17 +8,6 @@ from urllib.parse import urlsplit
 
 from httpdyno.errors import InvalidSubject, InvalidValue, suggestion
 from httpdyno.model import Loop, Subject, format_exact
-
-__all__ = [
-    "PLACEHOLDERS",
-    "SEQUENCES",
-    "Load",
-    "check_template",
-    "fill_content",
-    "fill_sequence",
-    "fill_template",
-    "loops_of",
-]
 
 PLACEHOLDERS: Final = (
     "url",
@@ -37,7 +26,7 @@ PLACEHOLDERS: Final = (
     "content",
     "keepalive",
 )
-"""What a load decides; ``{folder}``, ``{target}`` and ``{engine}`` are the build's, and filled in beside them."""
+"""Placeholders of a load; ``{folder}``, ``{target}`` and ``{engine}`` are filled in by the build."""
 
 _OF_THE_BUILD: Final = ("folder", "target", "engine")
 _PLACE: Final = re.compile(r"\{([a-z_]+)\}")
@@ -47,7 +36,7 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a tool is asked to send."""
+    """Load that a tool sends."""
 
     url: str
     connections: int
@@ -66,7 +55,7 @@ class Load:
     keepalive: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what no tool can do."""
+        """Raise ``InvalidValue`` for an impossible load."""
         if self.connections < 1 or self.threads < 1 or not self.duration_s > 0 or self.requests < 1:
             raise InvalidValue("a load needs one connection, one thread, one request and some time at least")
 
@@ -77,7 +66,7 @@ class Load:
 
 
 def check_template(argv: Sequence[str], *, section: str) -> None:
-    """Refuse a placeholder that nothing would fill in; the message names the section of ``subject.toml``."""
+    """Raise ``InvalidSubject`` for an unknown placeholder; the message names the section of ``subject.toml``."""
     known = (*PLACEHOLDERS, *_OF_THE_BUILD)
     for name in _names(argv):
         if name not in known:
@@ -85,7 +74,7 @@ def check_template(argv: Sequence[str], *, section: str) -> None:
 
 
 def loops_of(tool: Subject) -> tuple[Loop, ...]:
-    """Return which loops a tool can run, as its templates stand.
+    """Return the loops that a tool can run, by its templates.
 
     A template with a rate is that of an open loop, also under ``[run]``.
     """
@@ -95,7 +84,7 @@ def loops_of(tool: Subject) -> tuple[Loop, ...]:
 
 
 def fill_template(tool: Subject, load: Load) -> tuple[str, ...]:
-    """Return the command of a tool for a load, with ``{folder}`` and ``{target}`` left as they are.
+    """Return the command of a tool for a load; keeps ``{folder}`` and ``{target}``.
 
     An argument that is ``{headers}`` stands for one header: it is repeated for each, together with the option before
     it; without headers both are left out.

@@ -1,23 +1,86 @@
-"""Opens a list wherever it is and however it is packed: a file, standard input, a URL; plain, gzip or ZIP."""
+"""Lists of URLs as files, standard input or downloads; plain, gzip or ZIP."""
 
 import gzip
+import http.client
 import io
 import shutil
+import urllib.error
+import urllib.request
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Final, Self, cast
 
+import httpdyno
 from httpdyno.errors import UsageError
 from httpdyno.lab.scratch import ScratchFile
+from httpdyno.model import format_size
 from httpdyno.standard_input import standard_input
 from httpdyno.storage import storage_errors
-from httpdyno.urls.download import Received, download
 from httpdyno.urls.source import STANDARD_INPUT
 
-__all__ = ["ListLines", "is_remote", "name_of_list", "opened_list"]
+Received = Callable[[int, int | None], None]
+"""Gets the number of bytes so far, and of all that are expected; None: the server does not say."""
+
+LARGEST_BYTES: Final = 2 * 1024**3
+"""Ten million domains are 110 MiB compressed and 400 MiB as they are."""
+_TIMEOUT_S: Final = 60.0
+"""How long the server may send nothing."""
+_PIECE_BYTES: Final = 256 * 1024
+_REASON_LENGTH: Final = 80
+_CURE: Final = "look at the address, or download it and give the file"
+
+
+def download(
+    url: str,
+    into: IO[bytes],
+    *,
+    progress: Received | None = None,
+    largest_bytes: int = LARGEST_BYTES,
+) -> None:
+    """Write what a URL answers into a file open for writing; refuse what is larger than ``largest_bytes``.
+
+    Redirects are followed, proxies of the environment are used.
+    """
+    received, expected = 0, None
+    try:
+        request = urllib.request.Request(url, headers={"User-Agent": f"httpdyno/{httpdyno.__version__}"})
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:
+            length = answer.headers.get("Content-Length")
+            expected = int(length) if length and length.isdigit() else None
+            while received <= largest_bytes and (expected is None or expected <= largest_bytes):
+                if progress:
+                    progress(received, expected)
+                piece = answer.read(_PIECE_BYTES)
+                if not piece:
+                    break
+                received += len(piece)
+                with storage_errors("downloading the list: cannot write"):
+                    into.write(piece)
+    except urllib.error.HTTPError as error:
+        with error:
+            raise UsageError(f"{url}: the server answers {error.code} {error.reason}; {_CURE}") from error
+    except urllib.error.URLError as error:
+        raise UsageError(f"{url}: cannot be fetched: {_failure_reason(error.reason)}; {_CURE}") from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise UsageError(f"{url}: cannot be fetched: {_failure_reason(error)}; {_CURE}") from error
+    if max(received, expected or 0) > largest_bytes:
+        raise UsageError(f"{url}: larger than {format_size(largest_bytes)}; download it and give the file")
+    if expected is not None and received < expected:
+        raise UsageError(f"{url}: ended after {format_size(received)} of {format_size(expected)}; try again")
+    with storage_errors("downloading the list: cannot write"):
+        into.flush()
+
+
+def _failure_reason(error: object) -> str:
+    if isinstance(error, TimeoutError):
+        return f"nothing came for {_TIMEOUT_S:.0f} s"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return " ".join(str(error).split())[:_REASON_LENGTH] or type(error).__name__
+
 
 _GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = b"PK\x03\x04"
@@ -28,7 +91,7 @@ _DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, N
 
 
 class ListLines:
-    """The lines of a list with their ends, counted as they are read; what is no text is refused.
+    """Lines of a list with their ends, counted while they are read; binary data is refused.
 
     Attributes
     ----------
@@ -62,7 +125,7 @@ class ListLines:
 
 
 def name_of_list(source: str) -> str:
-    """Return what messages call a list."""
+    """Return the name of a list in messages."""
     return "standard input" if source == STANDARD_INPUT else source
 
 
@@ -115,5 +178,5 @@ def _unpacked(packed: io.BufferedReader, name: str, stack: ExitStack) -> IO[byte
     members = [member for member in archive.infolist() if not member.is_dir()]
     if not members:
         raise UsageError(f"{name}: there is no file in the archive; give the list itself")
-    # Beside the list itself there may be a licence.
+    # The archive may hold a licence, too.
     return stack.enter_context(archive.open(max(members, key=lambda member: member.file_size)))

@@ -1,25 +1,242 @@
-"""Prepares a list of URLs for clients: from a list of them, or from a table of domains."""
+"""Preparation of a list for clients: from URLs, bare domains, or a table of domains."""
 
+import csv
+import io
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from typing import Final
 
 from httpdyno.errors import UsageError
 from httpdyno.model import counted
-from httpdyno.urls.domain_list import LeftOut, domain_column, is_table, read_domains
-from httpdyno.urls.download import Received
-from httpdyno.urls.list_file import ListLines, name_of_list, opened_list
+from httpdyno.urls.list_file import ListLines, Received, name_of_list, opened_list
 from httpdyno.urls.source import UrlFile, written
-from httpdyno.urls.url_list import from_first_line, is_url_or_domain, read_url_list
 
-__all__ = ["prepare_urls"]
+_SCHEME: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://")
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_BLANK: Final = re.compile(rb"\s")
+_HOST_LABEL: Final = rb"[a-z0-9_\x80-\xff](?:[a-z0-9_\x80-\xff-]*[a-z0-9_\x80-\xff])?"
+_REST: Final = rb"(?::(?P<port>[0-9]{0,5}))?(?:[/?#]\S*)?"
+_URL: Final = re.compile(
+    rb"https?://(?:[^\s/?#@]*@)?(?:LABEL(?:\.LABEL)*\.?|\[[0-9a-f:.]+\])".replace(b"LABEL", _HOST_LABEL) + _REST, re.I
+)
+_DOMAIN: Final = re.compile(
+    rb"(?:LABEL(?:\.LABEL)+\.?|localhost|\[[0-9a-f:.]+\])".replace(b"LABEL", _HOST_LABEL) + _REST, re.I
+)
+"""One word without a dot is no domain: a host of the local network needs its scheme."""
+_MOST_PORTS: Final = 65_535
+
+
+def read_url_list(lines: Iterable[bytes], limit: int | None = None) -> Iterator[bytes]:
+    """Return the URLs of a list, in its order, duplicates kept; no limit: all.
+
+    A bare domain, with or without a port or a path, becomes ``https://``. Empty lines are skipped, and so are those
+    that begin with ``#``. Anything else is handed on as it stands, also what is no URL: a client has to report that,
+    and a list of ten million lines must not be lost for one of them.
+    """
+    yield from islice(_urls_of_lines(lines), limit)
+
+
+def is_url_or_domain(line: bytes) -> bool:
+    """Return whether a line of a list can be fetched at all: it is a URL of http or https, or a bare domain."""
+    text = line.removeprefix(_BYTE_ORDER_MARK).strip()
+    found = _URL.fullmatch(text) or _DOMAIN.fullmatch(text)
+    if found is None or int(found["port"] or 0) > _MOST_PORTS:
+        return False
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def from_first_line(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Skip blank lines and comments before a list."""
+    begun = False
+    for line in lines:
+        text = line.removeprefix(_BYTE_ORDER_MARK)
+        begun = begun or bool(text.strip() and not text.lstrip().startswith(b"#"))
+        if begun:
+            yield text
+
+
+def _urls_of_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
+    for line in lines:
+        text = line.removeprefix(_BYTE_ORDER_MARK).strip()
+        if not text or text.startswith(b"#"):
+            continue
+        bare = not _SCHEME.match(text) and not _BLANK.search(text)
+        yield b"https://" + text if bare else text
+
+
+_NAMES: Final = ("domain", "host", "hostname", "name", "origin", "site", "url", "website")
+"""Headings of the column that holds domains, in any case."""
+_DELIMITERS: Final = (",", ";", "\t")
+"""What stands between the columns of tables, the usual one first; none of it can be in the name of a host."""
+_LABEL: Final = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
+_LAST_LABEL: Final = re.compile(r"[a-z]{2,63}|xn--[a-z0-9-]{1,59}")
+_ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*:.*|\[.*\]")
+_ONE_WORD: Final = re.compile(r"[^\s.,:/]+([.:/][^\s,]*)?")
+_WITH_PATH: Final = re.compile(r"[a-z][a-z0-9+.-]*://.*[?#/].*", re.I)
+_AUTHORITY: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?([^/?#]*)", re.I)
+_ORIGIN: Final = re.compile(r"(https?)://([^/?#]+)/?", re.I)
+_LONGEST_NAME: Final = 253
+_NO_SITES: Final = frozenset({"alt", "arpa", "internal", "invalid", "local", "localhost", "onion"})
+"""Last labels under which the public name system has no sites (RFC 6761, 6762, 7686, 9476)."""
+
+_ADVERTISING: Final = "doubleclick"
+"""What the crawl that this one grew out of leaves out of its list: servers of advertisements, which are no sites."""
+
+
+@dataclass(slots=True)
+class LeftOut:
+    """How many lines of a list were left out, by reason."""
+
+    lines: int = 0
+    """Read in all, but for blank ones and headings."""
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def text(self) -> str:
+        """Describe it in one line; empty when nothing was left out."""
+        count = sum(self.reasons.values())
+        if not count:
+            return ""
+        parts = ", ".join(f"{reason}: {number:,}" for reason, number in self.reasons.most_common())
+        return f"left out {count:,} of {self.lines:,} ({parts})"
+
+
+@dataclass(frozen=True, slots=True)
+class DomainColumn:
+    """Column of the domains in a table."""
+
+    place: int
+    heading: bool
+    """Whether the first row names the columns."""
+    delimiter: str = ","
+
+
+def domain_column(first_line: str) -> DomainColumn | None:
+    """Return from its first line whether a list is a table of domains, and in which column they stand.
+
+    Known are tables with a heading (DomCop's ``"Rank","Domain","Open Page Rank"``, Majestic's, Cloudflare's ``domain``,
+    Chrome's ``origin,rank``) and those without one, in which a rank stands before or behind the name (Tranco's and
+    Umbrella's ``1,example.org``). Columns are separated by commas, semicolons or tabulators.
+
+    None for a plain list: URLs, or one domain a line; and for a table that is none of these.
+    """
+    return next(filter(None, (_column(first_line, delimiter) for delimiter in _DELIMITERS)), None)
+
+
+def is_table(first_line: str) -> bool:
+    """Return from its first line whether a list is a table, even one whose column of domains is unknown.
+
+    Before its path a URL has nothing that separates columns, and a bare domain has it nowhere.
+    """
+    before_path = _AUTHORITY.match(first_line.strip())
+    authority = before_path[1] if before_path else ""
+    separated = any(delimiter in authority for delimiter in _DELIMITERS) and "@" not in authority
+    return separated or domain_column(first_line) is not None
+
+
+def _column(first_line: str, delimiter: str) -> DomainColumn | None:
+    cells = [cell.strip() for cell in _row(first_line, delimiter)]
+    headings = [cell.lower() for cell in cells]
+    for name in _NAMES:
+        if name in headings:
+            return DomainColumn(headings.index(name), heading=True, delimiter=delimiter)
+    ranked = len(cells) > 1 and not _WITH_PATH.match(cells[0])
+    for rank, domain in ((0, 1), (1, 0)):
+        if ranked and cells[rank].isascii() and cells[rank].isdigit() and _ONE_WORD.fullmatch(cells[domain]):
+            return DomainColumn(domain, heading=False, delimiter=delimiter)
+    return None
+
+
+def host_name(text: str) -> str | None:
+    """Return a domain as the name system spells it: lower case, punycode, no dot at the end.
+
+    None when it is no name of a host with two labels or more: ``com``, ``a_b.example``, ``-a.example``.
+    """
+    name = text.strip().removesuffix(".").lower()
+    if not name.isascii():
+        try:
+            name = name.encode("idna").decode("ascii").lower()
+        except UnicodeError:
+            return None
+    labels = name.split(".")
+    if len(name) > _LONGEST_NAME or len(labels) < 2:
+        return None
+    if not all(map(_LABEL.fullmatch, labels)) or not _LAST_LABEL.fullmatch(labels[-1]):
+        return None
+    return name
+
+
+def read_domains(
+    lines: Iterable[str], column: DomainColumn, left_out: LeftOut, limit: int | None = None
+) -> Iterator[str]:
+    """Make URLs of a table of domains, from its first line on, in its order, each once; no limit: all.
+
+    Left out, and counted by reason, is what no client can fetch as a site: addresses instead of names, what is no name
+    of a host, names under which there are no public sites (``.onion``, ``.local``, ...), servers of advertisements, and
+    what came before. The URLs are ``https://example.org/``; a scheme that the table names is kept.
+    """
+    yield from islice(_urls_of_domains(lines, column, left_out), limit)
+
+
+def _urls_of_domains(lines: Iterable[str], column: DomainColumn, left_out: LeftOut) -> Iterator[str]:
+    seen: set[str] = set()
+    rest = iter(lines)
+    if column.heading:
+        next(rest, None)
+    for line in rest:
+        if not line.strip():
+            continue
+        left_out.lines += 1
+        cells = _row(line, column.delimiter)
+        scheme, domain = _origin(cells[column.place].strip()) if len(cells) > column.place else ("https", "")
+        name = host_name(domain)
+        reason = _reason(domain, name)
+        url = f"{scheme}://{name}/"
+        if reason is None and url in seen:
+            reason = "duplicates"
+        if reason is not None:
+            left_out.reasons[reason] += 1
+            continue
+        seen.add(url)
+        yield url
+
+
+def _reason(domain: str, name: str | None) -> str | None:
+    if _ADDRESS.fullmatch(domain):
+        return "addresses instead of names"
+    if name is None:
+        return "no names of hosts"
+    if name.rpartition(".")[2] in _NO_SITES:
+        return "names without public sites"
+    return "servers of advertisements" if _ADVERTISING in name else None
+
+
+def _origin(text: str) -> tuple[str, str]:
+    """Split an origin into its scheme and its host; a bare domain is https."""
+    found = _ORIGIN.fullmatch(text)
+    return (found[1].lower(), found[2]) if found else ("https", text)
+
+
+def _row(line: str, delimiter: str) -> list[str]:
+    """Read one row of a table: no field of a list of domains goes on in the next line."""
+    try:
+        return next(csv.reader(io.StringIO(line.strip("\r\n")), delimiter=delimiter), [])
+    except csv.Error:
+        return []
+
 
 _SHOWN: Final = 60
 
 
 def prepare_urls(source: str, *, limit: int | None, progress: Received | None = None) -> UrlFile:
-    """Make a list ready: a file, ``-`` for standard input, or a URL; to be closed by the caller; no limit: all.
+    """Prepare a list: a file, ``-`` for standard input, or a URL; the caller closes it; no limit: all.
 
     A list of URLs or bare domains stays as it is, but for ``https://`` before the latter; a table of domains is
     filtered as ``read_domains`` says. EmptyList is raised when there is no URL in it.
@@ -44,13 +261,13 @@ def prepare_urls(source: str, *, limit: int | None, progress: Received | None = 
 
 @dataclass(slots=True)
 class _NoUrls:
-    """The lines of a list that are no URLs: they are handed on, since a client has to report them."""
+    """Lines of a list that are no URLs; kept, since a client has to report them."""
 
     lines: int = 0
     first: str = ""
 
     def noted(self, urls: Iterable[bytes], read: ListLines) -> Iterator[bytes]:
-        """Hand on what was made of each line, when it was the last to be read."""
+        """Yield each URL, and count those whose last line read is no URL."""
         for url in urls:
             if not is_url_or_domain(read.last):
                 self.lines += 1

@@ -1,27 +1,20 @@
-"""Where the URLs of a crawl come from: a web, a file or standard input, copied into one file for all trials."""
+"""The URLs of a crawl, from a web, a file or standard input: one file that all trials share."""
 
 import hashlib
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
+from urllib.parse import urlsplit
 
 from httpdyno.errors import EmptyList, NotResumable
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.storage import storage_errors
 from httpdyno.store import UrlList, WebIdentity, has_list, restore_list
-
-__all__ = [
-    "DEFAULT_WEB_LIMIT",
-    "QUICK_LIMIT",
-    "STANDARD_INPUT",
-    "UrlFile",
-    "urls_of_run",
-    "urls_of_web",
-    "written",
-]
 
 STANDARD_INPUT: Final = "-"
 DEFAULT_WEB_LIMIT: Final = 2000
@@ -47,11 +40,11 @@ class UrlFile:
 
     @property
     def kept(self) -> bool:
-        """Whether a run keeps the list, since the web does not give it again as it is."""
+        """Whether a run keeps the list, because no web can list it again."""
         return self.source is not None or self.reordered
 
     def identity(self) -> UrlList:
-        """Return which list it is."""
+        """Return the identity of the list."""
         with self.file.path.open("rb") as lines:
             return UrlList(self.source, self.count, hashlib.file_digest(lines, "sha256").hexdigest())
 
@@ -77,7 +70,7 @@ def urls_of_web(engine: Engine, *, web: str, seed: int | None, limit: int | None
 
 
 def urls_of_run(folder: Path, engine: Engine, web: WebIdentity, recorded: UrlList) -> UrlFile:
-    """Return the URLs that a run has begun with; refuse to go on when they are not the same any more."""
+    """Return the URLs of a run; raise ``NotResumable`` if they have changed."""
     kept = recorded.source is not None or has_list(folder)
     if kept:
         urls = UrlFile(ScratchFile(), recorded.count, recorded.source)
@@ -114,3 +107,118 @@ def written(urls: Iterable[bytes], source: str) -> UrlFile:
         file.close()
         raise
     return UrlFile(file, count, source)
+
+
+_FASTEST_PER_S: Final = 300
+"""URLs a second of the fastest client, at the concurrency that clients have of their own."""
+
+
+def early_order(count: int, slow: Sequence[int], *, timeout_s: float) -> list[int]:
+    """Return the order of a list in which its slowest URLs come early.
+
+    As many URLs come after the last of them as the fastest client reads within a timeout: it has then ended when the
+    list has. In a list that is no longer than that the slow URLs come first. In a longer one they are spread evenly
+    over the part before, since a client that is held up by its CPU does nothing while all of its requests wait. The
+    other URLs keep their order.
+
+    Parameters
+    ----------
+    count : int
+        Length of the list.
+    slow : sequence of int
+        The places, from 0, of the slow URLs, in the order in which they are to come.
+    timeout_s : float
+        The timeout of a URL, in seconds.
+
+    Returns
+    -------
+    list of int
+        The old place of each URL of the new list: a permutation of ``range(count)``.
+    """
+    first = max(len(slow), count - ceil(timeout_s * _FASTEST_PER_S))
+    of_slow = {number * first // len(slow): old for number, old in enumerate(slow)}
+    known = frozenset(slow)
+    others = (old for old in range(count) if old not in known)
+    return [of_slow[place] if place in of_slow else next(others) for place in range(count)]
+
+
+def with_slow_first(urls: UrlFile, slow: Sequence[int], *, timeout_s: float) -> UrlFile:
+    """Return a list in the order of ``early_order``; closes the given one.
+
+    The list itself is returned when it has that order already, or no slow URL.
+    """
+    order = early_order(urls.count, slow, timeout_s=timeout_s) if slow else []
+    if order == sorted(order):
+        return urls
+    file = ScratchFile()
+    try:
+        with urls, storage_errors("preparing the list of URLs: cannot write"):
+            with urls.file.path.open("rb") as lines:
+                text = list(lines)
+            file.file.writelines(text[old] for old in order)
+            file.file.flush()
+    except BaseException:
+        file.close()
+        raise
+    return replace(urls, file=file, reordered=True)
+
+
+def at_origin(url: str, against: str) -> str:
+    """Return the URL of the same page at another machine's origin, ``http://other:8080``.
+
+    What has no path of its own gets the host as one, so that pages of different hosts stay different ones:
+    ``https://www.example.org`` becomes ``http://other:8080/www.example.org``. What is no URL is handed on as it stands,
+    since a client has to report it.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    if not parts.netloc or parts.scheme.lower() not in {"http", "https"}:
+        return url
+    if f"http://{parts.netloc.lower()}" == against:
+        return url
+    path = f"/{parts.netloc}" if parts.path in {"", "/"} else parts.path
+    return f"{against}{path}" + (f"?{parts.query}" if parts.query else "")
+
+
+def list_at_origin(lines: Iterable[bytes], against: str) -> Iterator[bytes]:
+    """Rewrite each URL of a list with ``at_origin``, in order; no line ends."""
+    for line in lines:
+        try:
+            yield at_origin(line.decode(), against).encode()
+        except UnicodeDecodeError:
+            yield line
+
+
+def file_at_origin(urls: UrlFile, against: str) -> UrlFile:
+    """Rewrite a prepared list with ``at_origin``; closes the given one."""
+    file = ScratchFile()
+    try:
+        with urls, urls.file.path.open("rb") as lines, storage_errors("preparing the list of URLs: cannot write"):
+            for url in list_at_origin((line.rstrip(b"\n") for line in lines), against):
+                file.file.write(url + b"\n")
+            file.file.flush()
+    except BaseException:
+        file.close()
+        raise
+    # Not to be had from the web again as it stands: it is kept with the run, like a list of the user.
+    return replace(urls, file=file, source=urls.source or against)
+
+
+HOSTS_COUNTED: Final = 1_000_000
+"""Hosts beyond these are not counted: a list may have ten times as many, and no decision depends on it."""
+_AUTHORITY: Final = re.compile(
+    rb"https?://(?:[^/?#\\@]*@)*(?:www\.)?(\[[^\]/?#\\]*\]|[^:/?#\\@]+?)\.?(?::[0-9]*)?(?=[/?#\\]|$)", re.I
+)
+
+
+def count_hosts(urls: Iterable[bytes]) -> int:
+    """Count the hosts of a list without their case, ports and a first ``www.``; ``HOSTS_COUNTED`` at most."""
+    hosts: set[bytes] = set()
+    for url in urls:
+        if found := _AUTHORITY.match(url.strip()):
+            hosts.add(found[1].lower())
+            if len(hosts) >= HOSTS_COUNTED:
+                break
+    return len(hosts)

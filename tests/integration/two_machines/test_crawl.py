@@ -11,8 +11,8 @@ from conftest import MakeSubject
 from doubles.command_line import CORRECT, Command
 from doubles.load import hogs
 from doubles.two_machines import AGAINST, PORT, THERE_V6, RunningOrigin
-from httpdyno.cli.page import report_of
-from httpdyno.judge.arrival import DONE_SLACK_NS
+from httpdyno.cli.output import report_of
+from httpdyno.judge.verdict import DONE_SLACK_NS
 from httpdyno.model import Validity
 from httpdyno.store import open_run
 

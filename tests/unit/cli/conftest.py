@@ -11,7 +11,7 @@ from conftest import MakeSubject
 from doubles.command_line import Command, Ended
 from httpdyno.cli import main
 from httpdyno.model import Subject
-from httpdyno.subjects.definition import read_subject
+from httpdyno.subjects.catalogue import read_subject
 from httpdyno.subjects.folders import builtin_folder
 
 the_command = functools.cache(typer.main.get_command)
@@ -35,7 +35,7 @@ def read_and_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw no charts, which takes seconds: most tests look at what surrounds a report."""
-    monkeypatch.setattr("httpdyno.report.html.page.page", lambda report: f"<!doctype html>{report.headline}")
+    monkeypatch.setattr("httpdyno.report.html.page", lambda report: f"<!doctype html>{report.headline}")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from doubles.command_line import Command, all_commands
-from httpdyno.cli.examples import EXAMPLES, examples_text, first_example
+from httpdyno.cli.verb import EXAMPLES, examples_text, first_example
 from httpdyno.experiments.options import WEBS
 from httpdyno.published import preset_names
 from httpdyno.subjects.catalogue import read_catalogue

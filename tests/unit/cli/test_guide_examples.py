@@ -22,11 +22,10 @@ from httpdyno.experiments.load.words import LOAD_OPTIONS
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge.machine_plan import Load, Machine
 from httpdyno.model import FORMER_NAMES, LinesSummary, Link, Outcome, Sample, Trial
-from httpdyno.report import Surface, render
+from httpdyno.report.formats import Surface, render
 from httpdyno.runs.plan_report import example_source, plan_table
 from httpdyno.store import open_run, polars_schema
-from httpdyno.store.manifest_columns import RUN_COLUMNS
-from httpdyno.store.query import TABLES, ask
+from httpdyno.store.query import RUN_COLUMNS, TABLES, ask
 from httpdyno.subjects.catalogue import read_catalogue
 from pages.command_line import ENGINE_VERBS
 

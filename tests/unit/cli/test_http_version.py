@@ -9,7 +9,7 @@ from doubles.command_line import Command
 from httpdyno.lab.engine import Engine
 from httpdyno.model import Outcome, Subject
 from httpdyno.store import open_run
-from httpdyno.subjects.builder import BuildOutcome
+from httpdyno.subjects.build import BuildOutcome
 from httpdyno.subjects.probe import ProbeResult
 
 TELLS_ITS_VERSION = """

@@ -10,8 +10,8 @@ from httpdyno import __version__
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.crawl.live import check_live, live_user_agent, traffic_lines
 from httpdyno.experiments.crawl.options import CrawlOptions
-from httpdyno.urls import hosts
-from httpdyno.urls.hosts import count_hosts
+from httpdyno.urls import source
+from httpdyno.urls.source import count_hosts
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_hosts_are_counted_as_the_limit_tells_them_apart(monkeypatch: pytest.Mon
     others = [b"http://127.0.0.1:8080/x", b"http://[2001:db8::1]:80/", "https://bücher.example/".encode()]
     assert count_hosts([*others, b"https://www./"]) == 4
     assert count_hosts([b"https:///path", b"https://example.org:port/", b"ftp://a.example/", b"example.org", b""]) == 0
-    monkeypatch.setattr(hosts, "HOSTS_COUNTED", 3)
+    monkeypatch.setattr(source, "HOSTS_COUNTED", 3)
     assert count_hosts(b"https://h%d.example/" % n for n in range(100)) == 3
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from httpdyno.cli.load import load
 from httpdyno.experiments.load.quick import read_quickly
 from httpdyno.experiments.load.words import FORMATS, LOAD_OPTIONS
-from httpdyno.report import format_names
+from httpdyno.report.formats import format_names
 
 
 def test_the_formats_that_need_no_look_are_all_there_are() -> None:

@@ -124,7 +124,7 @@ def test_a_report_prints_what_the_verb_has_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # What is drawn is looked at elsewhere, and takes longer than all of this.
-    monkeypatch.setattr("httpdyno.report.html.page.page", lambda report: report.headline)
+    monkeypatch.setattr("httpdyno.report.html.page", lambda report: report.headline)
     make_subject("mine")
     measured = httpdyno(
         "bench", "mine", *options, "--subjects", str(subject_folders), "--limit", "4", "--quick", "--format", form
@@ -154,7 +154,7 @@ def test_a_page_that_cannot_be_made_is_no_failure_of_the_measurement(
     def refuse(_: Path) -> Path:
         raise StorageFailed("the disk is full")
 
-    monkeypatch.setattr("httpdyno.cli.page.write_report", refuse)
+    monkeypatch.setattr("httpdyno.cli.output.write_report", refuse)
     make_subject("good")
     ended = httpdyno("bench", "good", "--subjects", str(subject_folders), "--limit", "5", "--repeat", "1")
     assert ended.code == 0

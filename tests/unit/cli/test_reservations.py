@@ -8,9 +8,9 @@ import typer
 
 from doubles.runs import make_run
 from doubles.trials import trial
+from httpdyno.cli.compare import published
 from httpdyno.cli.load_result import finish_load
 from httpdyno.cli.output import print_run
-from httpdyno.cli.published import published
 from httpdyno.errors import Interrupted, StorageFailed
 from httpdyno.experiments.load.judge import judge_load
 from httpdyno.experiments.load.run import LoadRun

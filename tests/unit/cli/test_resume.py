@@ -14,7 +14,7 @@ from conftest import MakeSubject
 from doubles.command_line import Command
 from httpdyno import __version__ as httpdyno_version
 from httpdyno.store import holder_of, open_run
-from httpdyno.store.lock import RunLock
+from httpdyno.store.folder import RunLock
 
 
 @pytest.fixture

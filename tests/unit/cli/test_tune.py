@@ -17,7 +17,7 @@ from httpdyno.experiments.tune.table import tune_views
 from httpdyno.lab.room import Pinning
 from httpdyno.stats import Standing
 from httpdyno.store import Tuned, WebIdentity, keep_tuned, open_run
-from httpdyno.subjects.definition import read_subject
+from httpdyno.subjects.catalogue import read_subject
 
 SCALES_UP_TO_SIX = """
 import os, sys

@@ -7,8 +7,7 @@ import pytest
 from doubles.command_line import Command
 from httpdyno.experiments.verify_generator.place import divide_cpus
 from httpdyno.experiments.verify_generator.run import Bench, Step, Verified
-from httpdyno.judge.generator import judge_report
-from httpdyno.judge.generator.distribution import distribution_of
+from httpdyno.judge.generator import distribution_of, judge_report
 from httpdyno.lab.location import find_engine
 from httpdyno.model import ToolLatency, ToolReport
 

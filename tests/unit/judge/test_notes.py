@@ -1,9 +1,18 @@
-"""What is said about the trials of a subject: one line for each reason."""
+"""Notes on the trials of a subject and on versions of HTTP."""
+
+import pytest
 
 from doubles.trials import trial, trials_of
 from httpdyno.judge import trial_notes
-from httpdyno.judge.notes import missing_notes, unlimited_notes, unverified_notes
-from httpdyno.model import Counters, Outcome, Trial, Validity
+from httpdyno.judge.notes import (
+    asked_version_notes,
+    http_2_share,
+    missing_notes,
+    unlimited_notes,
+    unverified_notes,
+    version_notes,
+)
+from httpdyno.model import Count, Counters, Outcome, Trial, Validity
 
 
 def test_reasons_that_differ_in_their_numbers_only_are_one_line() -> None:
@@ -85,3 +94,69 @@ def test_several_that_lack_what_a_package_has_are_told_how_to_get_it_at_once() -
         "2 lack what a package has: the same command with --install brings it first",
     )
     assert missing_notes([lacking[0], nowhere]) == ()
+
+
+def spoke(subject: str, of_http_2: int, block: int = 0, **changes: object) -> Trial:
+    """A trial of a hundred requests."""
+    counts = (Count("1.1", 100 - of_http_2), Count("2", of_http_2))
+    return trial(subject, block, counters=Counters(http_versions=counts), **changes)
+
+
+@pytest.mark.parametrize(
+    ("versions", "share"),
+    [
+        ((Count("1.1", 24), Count("2", 76)), 0.76),
+        ((Count("1.0", 1), Count("1.1", 1)), 0.0),
+        ((Count("2", 3),), 1.0),
+        ((), None),
+        (None, None),
+    ],
+)
+def test_the_share_is_of_all_requests(versions: tuple[Count, ...] | None, share: float | None) -> None:
+    assert http_2_share(trial("x", 0, counters=Counters(http_versions=versions))) == share
+
+
+def test_subjects_that_spoke_another_version_are_named() -> None:
+    trials = [spoke("a", 76), spoke("b", 73), spoke("c", 0), spoke("d", 0)]
+    assert version_notes(trials) == (
+        "HTTP versions differ, and with them what a client has to do: the origin saw "
+        "HTTP/2 in 73 to 76 % of the requests of C a, C b; no HTTP/2 of C c, C d",
+    )
+
+
+def test_two_copies_of_a_client_are_two_subjects() -> None:
+    trials = [spoke("a", 76, method="client"), spoke("a-copy", 0, method="client")]
+    (note,) = version_notes(trials)
+    assert note.endswith("HTTP/2 in 76 % of the requests of C client (a); no HTTP/2 of C client (a-copy)")
+
+
+@pytest.mark.parametrize(
+    "trials",
+    [
+        [],
+        [spoke("a", 76), spoke("b", 74)],
+        [spoke("a", 0), spoke("b", 0)],
+        [spoke("a", 76), spoke("b", 0, outcome=Outcome.CRASHED)],
+        [spoke("a", 76), trial("b", 0)],
+    ],
+)
+def test_there_is_nothing_to_say_where_they_are_alike_or_not_known(trials: list[Trial]) -> None:
+    assert version_notes(trials) == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "notes"),
+    [
+        ([], ()),
+        (["", ""], ()),
+        (["1.1", "1.1"], ("HTTP/1.1 alone was asked for",)),
+        (["2"], ("HTTP/2 alone was asked for: a host that does not speak it has to be reported as an error",)),
+    ],
+)
+def test_the_version_that_was_asked_for_is_named(asked: list[str], notes: tuple[str, ...]) -> None:
+    assert asked_version_notes([trial("a", 0, http_version=version) for version in asked]) == notes
+
+
+def test_a_subject_counts_with_the_median_of_its_trials() -> None:
+    trials = [spoke("a", share, block) for block, share in enumerate((0, 76, 77))]
+    assert version_notes([*trials, spoke("b", 75)]) == ()

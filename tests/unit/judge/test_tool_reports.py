@@ -12,7 +12,7 @@ from httpdyno.errors import UnreadableReport
 from httpdyno.judge.tool_reports import PARSERS, read_tool_report
 from httpdyno.judge.tool_reports.figures import size_bytes, span_ns
 from httpdyno.model import REPORT_PARSERS, WITHOUT_P99, Count, SubjectKind, ToolReport
-from httpdyno.subjects.definition import read_subject
+from httpdyno.subjects.catalogue import read_subject
 
 ROOT = Path(__file__).parents[3]
 REPORTS = ROOT / "tests" / "fixtures" / "tool-reports"

@@ -1,12 +1,24 @@
-"""Whether the figures of a trial say something about its subject: every rule, below and above its threshold."""
+"""Every rule of validity below and above its threshold, on links and with drift."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
-from doubles.honest_trial import BIN, ENGINE, HONEST, MS, SUBJECT, S, bins, finding, with_counters, with_summary
+from doubles.honest_trial import BIN, ENGINE, HONEST, MS, SUBJECT, S, bins, finding, paced, with_counters, with_summary
 from httpdyno.judge.validity import RULES, findings, judge_validity, spoiled_aspects, with_validity
-from httpdyno.model import Aspect, Counters, CpuTime, LinkCounters, Outcome, ProgramUse, Tally, Trial, Validity
+from httpdyno.model import (
+    Aspect,
+    Counters,
+    CpuTime,
+    LinkCounters,
+    Outcome,
+    PathCounters,
+    ProgramUse,
+    Tally,
+    Trial,
+    Validity,
+)
 
 
 def test_an_honest_trial_meets_every_rule() -> None:
@@ -284,3 +296,102 @@ def test_a_verdict_of_version_0_1_spoils_what_its_rule_spoils_today() -> None:
     # A verdict that no rule explains spoils everything, and a valid trial has nothing spoiled.
     assert spoiled_aspects(replace(HONEST, validity=Validity.GENERATOR_LIMITED)) == set(Aspect)
     assert spoiled_aspects(with_validity(HONEST)) == set()
+
+
+def linked(spec: str, up: PathCounters, down: PathCounters) -> Trial:
+    return replace(with_counters(link=LinkCounters(up=up, down=down)), link=spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "up_bytes", "down_bytes", "number"),
+    [
+        ("up.rate=1mbit,down.rate=10mbit", 625_000, 1_250_000, 50),
+        ("up.rate=1mbit,down.rate=10mbit", 125_000, 11_875_000, 95),
+        ("down.rate=10mbit", 100_000_000, 1_250_000, 10),
+        ("rate=10mbit,loss=1%", None, None, None),
+        ("rtt=40ms", 1, 1, None),
+        ("written otherwise", 1, 1, None),
+    ],
+)
+def test_each_direction_of_a_link_has_its_own_rate(
+    spec: str, up_bytes: int | None, down_bytes: int | None, number: float | None
+) -> None:
+    found = finding(linked(spec, PathCounters(bytes=up_bytes), PathCounters(bytes=down_bytes)), "link_rate")
+    assert found.number == (None if number is None else pytest.approx(number))
+    assert found.passed is (None if number is None else number <= 90)
+
+
+@pytest.mark.parametrize(
+    ("spec", "up_ns", "down_ns", "passed"),
+    [
+        ("rtt=40ms", 900_000, 1_000_000, True),
+        ("rtt=40ms", 1_000_000, 1_100_000, False),
+        ("rtt=1ms", 200_000, 250_000, True),
+        ("rtt=1ms", 300_000, 250_000, False),
+        ("rate=1gbit", 100_000, 100_000, True),
+        ("rtt=1ms", None, 1, None),
+    ],
+)
+def test_an_emulator_that_is_late_limits_the_trial(
+    spec: str, up_ns: int | None, down_ns: int | None, *, passed: bool | None
+) -> None:
+    trial = linked(spec, PathCounters(lateness_p99_ns=up_ns), PathCounters(lateness_p99_ns=down_ns))
+    found = finding(trial, "link_lateness")
+    assert found.passed is passed
+    if passed is False:
+        assert judge_validity(trial) == (Validity.LINK_LIMITED, found.text)
+        assert f"was itself late, by {(up_ns + down_ns) / 1e6:.2f} ms where " in found.text  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("up", "down", "passed"),
+    [
+        ((1000, 0), (1000, 2), True),
+        ((1000, 1), (1000, 2), False),
+        ((0, 0), (0, 0), None),
+        ((1000, None), (1000, 2), None),
+    ],
+)
+def test_packets_that_the_emulator_did_not_read_limit_the_trial(
+    up: tuple[int, int | None], down: tuple[int, int | None], *, passed: bool | None
+) -> None:
+    ways = [PathCounters(packets=packets, unread=unread) for packets, unread in (up, down)]
+    found = finding(linked("rtt=40ms", *ways), "link_unread")
+    assert found.passed is passed
+    if passed is False:
+        assert re.search(r"could not keep up: 0\.1\d? % of the packets", found.text)
+
+
+DECLINE = (*[60] * 50, *[60 - number for number in range(50)])
+FILLING = (*range(100, 50, -2), *[50] * 30)
+
+
+@pytest.mark.parametrize(
+    ("trial", "passed"),
+    [
+        (paced(*[50, 51] * 50), True),
+        (paced(*DECLINE), False),
+        (paced(*[50] * 50, *[30] * 50), False),
+        # Slow until it knows its way: a warm-up of 4 s of 20 s.
+        (paced(*[10] * 20, *[50] * 80), True),
+        # What a compiler takes until all is compiled, up to nearly half of the time; a fall is no warm-up.
+        (paced(*range(10, 50), *[50, 51] * 30), True),
+        (paced(*[20] * 40, *[50, 51] * 30), True),
+        # Nothing says that it has come to its end.
+        (paced(*range(10, 110)), False),
+        # The list was exhausted before it fell off.
+        (paced(*DECLINE, exhausted_ns=10 * S), True),
+        # In the first 5 s the places filled with URLs that never answer.
+        (paced(*FILLING, max_ns=5 * S), True),
+        (paced(*FILLING), False),
+        # Starting up is no drift.
+        (paced(*[0] * 50, *[50] * 50), True),
+        (paced(*[0] * 50), None),
+        (paced(*[50] * 29), None),
+        (with_counters(throughput=()), None),
+        # The deadline cut it: there is no last URL.
+        (paced(*DECLINE, exhausted_ns=None), False),
+    ],
+)
+def test_a_drift_is_told_from_what_looks_like_one(trial: Trial, *, passed: bool | None) -> None:
+    assert finding(trial, "drift").passed is passed

@@ -9,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.judge import Expectations, Reference, expectations_unknown
-from httpdyno.judge.arrival import DONE_SLACK_NS, Claims, Requests, seen_within
-from httpdyno.judge.expectations import EXPECTED
 from httpdyno.judge.lines import LINE_COLUMNS
-from httpdyno.judge.served import Served, wrong_words
-from httpdyno.judge.verdict import Judged, judge_samples
+from httpdyno.judge.reference import EXPECTED, Served, wrong_words
+from httpdyno.judge.verdict import DONE_SLACK_NS, Claims, Judged, Requests, judge_samples, seen_within
 
 MS = 10**6
 T = 1_729_512_000 * 10**9

@@ -20,8 +20,8 @@ from httpdyno.lab.planned_time import PlannedTime, planned_time
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import LIVE, Condition, Outcome, TrialPlan, UrlSeries, Validity, Workload
-from httpdyno.subjects.builder import build_subjects
-from httpdyno.subjects.definition import read_subject
+from httpdyno.subjects.build import build_subjects
+from httpdyno.subjects.catalogue import read_subject
 
 CONDITION = Condition("bench", "plain", Workload(()), seed=1)
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from httpdyno.model import KnownFailure, Subject, SubjectKind
 from httpdyno.subjects.catalogue import read_catalogue
-from httpdyno.subjects.probe import ProbeResult, probe_cases
-from httpdyno.subjects.server_probe import server_cases
+from httpdyno.subjects.probe import ProbeResult, probe_cases, server_cases
 from pages.subject_list import subjects_page
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "subjects.md"

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.model import ColumnKind
-from httpdyno.report import render
 from httpdyno.report.cell import without_controls
-from httpdyno.report.frame_table import LONGEST_TEXT, frame_table
-from httpdyno.report.stream import STREAMED, stream
+from httpdyno.report.formats import render
+from httpdyno.report.stream import LONGEST_TEXT, STREAMED, frame_table, stream
 
 FRAME = pl.DataFrame(
     {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from httpdyno.report import Surface, render
+from httpdyno.report.formats import Surface, render
 from httpdyno.runs.showing import shown_tables
 from httpdyno.store import open_run
 

@@ -13,7 +13,7 @@ from doubles.trials import trial, trials_of
 from httpdyno.errors import UnknownName, UsageError
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.judge import find_metric
-from httpdyno.judge.threshold import parse_threshold
+from httpdyno.judge.comparison import parse_threshold
 from httpdyno.model import Cell, ColumnKind, LinesSummary, Outcome, Trial, Validity
 from httpdyno.runs.comparison_table import Compared
 from httpdyno.runs.pair_comparison import compare_within_run

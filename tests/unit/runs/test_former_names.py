@@ -8,10 +8,10 @@ from httpdyno.errors import UnknownName
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.registry import definition_of, experiment_names
 from httpdyno.judge import find_metric
-from httpdyno.judge.threshold import parse_threshold
+from httpdyno.judge.comparison import parse_threshold
 from httpdyno.model import FORMER_NAMES, Column, Direction, Metric, Table, current_name
-from httpdyno.report import render
-from httpdyno.report.json_schema import json_schema
+from httpdyno.report.formats import render
+from httpdyno.report.formats.json import json_schema
 from httpdyno.runs.showing import check_columns, tables_of
 
 DEFINITIONS = [definition_of(name) for name in experiment_names()]

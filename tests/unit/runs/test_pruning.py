@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from doubles.runs import make_run
 from doubles.trials import trial
 from httpdyno.runs.pruning import KeptRun, Limits, beyond, remove, stored_runs
-from httpdyno.store.layout import MANIFEST, PINNED
-from httpdyno.store.lock import RunLock
+from httpdyno.store.folder import MANIFEST, PINNED, RunLock
 
 NOW = datetime(2026, 11, 27, tzinfo=UTC)
 DAY = timedelta(days=1)

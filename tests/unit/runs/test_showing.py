@@ -11,8 +11,8 @@ from httpdyno.experiments.registry import definition_of, experiment_names
 from httpdyno.judge import marked_ranks
 from httpdyno.model import Table
 from httpdyno.published import preset_names
-from httpdyno.report import format_names, render
-from httpdyno.report.rows_apart import rows_apart
+from httpdyno.report.formats import format_names, render
+from httpdyno.report.sections.tables import rows_apart
 from httpdyno.runs.showing import read_by_programs, shown_tables
 from httpdyno.store import Run, open_run
 

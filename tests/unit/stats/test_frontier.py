@@ -10,8 +10,7 @@ from scipy.special import ndtr
 
 from httpdyno.errors import InvalidValue
 from httpdyno.stats.boundary import Check
-from httpdyno.stats.frontier import ColumnBoundary, FrontierSearch, FrontierStep
-from httpdyno.stats.staircase import ColumnCheck
+from httpdyno.stats.frontier import ColumnBoundary, ColumnCheck, FrontierSearch, FrontierStep
 
 KIB: Final = 1024
 HEAD: Final = 256

@@ -12,10 +12,9 @@ import pytest
 from httpdyno.errors import HttpdynoError, InvalidValue, UnknownName, UnreadableRun
 from httpdyno.model import Outcome, Sample, Trial, flatten
 from httpdyno.store import Machine, Manifest, Run, RunWriter, polars_schema
-from httpdyno.store.layout import SAMPLES
+from httpdyno.store.folder import SAMPLES
 from httpdyno.store.manifest import GitState, WebIdentity
-from httpdyno.store.manifest_columns import RUN_COLUMNS, SETTING
-from httpdyno.store.query import TABLES, Answer, ComputedFigures, ask, open_runs, table_columns
+from httpdyno.store.query import RUN_COLUMNS, SETTING, TABLES, Answer, ComputedFigures, ask, open_runs, table_columns
 
 VERSION_1 = Path(__file__).parents[2] / "golden" / "run-of-version-1"
 NOON = datetime(2026, 11, 21, 13, tzinfo=timezone(timedelta(hours=1)))

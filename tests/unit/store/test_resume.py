@@ -28,8 +28,8 @@ from httpdyno.store import (
     reader,
     restore_list,
 )
-from httpdyno.store.lock import RunLock
-from httpdyno.store.surroundings import describe_machine
+from httpdyno.store.folder import RunLock
+from httpdyno.store.manifest import describe_machine
 
 MANIFEST = Manifest(
     experiment="bench",
@@ -116,7 +116,7 @@ def test_a_run_that_is_completed_while_it_is_waited_for_is_not_continued(
 
 
 def test_a_run_that_is_being_made_is_not_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("httpdyno.store.lock._PATIENCE_S", 0.01)
+    monkeypatch.setattr("httpdyno.store.folder._PATIENCE_S", 0.01)
     writer = RunWriter.create(tmp_path, MANIFEST)
     assert holder_of(writer.folder) == Holder(os.getpid())
     with pytest.raises(NotResumable, match=rf"is still running \(process {os.getpid()}\): wait for its end, or stop"):
@@ -149,7 +149,7 @@ def started(program: str, folder: Path, stdin: int | None = None) -> "Iterator[s
 HOLDS = """
 import sys, time
 from pathlib import Path
-from httpdyno.store.lock import RunLock
+from httpdyno.store.folder import RunLock
 lock = RunLock.take(Path(sys.argv[1]))
 print("held" if lock else "refused", flush=True)
 time.sleep(1000)
@@ -170,7 +170,7 @@ def test_the_lock_dies_with_its_process(tmp_path: Path) -> None:
 INHERITS = """
 import sys, time
 from pathlib import Path
-from httpdyno.store.lock import RunLock
+from httpdyno.store.folder import RunLock
 lock = RunLock.inherit(Path(sys.argv[1]), 0)
 print("held" if lock else "refused", flush=True)
 time.sleep(1000)
@@ -200,7 +200,7 @@ def test_another_file_is_no_lock(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_somebody_else_holds_is_not_inherited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("httpdyno.store.lock._PATIENCE_S", 0.01)
+    monkeypatch.setattr("httpdyno.store.folder._PATIENCE_S", 0.01)
     lock = RunLock.take(tmp_path)
     assert lock is not None
     with (tmp_path / "lock").open("r+") as same_file:
@@ -225,7 +225,7 @@ def test_looking_at_the_lock_stops_nobody_from_taking_it(tmp_path: Path, monkeyp
             super().sleep(seconds)
             looking.close()
 
-    monkeypatch.setattr("httpdyno.store.lock.time", clock := LookedMeanwhile())
+    monkeypatch.setattr("httpdyno.store.folder.time", clock := LookedMeanwhile())
     with contextlib.closing(looking):
         lock = RunLock.take(tmp_path)
     assert lock is not None

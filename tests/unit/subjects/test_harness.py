@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from httpdyno.judge.harness_line import read_harness_line
+from httpdyno.judge.lines import read_harness_line
 from httpdyno.model import SubjectKind
 from httpdyno.model.timed_calls import TimedAnswer, TimedCalls
 from httpdyno.subjects.catalogue import read_catalogue

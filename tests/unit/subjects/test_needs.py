@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
 from httpdyno.model import Need, Subject, SubjectKind
-from httpdyno.subjects.environment import program_path
+from httpdyno.subjects.cache import program_path
 from httpdyno.subjects.needs import (
     ProgramVersion,
     check_name,

@@ -8,11 +8,9 @@ import pytest
 
 from httpdyno.errors import Interrupted
 from httpdyno.model import Need, Subject, SubjectKind
-from httpdyno.subjects import provision_plan
-from httpdyno.subjects.needs import ProgramVersion, check_needs
-from httpdyno.subjects.provision import ProvisionEvent, ProvisionState, provide
-from httpdyno.subjects.provision_plan import Provision, plan_provision
-from httpdyno.subjects.recipes import AptRecipe, ManualRecipe, WheelRecipe, recipe_for
+from httpdyno.subjects import provision
+from httpdyno.subjects.needs import AptRecipe, ManualRecipe, ProgramVersion, WheelRecipe, check_needs, recipe_for
+from httpdyno.subjects.provision import Provision, ProvisionEvent, ProvisionState, plan_provision, provide
 
 
 def subject(*needs: str, unavailable: str = "") -> Subject:
@@ -57,7 +55,7 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return check_needs(subject, find)
 
-    monkeypatch.setattr(provision_plan, "check_needs", nothing)
+    monkeypatch.setattr(provision, "check_needs", nothing)
 
 
 @pytest.mark.usefixtures("bare_machine")

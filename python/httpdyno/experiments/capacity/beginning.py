@@ -18,7 +18,7 @@ from httpdyno.experiments.capacity.timing import DEFAULT_DURATION_S
 from httpdyno.experiments.options import stored_options
 from httpdyno.lab.engine import Engine
 from httpdyno.model import Link, Loop, Subject, SubjectKind, parse_loop
-from httpdyno.model.link_text import BILLION, LinkTextError, key_value
+from httpdyno.model.link import BILLION, LinkTextError, key_value
 from httpdyno.published import parse_scale
 from httpdyno.subjects.catalogue import Catalogue
 from httpdyno.subjects.template import loops_of

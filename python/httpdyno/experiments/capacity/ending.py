@@ -4,7 +4,7 @@ from httpdyno.experiments.beginning import Ended
 from httpdyno.experiments.capacity.presets import CapacityPreset
 from httpdyno.experiments.capacity.published_form import in_form
 from httpdyno.experiments.published import preset_of
-from httpdyno.report import render
+from httpdyno.report.formats import render
 from httpdyno.storage import storage_errors
 
 __all__ = ["end_capacity"]

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model.figures import FigureRecord
-from httpdyno.model.record import Recorded
+from httpdyno.model.record import FigureRecord, Recorded
 from httpdyno.model.subject import Loop
 
 __all__ = ["CapacityPoint", "CapacitySummary"]

@@ -10,7 +10,7 @@ from httpdyno.experiments.capacity.presets import CapacityPreset
 from httpdyno.experiments.capacity.published_form import measured_rows, scale_of
 from httpdyno.experiments.published import preset_of
 from httpdyno.model import Axis, Chart, ChartKind, Series, Trial, format_exact, records_of
-from httpdyno.published.join import join
+from httpdyno.published.comparison import join
 from httpdyno.published.table import PublishedColumn, Role, Row
 from httpdyno.store import Manifest
 

@@ -10,7 +10,7 @@ from httpdyno.experiments.capacity.presets import PRINTED, UNITS, CapacityPreset
 from httpdyno.experiments.preset_run import PresetRun
 from httpdyno.model import Cell, Column, ColumnKind, Note, Table, Trial, records_of
 from httpdyno.published import Circumstances, PublishedTable, parse_scale
-from httpdyno.published.join import Pair, figures_ratio, join
+from httpdyno.published.comparison import Pair, figures_ratio, join
 from httpdyno.published.table import SUBJECT, Role, Row
 from httpdyno.stats import median
 from httpdyno.store import Manifest

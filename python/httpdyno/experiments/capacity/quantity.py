@@ -8,7 +8,7 @@ from typing import Final
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.value_list import parse_values
 from httpdyno.model import format_exact, format_rate, parse_duration_ns, parse_rate_bits_per_s, parse_size_bytes
-from httpdyno.model.link_text import HOUR_NS, RATES_BITS_PER_S
+from httpdyno.model.link import HOUR_NS, RATES_BITS_PER_S
 
 __all__ = [
     "CONCURRENCY",

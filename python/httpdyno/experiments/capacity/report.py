@@ -15,7 +15,7 @@ from httpdyno.experiments.capacity.reach import reached
 from httpdyno.experiments.capacity.reach_table import search_notes
 from httpdyno.experiments.definition import Definition
 from httpdyno.model import Chart, Report, Trial, counted
-from httpdyno.report.sections.subjects import subject_names
+from httpdyno.report.sections.tables import subject_names
 from httpdyno.store import Manifest, Run
 
 __all__ = ["capacity_report"]

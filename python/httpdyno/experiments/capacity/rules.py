@@ -5,7 +5,7 @@ from typing import Final
 
 from httpdyno.experiments.capacity.figures import CapacityPoint
 from httpdyno.judge.validity import RULES, Evidence, Reading, rules_for
-from httpdyno.judge.validity.pace import ON_SCHEDULE, drift
+from httpdyno.judge.validity.readings import ON_SCHEDULE, drift
 from httpdyno.model import Loop, Trial
 
 __all__ = ["CAPACITY_RULES"]

@@ -7,9 +7,7 @@ from httpdyno.experiments.cost.figures import CostSummary
 from httpdyno.experiments.cost.metrics import COST_METRICS
 from httpdyno.judge import find_metric, rankable_trials
 from httpdyno.model import Axis, Chart, ChartKind, Metric, Ranking, Scale, Series, Tile, Tone, Trial
-from httpdyno.report.sections.condition import ConditionTrials
-from httpdyno.report.sections.ranking_charts import ranking_chart, ratio_chart
-from httpdyno.report.sections.time_charts import memory_chart
+from httpdyno.report.sections.charts import ConditionTrials, memory_chart, ranking_chart, ratio_chart
 from httpdyno.stats import median
 from httpdyno.store import Run
 

@@ -5,8 +5,7 @@ from enum import StrEnum
 from typing import Annotated, ClassVar, Final
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model.figures import FigureRecord
-from httpdyno.model.record import Recorded
+from httpdyno.model.record import FigureRecord, Recorded
 
 __all__ = ["DOCUMENT_BYTES", "Coding", "CostPoint", "CostStep", "CostSummary", "RequestClock"]
 

@@ -9,9 +9,8 @@ from httpdyno.experiments.beginning import Tell
 from httpdyno.experiments.crawl.options import WEB, AskedUrls
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
-from httpdyno.urls.against_list import file_at_origin
 from httpdyno.urls.preparation import prepare_urls
-from httpdyno.urls.source import STANDARD_INPUT, UrlFile, urls_of_web
+from httpdyno.urls.source import STANDARD_INPUT, UrlFile, file_at_origin, urls_of_web
 
 __all__ = ["open_urls", "remark_on"]
 

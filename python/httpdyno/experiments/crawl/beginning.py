@@ -21,15 +21,14 @@ from httpdyno.experiments.crawl.short_list import ShortList, find_short
 from httpdyno.experiments.crawl.tuned import with_tuned
 from httpdyno.experiments.options import WEBS, stored_options
 from httpdyno.experiments.schedule import usual_repeat
-from httpdyno.judge.pair import find_rankable
+from httpdyno.judge.comparison import find_rankable
 from httpdyno.lab.engine import Engine, ServedWeb
 from httpdyno.lab.planned_time import guess_s
 from httpdyno.lab.web_answers import Answers, WebAnswers
 from httpdyno.model import LIVE, Subject, SubjectKind, TrialPlan
 from httpdyno.published import find_preset, parse_scale
 from httpdyno.subjects.catalogue import Catalogue
-from httpdyno.urls.slow_first import with_slow_first
-from httpdyno.urls.source import QUICK_LIMIT, STANDARD_INPUT, UrlFile
+from httpdyno.urls.source import QUICK_LIMIT, STANDARD_INPUT, UrlFile, with_slow_first
 
 __all__ = ["begin_bench", "begin_crawl", "choose_subjects", "lasting_web", "settle_against"]
 

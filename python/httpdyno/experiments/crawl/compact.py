@@ -8,12 +8,11 @@ from typing import Final
 
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS, RANKED_BY
 from httpdyno.judge import find_metric, marked_ranks, rank
-from httpdyno.judge.disturbance import disturbed, disturbing_causes
-from httpdyno.judge.http_versions import asked_version_notes
 from httpdyno.judge.limit import Limit
-from httpdyno.judge.lower_bound import lower_bounds
-from httpdyno.judge.notes import unverified_notes
-from httpdyno.judge.validity.machine import busy_programs
+from httpdyno.judge.notes import asked_version_notes, unverified_notes
+from httpdyno.judge.rankable import disturbed, disturbing_causes
+from httpdyno.judge.ranking import lower_bounds
+from httpdyno.judge.validity.readings import busy_programs
 from httpdyno.judge.wording import listed, some_of
 from httpdyno.model import (
     INSTALL_WITH,
@@ -29,8 +28,7 @@ from httpdyno.model import (
     Trial,
     Validity,
 )
-from httpdyno.report.sections.headline import figure_text, lead_text
-from httpdyno.report.sections.ranked_headline import placing_medians
+from httpdyno.report.sections.headline import figure_text, lead_text, placing_medians
 from httpdyno.stats import FEWEST_BLOCKS
 
 __all__ = ["COST", "LINE", "RATE", "answer", "compact_table", "rate_text"]

@@ -12,7 +12,7 @@ from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.plan import ListedPlan, Plan, RepeatingPlan, TimeBudget
 from httpdyno.experiments.restoring import settings_of
 from httpdyno.experiments.schedule import schedule, usual_repeat
-from httpdyno.judge.disturbance import disturbed
+from httpdyno.judge.rankable import disturbed
 from httpdyno.lab.planned_time import OVERHEAD_S
 from httpdyno.model import Condition, Link, Subject, Trial
 from httpdyno.store import WebIdentity

@@ -16,12 +16,11 @@ from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.restoring import restored
 from httpdyno.experiments.usual_report import usual_charts, usual_headline, usual_report
 from httpdyno.judge import find_metric, rank
+from httpdyno.judge.comparison import find_rankable
 from httpdyno.judge.limit import limited_by
-from httpdyno.judge.pair import find_rankable
 from httpdyno.model import Chart, Column, ColumnKind, LinesSummary, Metric, Ranking, Table, Trial
-from httpdyno.report.sections.condition import ConditionTrials
-from httpdyno.report.sections.ranking_charts import cost_chart, ranking_chart
-from httpdyno.report.sections.subjects import subject_names
+from httpdyno.report.sections.charts import ConditionTrials, cost_chart, ranking_chart
+from httpdyno.report.sections.tables import subject_names
 from httpdyno.store import Run
 
 __all__ = ["DEFINITION"]

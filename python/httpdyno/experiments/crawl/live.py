@@ -7,8 +7,7 @@ from httpdyno.errors import InvalidValue, UsageError
 from httpdyno.experiments.crawl.crawl import Crawl
 from httpdyno.experiments.crawl.options import CrawlOptions
 from httpdyno.model import counted
-from httpdyno.urls.hosts import HOSTS_COUNTED, count_hosts
-from httpdyno.urls.source import UrlFile
+from httpdyno.urls.source import HOSTS_COUNTED, UrlFile, count_hosts
 
 __all__ = ["check_live", "live_user_agent", "sent", "traffic_lines"]
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from httpdyno.judge.figures import Figure, of_counter, wire_bytes
-from httpdyno.judge.http_versions import http_2_share
+from httpdyno.judge.notes import http_2_share
 from httpdyno.model import Aspect, Column, ColumnKind, Direction, Metric, Trial
 
 __all__ = ["CRAWL_METRICS", "RANKED_BY"]

@@ -14,7 +14,7 @@ from httpdyno.lab.client_trial import CRAWL
 from httpdyno.lab.executor import LocalExecutor
 from httpdyno.lab.proof import prove_all
 from httpdyno.model import Subject, Trial, TrialPlan, counted
-from httpdyno.subjects.builder import BuildEvent, BuildState, build_subjects
+from httpdyno.subjects.build import BuildEvent, BuildState, build_subjects
 from httpdyno.urls.source import UrlFile
 
 __all__ = ["FIRST_URLS", "check_saturate", "saturated"]

@@ -7,9 +7,8 @@ from typing import Final
 
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.judge import find_metric
-from httpdyno.judge.disturbance import disturbed
-from httpdyno.judge.limit import Limit, limited_by, own_cpu_share
-from httpdyno.judge.saturation import SATURATED_SHARE
+from httpdyno.judge.limit import SATURATED_SHARE, Limit, limited_by, own_cpu_share
+from httpdyno.judge.rankable import disturbed
 from httpdyno.judge.validity.stretch import Stretch
 from httpdyno.model import Outcome, Trial
 

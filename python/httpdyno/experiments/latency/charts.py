@@ -10,8 +10,7 @@ from httpdyno.experiments.published import preset_of
 from httpdyno.judge import rankable_trials
 from httpdyno.model import Axis, Chart, ChartKind, Series, Trial, records_of
 from httpdyno.published import PublishedTable
-from httpdyno.report.sections.condition import ConditionTrials
-from httpdyno.report.sections.response_charts import percentile_chart, response_times
+from httpdyno.report.sections.charts import ConditionTrials, percentile_chart, response_times
 from httpdyno.stats import median
 from httpdyno.store import Run
 

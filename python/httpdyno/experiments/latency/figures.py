@@ -5,8 +5,7 @@ from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model.figures import FigureRecord
-from httpdyno.model.record import Recorded
+from httpdyno.model.record import FigureRecord, Recorded
 
 __all__ = ["Content", "LatencyPoint", "LatencyRun", "LatencySummary"]
 

@@ -10,8 +10,8 @@ from httpdyno.experiments.latency.figures import LatencyPoint
 from httpdyno.experiments.latency.table import latency_table, of_timeit, page_table
 from httpdyno.judge import rank
 from httpdyno.model import Report, Table, Trial, counted
-from httpdyno.report.sections.ranked_headline import ranked_headline
-from httpdyno.report.sections.subjects import subject_names
+from httpdyno.report.sections.headline import ranked_headline
+from httpdyno.report.sections.tables import subject_names
 from httpdyno.store import Run
 
 __all__ = ["latency_report"]

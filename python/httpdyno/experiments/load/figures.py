@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from httpdyno.model.counters import Count
-from httpdyno.model.figures import FigureRecord
-from httpdyno.model.record import Embedded, Recorded
+from httpdyno.model.record import Embedded, FigureRecord, Recorded
 
 __all__ = ["LoadChecks", "LoadSecond", "LoadSummary", "LoadTimes"]
 

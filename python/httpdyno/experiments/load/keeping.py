@@ -13,7 +13,7 @@ from httpdyno.experiments.load.samples import load_samples
 from httpdyno.lab.engine import Engine
 from httpdyno.model import Trial, format_cpus
 from httpdyno.store import Manifest, RunWriter, SubjectVersion, describe_git, describe_machine
-from httpdyno.store.load_reports import keep_load_report
+from httpdyno.store.files import keep_load_report
 
 __all__ = ["LoadKeeper", "target_of"]
 

@@ -13,7 +13,7 @@ from httpdyno.model import Report, Trial, Validity, counted, format_time, record
 from httpdyno.report.sections.headline import figure_text
 from httpdyno.stats import median
 from httpdyno.store import Run
-from httpdyno.store.load_reports import read_load_report
+from httpdyno.store.files import read_load_report
 
 __all__ = ["load_report"]
 

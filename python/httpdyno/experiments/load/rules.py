@@ -7,8 +7,7 @@ import numpy as np
 
 from httpdyno.experiments.load.figures import LoadSummary
 from httpdyno.judge.validity import RULES, Evidence, Reading, Rule, rules_for
-from httpdyno.judge.validity.answers import NO_ANSWERS
-from httpdyno.judge.validity.pace import ON_SCHEDULE, drift_of
+from httpdyno.judge.validity.readings import NO_ANSWERS, ON_SCHEDULE, drift_of
 from httpdyno.judge.validity.stretch import SHORTEST_NS, TOO_SHORT
 from httpdyno.model import Trial, Validity, format_time
 

@@ -9,7 +9,7 @@ import polars as pl
 from httpdyno.credentials import without_credentials
 from httpdyno.errors import EngineFailed
 from httpdyno.installation import RENEW_ENGINE
-from httpdyno.judge.generator.samples import SAMPLE_COLUMNS
+from httpdyno.judge.tool_reports.httpdyno_load import SAMPLE_COLUMNS
 from httpdyno.model import Sample, Verdict
 from httpdyno.store import polars_schema
 

@@ -7,8 +7,7 @@ from httpdyno.experiments.service.axes import Variant
 from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.experiments.service.search_plan import Bounds, checks_of, to_be_tried
 from httpdyno.model import Outcome, Trial, Validity
-from httpdyno.stats.boundary import Check
-from httpdyno.stats.doubling import DoublingSearch
+from httpdyno.stats.boundary import Check, DoublingSearch
 
 __all__ = ["Reach", "is_held", "reach_of", "reaches", "telling_trials"]
 

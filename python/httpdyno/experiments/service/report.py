@@ -14,9 +14,8 @@ from httpdyno.experiments.service.search_plan import Bounds
 from httpdyno.judge import rank, worst_validity
 from httpdyno.judge.wording import listed
 from httpdyno.model import Loop, Metric, Outcome, Report, Table, Trial, Validity, counted
-from httpdyno.report.sections.headline import after_colon
-from httpdyno.report.sections.ranked_headline import ranked_headline
-from httpdyno.report.sections.subjects import subject_names
+from httpdyno.report.sections.headline import after_colon, ranked_headline
+from httpdyno.report.sections.tables import subject_names
 from httpdyno.store import Manifest, Run
 
 __all__ = ["service_answer", "service_report"]

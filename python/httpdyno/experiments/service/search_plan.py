@@ -11,7 +11,7 @@ from httpdyno.experiments.service.axes import Axes, Variant
 from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.model import Condition, Outcome, Subject, Trial, Validity
 from httpdyno.stats import Check
-from httpdyno.stats.doubling import DoublingSearch
+from httpdyno.stats.boundary import DoublingSearch
 
 __all__ = ["Bounds", "checks_of", "search_plan", "to_be_tried"]
 

@@ -15,7 +15,7 @@ from httpdyno.experiments.service.judge.stretch import ramp_ns, unit_ns
 from httpdyno.experiments.service.judge.summary import connections_of
 from httpdyno.experiments.service.judge.trial import judge_service
 from httpdyno.judge import Circumstances, JudgedTrial
-from httpdyno.judge.generator.samples import SAMPLE_COLUMNS
+from httpdyno.judge.tool_reports.httpdyno_load import SAMPLE_COLUMNS
 from httpdyno.judge.validity import Rule
 from httpdyno.lab.executor import LocalExecutor, TrialKind
 from httpdyno.lab.room import Command, Driver, RoomSpec
@@ -24,7 +24,7 @@ from httpdyno.lab.trial_files import NotRun, TrialFiles
 from httpdyno.lab.trial_folder import TrialFolder
 from httpdyno.model import Condition, Loop, Subject, TrialPlan, format_exact
 from httpdyno.subjects.build import Build, filled
-from httpdyno.subjects.environment import program_path
+from httpdyno.subjects.cache import program_path
 from httpdyno.subjects.template import Load, fill_content, fill_template
 
 __all__ = ["SERVER_TRIALS", "cannot_do", "drive_argv", "own_generator", "read_samples", "server_command"]

@@ -11,12 +11,17 @@ from httpdyno.experiments.tune.together import searches_report
 from httpdyno.experiments.tune.tuning import concluded, contention_begins, law_of
 from httpdyno.judge import find_metric
 from httpdyno.model import Chart, Mark, Report, Series, Trial, Verdict, counted
-from httpdyno.report.sections.condition import ConditionTrials
+from httpdyno.report.sections.charts import (
+    ConditionTrials,
+    cost_chart,
+    percentile_chart,
+    response_times,
+    status_chart,
+    verdict_chart,
+    verdict_counts,
+)
 from httpdyno.report.sections.facts import run_facts
 from httpdyno.report.sections.headline import figure_text
-from httpdyno.report.sections.outcome_charts import status_chart, verdict_chart, verdict_counts
-from httpdyno.report.sections.ranking_charts import cost_chart
-from httpdyno.report.sections.response_charts import percentile_chart, response_times
 from httpdyno.stats import Conclusion, NotEnoughPoints, Point, ScalabilityLaw
 from httpdyno.store import Manifest, Run
 

@@ -9,8 +9,8 @@ from httpdyno.experiments.crawl.compact import rate_text
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.experiments.tune.tuning import concluded, law_of, law_words, searches_of
 from httpdyno.judge import ceiling_notes, find_metric, trial_notes, worst_validity
-from httpdyno.judge.http_versions import asked_version_notes
 from httpdyno.judge.limit import limited_by
+from httpdyno.judge.notes import asked_version_notes
 from httpdyno.model import Cell, Column, ColumnKind, Metric, Note, Outcome, Table, Trial
 from httpdyno.stats import Point, Standing, median
 

@@ -12,7 +12,7 @@ from httpdyno.judge.limit import limited_by
 from httpdyno.model import Chart, Mark, Report, Series, Trial, counted
 from httpdyno.report.sections.facts import run_facts
 from httpdyno.report.sections.headline import figure_text
-from httpdyno.report.sections.subjects import subject_names
+from httpdyno.report.sections.tables import subject_names
 from httpdyno.stats import Conclusion, ScalabilityLaw
 from httpdyno.store import Run
 

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Final
 
 from httpdyno.errors import HttpdynoError, SubjectUnavailable
-from httpdyno.judge.tool_reports.load_report import read_load_report
-from httpdyno.judge.tool_reports.registry import read_tool_report
+from httpdyno.judge.tool_reports import read_tool_report
+from httpdyno.judge.tool_reports.httpdyno_load import read_load_report
 from httpdyno.model import Loop, Subject, ToolReport, format_cpus, format_exact
-from httpdyno.subjects.build import Build, filled, find_build
-from httpdyno.subjects.builder import build_subjects
-from httpdyno.subjects.environment import tool_environment
+from httpdyno.subjects.build import Build, build_subjects, filled, find_build
+from httpdyno.subjects.cache import tool_environment
 from httpdyno.subjects.needs import why_unavailable
 from httpdyno.subjects.template import Load, fill_template, loops_of
 

@@ -9,18 +9,6 @@ from typing import Any, Final
 from httpdyno.errors import UnreadableReport
 from httpdyno.model import Count
 
-__all__ = [
-    "counts",
-    "document",
-    "find",
-    "find_number",
-    "number",
-    "numbers",
-    "seconds_ns",
-    "size_bytes",
-    "span_ns",
-]
-
 _SPAN: Final = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>us|ms|s|m|h)")
 _SPANS_NS: Final[Mapping[str, float]] = {"us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "h": 3600e9}
 _SIZE: Final = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>[KMGTP]?)i?B")
@@ -36,7 +24,7 @@ def find(pattern: str, text: str, *, what: str) -> re.Match[str]:
 
 
 def find_number(pattern: str, text: str) -> int:
-    """Return the whole number of a line that a report leaves out when there is nothing to tell."""
+    """Return the whole number of a line; 0 where the report leaves the line out."""
     match = re.search(pattern, text, re.MULTILINE)
     return int(match[1]) if match else 0
 

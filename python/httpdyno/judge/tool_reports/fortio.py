@@ -6,8 +6,6 @@ from httpdyno.errors import UnreadableReport
 from httpdyno.judge.tool_reports.figures import counts, document, number, numbers
 from httpdyno.model import ToolLatency, ToolReport
 
-__all__ = ["parse"]
-
 _NO_ANSWER = "-1"
 
 

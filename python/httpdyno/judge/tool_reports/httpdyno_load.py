@@ -1,10 +1,54 @@
-"""The report of httpdyno's own generator, when it is measured like any other tool."""
+"""The report of httpdyno's own generator, and the columns of its samples."""
 
-from httpdyno.judge.tool_reports.figures import document
-from httpdyno.judge.tool_reports.load_report import read_load_report
-from httpdyno.model import Loop, ToolReport
+from typing import Any, Final
 
-__all__ = ["parse"]
+import polars as pl
+
+from httpdyno.judge.tool_reports.figures import document, number, numbers
+from httpdyno.model import Count, Loop, ToolLatency, ToolReport
+
+SAMPLE_COLUMNS: Final = {
+    "intended_ns": pl.Int64(),
+    "sent_ns": pl.Int64(),
+    "first_byte_ns": pl.Int64(),
+    "end_ns": pl.Int64(),
+    "status_or_error": pl.String(),
+    "content_bytes": pl.Int64(),
+    "connection": pl.Int64(),
+    "url": pl.String(),
+}
+"""Of ``load --samples``, in their order; times count from the start of the load."""
+
+
+_PERCENTILES: Final = {50.0: "p50_ns", 75.0: "p75_ns", 90.0: "p90_ns", 95.0: "p95_ns", 99.0: "p99_ns", 99.9: "p99_9_ns"}
+
+
+def read_load_report(text: str, loop: Loop) -> ToolReport:
+    """Read what ``httpdyno-engine load`` reports: response time of an open loop, service time of a closed one."""
+    found = document(text)
+    statuses = numbers(found, "statuses")
+    errors = numbers(found, "errors")
+    times = "response_time" if loop is Loop.OPEN else "service_time"
+    requests = int(number(found, "requests"))
+    return ToolReport(
+        requests=requests,
+        duration_ns=round(number(found, "elapsed_s") * 1e9),
+        stated_per_s=number(found, "rps"),
+        errors=tuple(Count(name, int(count)) for name, count in errors.items() if count),
+        non_2xx=int(sum(count for status, count in statuses.items() if not status.startswith("2"))),
+        received_bytes=int(number(found, "wire", "received_bytes")),
+        latency=_latency(found, times) if requests else None,
+    )
+
+
+def _latency(found: dict[str, Any], times: str) -> ToolLatency:
+    return ToolLatency(
+        mean_ns=round(number(found, times, "mean_ns")),
+        stdev_ns=round(number(found, times, "stdev_ns")),
+        min_ns=round(number(found, times, "min_ns")),
+        max_ns=round(number(found, times, "max_ns")),
+        percentiles_ns={percent: round(number(found, times, name)) for percent, name in _PERCENTILES.items()},
+    )
 
 
 def parse(text: str) -> ToolReport:

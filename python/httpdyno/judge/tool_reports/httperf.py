@@ -5,8 +5,6 @@ import re
 from httpdyno.judge.tool_reports.figures import counts, find
 from httpdyno.model import ToolLatency, ToolReport
 
-__all__ = ["parse"]
-
 
 def parse(text: str) -> ToolReport:
     """Read a report of httperf.

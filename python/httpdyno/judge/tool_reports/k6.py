@@ -5,8 +5,6 @@ from typing import Any
 from httpdyno.judge.tool_reports.figures import counts, document, number, numbers
 from httpdyno.model import ToolLatency, ToolReport
 
-__all__ = ["parse"]
-
 _ERROR = "error_"
 _ANSWERED = "http_req_duration{expected_response:true}"
 """The times of requests that got an answer: load.js expects every status."""

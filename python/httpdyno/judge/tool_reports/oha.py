@@ -3,8 +3,6 @@
 from httpdyno.judge.tool_reports.figures import counts, document, number, numbers, seconds_ns
 from httpdyno.model import ToolLatency, ToolReport
 
-__all__ = ["parse"]
-
 _CUT = "aborted due to deadline"
 """What oha calls requests that were under way when its time was over: they did not fail."""
 

@@ -6,8 +6,6 @@ from typing import Final
 from httpdyno.judge.tool_reports.figures import counts, document, find, number, size_bytes, span_ns
 from httpdyno.model import ToolLatency, ToolReport
 
-__all__ = ["parse"]
-
 _SPAN: Final = r"([0-9.]+(?:us|ms|s))"
 _LATENCIES: Final = rf"^ +{_SPAN} +{_SPAN} +{_SPAN} +{_SPAN} *$"
 _REQUESTS: Final = r"^ +Total: +([0-9]+) +Req/Sec: +([0-9.]+)"

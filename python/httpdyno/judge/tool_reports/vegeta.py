@@ -6,8 +6,6 @@ from httpdyno.errors import UnreadableReport
 from httpdyno.judge.tool_reports.figures import counts, document, number, numbers
 from httpdyno.model import ToolLatency, ToolReport
 
-__all__ = ["parse"]
-
 _NO_ANSWER: Final = "0"
 _PERCENTILES: Final = {50.0: "50th", 90.0: "90th", 95.0: "95th", 99.0: "99th"}
 
@@ -16,7 +14,7 @@ def parse(text: str) -> ToolReport:
     """Read a report of vegeta.
 
     What went wrong below HTTP has one status for all kinds, and the time it took is among the latencies. Its duration
-    is from the first send to the last one; the wait for the last answer stands beside it, and belongs to it here.
+    is from the first send to the last one; the wait for the last answer is a field of its own, and is added here.
     """
     found = document(text)
     codes = numbers(found, "status_codes")

@@ -8,26 +8,12 @@ from httpdyno.judge.validity.rule import EVERYTHING, Evidence, Finding, Reading,
 from httpdyno.judge.validity.rules import RULES, rules_for
 from httpdyno.model import Aspect, Outcome, Trial, Validity
 
-__all__ = [
-    "ALSO",
-    "RULES",
-    "Evidence",
-    "Finding",
-    "Reading",
-    "Rule",
-    "findings",
-    "judge_validity",
-    "rules_for",
-    "spoiled_aspects",
-    "with_validity",
-]
-
 ALSO: Final = "; also: "
 """Stands before what else was found, which differs from trial to trial."""
 
 
 def findings(trial: Trial, rules: Sequence[Rule] = RULES) -> tuple[Finding, ...]:
-    """Hold a trial against rules, in the order of their weight; of one that failed nothing is found.
+    """Apply rules to a trial, in the order of their weight; a failed trial has no findings.
 
     Its record is all that is looked at, so that it can be done again years later.
     """
@@ -58,7 +44,7 @@ def judge_validity(trial: Trial, rules: Sequence[Rule] = RULES) -> tuple[Validit
 
 
 def spoiled_aspects(trial: Trial) -> frozenset[Aspect]:
-    """Return which figures of a trial say nothing about its subject: those that its broken rules spoil.
+    """Return the aspects of a trial that its broken rules spoil.
 
     Empty for a trial that is valid or was never judged. Where none of the usual rules explains the verdict, as with the
     rules of one experiment, every figure is spoiled.
@@ -76,6 +62,6 @@ def spoiled_aspects(trial: Trial) -> frozenset[Aspect]:
 
 
 def with_validity(trial: Trial, rules: Sequence[Rule] = RULES) -> Trial:
-    """Record in a trial what its validity is, by everything else that it records."""
+    """Return the trial with its validity, which follows from its other fields."""
     validity, reason = judge_validity(trial, rules)
     return replace(trial, validity=validity, validity_reason=reason)

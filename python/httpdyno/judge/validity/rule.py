@@ -1,4 +1,4 @@
-"""What a rule of validity is, and what it found in a trial."""
+"""Rules of validity, and their findings in a trial."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,14 +7,12 @@ from typing import Final
 
 from httpdyno.model import Aspect, Trial, Validity
 
-__all__ = ["EVERYTHING", "Evidence", "Finding", "Reading", "Rule", "percent"]
-
 EVERYTHING: Final = frozenset(Aspect)
 """Every figure of a trial."""
 
 
 class Evidence(StrEnum):
-    """What a rule needs; it applies to the experiments whose trials have it."""
+    """Data that a rule needs; it applies to experiments whose trials have it."""
 
     ANSWERS = "answers"
     ORIGIN = "origin"
@@ -66,14 +64,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A trial held against a rule."""
+    """Result of applying a rule to a trial."""
 
     rule: Rule
     reading: Reading
 
     @property
     def number(self) -> float | None:
-        """What was found, in per cent; None where it is not known."""
+        """The number found, in per cent; None where unknown."""
         return self.reading.number
 
     @property
@@ -88,12 +86,12 @@ class Finding:
 
     @property
     def sure(self) -> bool:
-        """Whether the trial would not meet the rule, whatever else was the matter."""
+        """Whether the trial breaks the rule for sure, whatever else was wrong."""
         return self.reading.sure > self.rule.threshold
 
     @property
     def short(self) -> str:
-        """Name the rule and what was found in a few words; there is a number."""
+        """Name the rule and the number found."""
         return f"{self.rule.name} {self._number} (at most {percent(self.threshold)})"
 
     @property
@@ -106,7 +104,7 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """Describe in one line what was found, or why nothing was."""
+        """Describe the finding in one line, or why there is none."""
         if self.number is None:
             return f"not judged: {self.reading.detail}"
         if self.passed:

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from httpdyno.judge.validity import answers, link, machine, origin, pace
+from httpdyno.judge.validity import readings
 from httpdyno.judge.validity.rule import Evidence, Rule
 from httpdyno.model import Aspect, Validity
-
-__all__ = ["RULES", "rules_for"]
 
 _PACE: Final = frozenset({Aspect.PACE})
 """A client that waits longer for its answers spends no more CPU time on them."""
@@ -21,7 +19,7 @@ RULES: Final = (
         "% of the answers",
         "answers that cannot be checked",
         "no truth is known for the real internet, so no answer was checked",
-        answers.unverified,
+        readings.unverified_answers,
         Evidence.ANSWERS,
     ),
     Rule(
@@ -31,7 +29,7 @@ RULES: Final = (
         "% of its CPUs",
         "CPU time of the origin's process while the list lasted",
         "the origin used {number} of its CPU time while the list lasted; from {threshold} on it sets the pace",
-        origin.cpu_used,
+        readings.origin_cpu_used,
         Evidence.ORIGIN,
         _PACE,
     ),
@@ -42,7 +40,7 @@ RULES: Final = (
         "% of the list's time",
         "time in which the origin had work, but another program had its CPU",
         "for {number} of the time the origin had work, but {detail} had its CPU (at most {threshold})",
-        origin.waiting,
+        readings.origin_waiting,
         Evidence.ORIGIN,
         _PACE,
     ),
@@ -53,7 +51,7 @@ RULES: Final = (
         "% of the trial",
         "use of the engine's busiest CPU, whoever used it",
         "a CPU of the origin was in use for {number} of the trial; beyond {threshold} it has no headroom",
-        origin.cpu_busy,
+        readings.engine_cpu_busy,
         Evidence.ORIGIN,
         _PACE,
     ),
@@ -65,7 +63,7 @@ RULES: Final = (
         "right answers a second, beside those of the fetcher `native` where the instrument held that up",
         "the subject reached {number} of what this web can give at all ({detail}); beyond {threshold} it cannot be "
         "told from the instrument",
-        origin.ceiling_reached,
+        readings.ceiling_reached,
         Evidence.CEILING,
         _PACE,
     ),
@@ -76,18 +74,18 @@ RULES: Final = (
         "% of the link's rate",
         "bytes in the fuller direction of a link whose rate is limited",
         "the link carried {number} of what it can ({detail}); beyond {threshold} it sets the pace",
-        link.rate_used,
+        readings.link_rate_used,
         Evidence.FREE_LINK,
         _PACE,
     ),
     Rule(
         "link_lateness",
         Validity.LINK_LIMITED,
-        link.LATE_AT_MOST,
+        readings.LATE_AT_MOST,
         "% of the round trip, or of 10 ms",
         "99th percentile of how late the link's emulator let packets go, both ways together",
         "the emulator of the link was itself late, {detail}: give it a CPU of its own (--cpus), or end what else runs",
-        link.late,
+        readings.link_lateness,
         Evidence.LINK,
         _PACE,
     ),
@@ -99,7 +97,7 @@ RULES: Final = (
         "packets that the kernel dropped because the link's emulator did not read them in time",
         "the emulator of the link could not keep up: {number} of the packets were dropped before it read them "
         "({detail}; at most {threshold}): give it a CPU of its own (--cpus), or end what else runs",
-        link.unread,
+        readings.unread_packets,
         Evidence.LINK,
         _PACE_AND_CPU,
     ),
@@ -110,7 +108,7 @@ RULES: Final = (
         "% of the trial",
         "time in which a CPU quota (a container's, a service's) stopped the trial's programs",
         "a CPU quota stopped the trial's programs for {number} of the trial (at most {threshold})",
-        machine.throttling,
+        readings.throttling,
         Evidence.MACHINE,
         _PACE,
     ),
@@ -121,7 +119,7 @@ RULES: Final = (
         "% of the trial",
         "time that the hypervisor took from a pinned CPU",
         "the hypervisor took {number} of a CPU's time (at most {threshold})",
-        machine.steal,
+        readings.steal,
         Evidence.MACHINE,
         _PACE_AND_CPU,
     ),
@@ -132,7 +130,7 @@ RULES: Final = (
         "% of the trial",
         "use of the subject's CPUs by others than the subject, without interrupts",
         "{detail} used {number} of the subject's CPU time (at most {threshold})",
-        machine.foreign_cpu,
+        readings.foreign_cpu,
         Evidence.MACHINE,
         _PACE_AND_CPU,
     ),
@@ -143,7 +141,7 @@ RULES: Final = (
         "% of the trial",
         "time in which something on the machine waited for memory (PSI)",
         "something waited for memory for {number} of the trial (at most {threshold})",
-        machine.memory_pressure,
+        readings.memory_pressure,
         Evidence.MACHINE,
     ),
     Rule(
@@ -153,7 +151,7 @@ RULES: Final = (
         "% of the trial",
         "time in which something on the machine waited for a disk (PSI)",
         "something waited for a disk for {number} of the trial (at most {threshold})",
-        machine.io_pressure,
+        readings.io_pressure,
         Evidence.MACHINE,
         _PACE,
     ),
@@ -164,7 +162,7 @@ RULES: Final = (
         "% of the median duration",
         "mean lateness of the origin's answers, beyond the 0.1 ms that it may take to write one",
         "the origin's answers began late by {number} of the subject's median duration ({detail}; at most {threshold})",
-        origin.lateness,
+        readings.origin_lateness,
         Evidence.ORIGIN,
         _PACE,
     ),
@@ -175,7 +173,7 @@ RULES: Final = (
         "% of the answers",
         "wrong answers that no known failure explains",
         "{number} of the answers are wrong ({detail}; at most {threshold})",
-        answers.wrong,
+        readings.wrong_answers,
         Evidence.ANSWERS,
     ),
     Rule(
@@ -186,7 +184,7 @@ RULES: Final = (
         "difference of throughput between the first and the last third of the steady state, where it is no chance",
         "the throughput of the last third of the steady state is another than that of the first ({detail}; at most "
         "{threshold})",
-        pace.drift,
+        readings.drift,
         Evidence.PACE,
         _PACE,
     ),

@@ -1,12 +1,10 @@
-"""The stretch of a trial that its figures rest on: mostly until the list was exhausted."""
+"""The stretch of a trial that its figures rest on: usually until the list was exhausted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
 from httpdyno.model import ThroughputPoint, Trial
-
-__all__ = ["LEAST_TURNS", "SHORTEST_NS", "TOO_SHORT", "Stretch"]
 
 LEAST_TURNS: Final = 4
 """URLs for each request in flight that make a list long enough to have a rate: of a shorter one its end is most."""
@@ -41,7 +39,7 @@ class Stretch:
 
 
 def _share_until(moment_ns: int, bins: Sequence[ThroughputPoint]) -> float:
-    """Part of the answers that came before a moment; within its bin they count as evenly spread."""
+    """Share of the answers that came before a moment; within a bin they count as evenly spread."""
     answers = sum(point.answers for point in bins)
     if not answers:
         return 1.0

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from httpdyno.judge.served import WRONG_CONTENT, sample_words
+from httpdyno.judge.reference import WRONG_CONTENT, sample_words
 from httpdyno.lab.contract.crawl import Crawled
 from httpdyno.lab.contract.lists import AT_ONCE, BLANKS, CODINGS, LATE, NO_URLS, STALL, TIMES, TWICE, USER_AGENT
 from httpdyno.model import Count, Outcome, Verdict

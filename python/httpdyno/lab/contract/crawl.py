@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from httpdyno.judge import JudgedTrial
-from httpdyno.judge.saturation import TIMED_OUT_SATURATED
+from httpdyno.judge.verdict import TIMED_OUT_SATURATED
 from httpdyno.lab.client_trial import CRAWL
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import LocalExecutor
@@ -17,8 +17,7 @@ from httpdyno.lab.kept_output import KeptOutput
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, Outcome, TrialPlan, Verdict, Workload
-from httpdyno.subjects.build import Build
-from httpdyno.subjects.builder import BuildOutcome
+from httpdyno.subjects.build import Build, BuildOutcome
 
 __all__ = ["CONTRACT_WEB", "HONEST", "Crawled", "Room", "urls_of"]
 

@@ -1,1 +1,52 @@
-"""Charts drawn with Altair; nothing of it is imported before a chart is asked for, for Altair takes a second."""
+"""Charts drawn with Altair: their Vega-Lite specification, SVG or PNG. Altair takes a second to import."""
+
+from typing import Any, Final
+
+import altair as alt
+import vl_convert
+from altair.utils.schemapi import debug_mode
+
+from httpdyno.model import Chart, ChartKind
+from httpdyno.report.charts.canvas import Canvas, drawn, told_apart
+from httpdyno.report.charts.lines import draw_lines, draw_stairs
+from httpdyno.report.charts.panels import draw_panels, draw_tiles, draw_trends
+from httpdyno.report.charts.points import draw_fitted, draw_points
+from httpdyno.report.charts.rows import draw_intervals, draw_stacked_bars
+
+_DRAW: Final = {
+    ChartKind.LINES: draw_lines,
+    ChartKind.PANELS: draw_panels,
+    ChartKind.POINTS: draw_points,
+    ChartKind.INTERVALS: draw_intervals,
+    ChartKind.STACKED_BARS: draw_stacked_bars,
+    ChartKind.FITTED: draw_fitted,
+    ChartKind.TILES: draw_tiles,
+    ChartKind.STAIRS: draw_stairs,
+    ChartKind.TRENDS: draw_trends,
+}
+_VEGA_LITE: Final = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+_PIXELS: Final = 2
+"""Of a PNG for each of the chart's own, so that it is sharp on today's screens."""
+
+
+def specification(chart: Chart, canvas: Canvas, *, validate: bool = False) -> dict[str, Any]:
+    """Describe a chart in Vega-Lite.
+
+    To validate it, every part and the whole, against the schema of Vega-Lite takes longer than to draw it.
+    """
+    bars = [x for series in chart.series for x in series.x if isinstance(x, str)]
+    canvas.short.update(told_apart([*drawn(chart), *bars], canvas.characters))
+    with debug_mode(validate):
+        drawing = canvas.configured(_DRAW[chart.kind](chart, canvas))
+        described: dict[str, Any] = drawing.to_dict(validate=validate)
+    return {**described, "datasets": canvas.rows}
+
+
+def svg(chart: Chart, canvas: Canvas) -> str:
+    """Draw a chart as the text of an SVG."""
+    return vl_convert.vegalite_to_svg(specification(chart, canvas), vl_version=_VEGA_LITE)
+
+
+def png(chart: Chart, canvas: Canvas) -> bytes:
+    """Draw a chart as a PNG, two pixels for each of the canvas."""
+    return vl_convert.vegalite_to_png(specification(chart, canvas), vl_version=_VEGA_LITE, scale=_PIXELS)

@@ -1,34 +1,259 @@
-"""What a chart is drawn on: its width, its colours, and the scales that all kinds of charts share."""
+"""The canvas of all charts: colours, labels, and the scales that all kinds share."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
 import altair as alt
 
-from httpdyno.model import Axis, Chart, Scale
+from httpdyno.model import Axis, Chart, Scale, Series
 from httpdyno.report.cell import without_controls
-from httpdyno.report.charts.labels import text_width
-from httpdyno.report.charts.theme import Theme
 
-__all__ = [
-    "FACE",
-    "LABEL_SIZE",
-    "Canvas",
-    "Part",
-    "domain",
-    "drawn",
-    "fits",
-    "named",
-    "number",
-    "placed",
-    "scale",
-    "share",
-    "stretched",
-    "unit",
-]
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """Colours by what they are for, as CSS writes them."""
+
+    surface: str
+    """What everything stands on."""
+    ink: str
+    """Text and what matters."""
+    quiet: str
+    """Labels, and what matters less."""
+    line: str
+    """Grids and rules."""
+    others: str
+    """Series that are shown for comparison only."""
+    on_fill: str
+    """Text on a bar."""
+    series: tuple[str, ...]
+    """One for each subject, in the order of the report; distinguishable with every kind of colour blindness."""
+    outcomes: Mapping[str, str]
+    """By the name of a verdict or of a class of status codes."""
+    ramp: tuple[str, ...]
+    """Steps of one scale, for names that are values in their order: lighter and darker also without any colour."""
+    tones: Mapping[str, str]
+    """By the result at a point of a grid: ``held`` differs from all others in black and white, too."""
+    on_tones: Mapping[str, str]
+    """Text on each of them."""
+
+    def stepped(self, count: int) -> list[str]:
+        """Return the colours of so many values in their order: as far apart on the scale as it allows."""
+        last = len(self.ramp) - 1
+        return [self.ramp[round(place * last / max(count - 1, 1))] for place in range(count)]
+
+    def colours(self, names: Sequence[str], order: Sequence[str]) -> list[str]:
+        """Return the colour of each name: that of its place in the order, else its meaning's, else that of a label."""
+        places = dict(zip(order, self.series, strict=False))
+        return [places.get(name) or self.outcomes.get(name, self.quiet) for name in names]
+
+
+_OUTCOMES: Final = (
+    ("right", "#8cbfb0", "#417c6f"),
+    ("explained", "#d8c79a", "#7d7149"),
+    ("wrong_status", "#eda96b", "#b4602a"),
+    ("wrong_length", "#dd8a63", "#b8562a"),
+    ("late", "#ecc878", "#947026"),
+    ("false_error", "#d87c7c", "#b35252"),
+    ("missed_error", "#c18ba6", "#93486a"),
+    ("wrong_time", "#a794c6", "#7c5a94"),
+    ("not_reached", "#b4b9c1", "#5d646e"),
+    ("unverified", "#d3d7dc", "#474d56"),
+    ("2xx", "#8cbfb0", "#417c6f"),
+    ("3xx", "#a9cbdc", "#4c788d"),
+    ("4xx", "#ecc878", "#947026"),
+    ("5xx", "#dd8a63", "#b8562a"),
+    ("exception", "#b1a7cf", "#75699a"),
+)
+
+_TONES: Final = (
+    # fill and text, first on light, then on dark
+    ("held", "#1f5fa8", "#ffffff", "#6db1f5", "#0d0f12"),
+    ("doubtful", "#a9cbee", "#16181b", "#2c5784", "#ffffff"),
+    ("near", "#fbe0b4", "#16181b", "#4a3a20", "#ffffff"),
+    ("part", "#f7c183", "#16181b", "#7a5120", "#ffffff"),
+    ("little", "#e08a4a", "#16181b", "#b05f17", "#ffffff"),
+    ("unknown", "#e6e9ed", "#51575f", "#23272d", "#a9b0ba"),
+)
+
+LIGHT: Final = Theme(
+    surface="#ffffff",
+    ink="#1b1e23",
+    quiet="#646b75",
+    line="#e4e6ea",
+    others="#c3c8cf",
+    on_fill="#16181b",
+    series=(
+        "#3899ed",
+        "#a65305",
+        "#337d7c",
+        "#72193a",
+        "#bd8b21",
+        "#521e97",
+        "#744469",
+        "#869873",
+        "#2c3f55",
+        "#a77347",
+        "#398dac",
+        "#880f15",
+    ),
+    outcomes={name: light for name, light, _ in _OUTCOMES},
+    ramp=("#c58622", "#5c8a4e", "#157a78", "#27598c", "#45307e", "#2f0a38"),
+    tones={name: fill for name, fill, _, _, _ in _TONES},
+    on_tones={name: text for name, _, text, _, _ in _TONES},
+)
+DARK: Final = Theme(
+    surface="#14161a",
+    ink="#e8eaed",
+    quiet="#9aa2ad",
+    line="#2b2f36",
+    others="#4a515b",
+    on_fill="#ffffff",
+    series=(
+        "#3d7cd9",
+        "#e98c3b",
+        "#46dce1",
+        "#9f5a64",
+        "#eec535",
+        "#a09bf4",
+        "#b77fa7",
+        "#b7cb95",
+        "#6c768f",
+        "#c7a18d",
+        "#74b6cc",
+        "#d96657",
+    ),
+    outcomes={name: dark for name, _, dark in _OUTCOMES},
+    ramp=("#7c64c4", "#4f8ad6", "#31acb4", "#5fc977", "#bddc4a", "#fff3a0"),
+    tones={name: fill for name, _, _, fill, _ in _TONES},
+    on_tones={name: text for name, _, _, _, text in _TONES},
+)
+VARIABLES: Final = Theme(
+    surface="var(--surface)",
+    ink="var(--ink)",
+    quiet="var(--quiet)",
+    line="var(--line)",
+    others="var(--others)",
+    on_fill="var(--on-fill)",
+    series=tuple(f"var(--series-{place})" for place in range(len(LIGHT.series))),
+    outcomes={name: f"var(--outcome-{name})" for name, _, _ in _OUTCOMES},
+    ramp=tuple(f"var(--ramp-{place})" for place in range(len(LIGHT.ramp))),
+    tones={name: f"var(--tone-{name})" for name, *_ in _TONES},
+    on_tones={name: f"var(--on-tone-{name})" for name, *_ in _TONES},
+)
+"""Names in place of colours: a page decides what they are, so that one drawing serves light, dark and paper."""
+
+
+def style(theme: Theme) -> str:
+    """Write the declarations that give the names of ``VARIABLES`` the colours of a theme."""
+    pairs = [
+        (VARIABLES.surface, theme.surface),
+        (VARIABLES.ink, theme.ink),
+        (VARIABLES.quiet, theme.quiet),
+        (VARIABLES.line, theme.line),
+        (VARIABLES.others, theme.others),
+        (VARIABLES.on_fill, theme.on_fill),
+        *zip(VARIABLES.series, theme.series, strict=True),
+        *zip(VARIABLES.ramp, theme.ramp, strict=True),
+        *((VARIABLES.outcomes[name], theme.outcomes[name]) for name in theme.outcomes),
+        *((VARIABLES.tones[name], theme.tones[name]) for name in theme.tones),
+        *((VARIABLES.on_tones[name], theme.on_tones[name]) for name in theme.on_tones),
+    ]
+    return "".join(f"{name.removeprefix('var(').removesuffix(')')}:{colour};" for name, colour in pairs)
+
+
+_CHARACTER: float = 0.62
+"""Mean width of a character as a share of its size, in the widest of the faces that readers have."""
+_POINTS = 160
+"""How many points of a chart say what they are: enough to find one near a pointer, few enough for a small page."""
+_FEWEST_POINTS = 12
+_THOUSAND = 1000
+_DIGITS = 100
+
+
+def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Move positions as little as their order allows until neighbours are ``gap`` apart.
+
+    ``wanted`` may be in any order, and the result is in the same one. The labels stay within ``low`` and ``high``
+    unless there is no room for all: then they go on below ``high``.
+    """
+    order = sorted(range(len(wanted)), key=lambda place: wanted[place])
+    placed = list(wanted)
+    edge = low
+    for place in order:
+        placed[place] = max(wanted[place], edge)
+        edge = placed[place] + gap
+    edge = max(high, low + gap * (len(wanted) - 1))
+    for place in reversed(order):
+        placed[place] = min(placed[place], edge)
+        edge = placed[place] - gap
+    return placed
+
+
+def told_apart(names: Sequence[str], most: int) -> dict[str, str]:
+    """Shorten those names to so many characters that would read the same if they were cut at that length.
+
+    The beginning is kept, and what begins where they differ. The result is by name; names that can be cut, or that
+    nothing so short tells apart, are not in it.
+    """
+    alike: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        alike.setdefault(name[: most - 1], []).append(name)
+    head = (most - 1) // 2
+    tail = most - 1 - head
+    short: dict[str, str] = {}
+    for group in alike.values():
+        differ = next(
+            (place for place, letters in enumerate(zip(*group, strict=False)) if len({*letters}) > 1),
+            min(map(len, group)),
+        )
+        for name in group if len(group) > 1 else ():
+            begin = max(head, min(differ, len(name) - tail))
+            if len(name) > most:
+                short[name] = f"{name[:head]}\u2026{name[begin : begin + tail]}"
+    shown = Counter(short.get(name, name) for name in dict.fromkeys(names))
+    return {name: text for name, text in short.items() if shown[text] == 1}
+
+
+def text_width(text: str, size: float) -> float:
+    """Estimate how wide a text is, in pixels; no font is known yet."""
+    return _CHARACTER * size * len(text)
+
+
+def figure(value: float) -> str:
+    """Write a figure with three digits that matter: ``0.0123``, ``178``, ``12,967``."""
+    return f"{value:,.0f}" if abs(value) >= _DIGITS else f"{value:.3g}"
+
+
+def with_unit(value: float, axis: Axis) -> str:
+    """Write a figure with the unit of its axis; a thousand milliseconds are a second."""
+    if axis.unit == "ms" and abs(value) >= _THOUSAND:
+        return f"{value / _THOUSAND:.3g} s"
+    # Percentiles tell themselves apart by their nines.
+    number = f"{value:.6g}" if axis.unit == "%" else figure(value)
+    return f"{number} {axis.unit}".strip()
+
+
+def pointed_at(chart: Chart, series: Series) -> range:
+    """Choose the points of a series that have a tooltip."""
+    drawn = sum(not one.faint for one in chart.series)
+    return range(0, len(series.x), max(1, len(series.x) // max(_FEWEST_POINTS, _POINTS // max(drawn, 1))))
+
+
+def point_words(series: Series, place: int, x: Axis, y: Axis) -> str:
+    """Describe a point in one line: its series, its place and its interval."""
+    across, up = series.x[place], series.y[place]
+    low, high = (bounds[place] if bounds else None for bounds in (series.low, series.high))
+    words = [series.name] if isinstance(across, str) else [series.name, f"{x.label} {with_unit(across, x)}"]
+    if up is not None:
+        words.append(f"{y.label} {with_unit(up, y)}")
+    if low is not None and high is not None:
+        words.append(f"interval {with_unit(low, y)} to {with_unit(high, y)}")
+    return ", ".join(words)
+
 
 LABEL_SIZE: Final = 12
 FACE: Final = 0.87
@@ -51,7 +276,7 @@ _PERCENTILES: Final = "format(100 - 100 / datum.value, '~r') + ' %'"
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """The paper and the paints of a single drawing."""
+    """Width, colours and data of a single drawing."""
 
     width: int
     """Of the whole drawing, in pixels."""
@@ -79,7 +304,7 @@ class Canvas:
         return named("name", scale=scale, legend=legend if names else None)
 
     def text(self, text: str) -> str:
-        """Make a text fit to be drawn: what it says of a subject can do nothing to whoever opens the drawing."""
+        """Escape a text for the drawing: text from a subject must not inject anything."""
         return without_controls(self.short.get(text, text))
 
     def data(self, rows: Sequence[dict[str, Any]]) -> alt.NamedData:
@@ -118,7 +343,7 @@ class Canvas:
         return settings
 
     def above(self, axis: Axis, extent: tuple[float, float], pixels: int) -> Part:
-        """Describe a vertical axis: its title stands above it, where it can be read without turning the head."""
+        """Describe a vertical axis with a horizontal title above it."""
         turned = {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleBaseline": "bottom"}
         return {**self.axis(axis, extent, pixels, upright=True), **turned, "titleX": 0, "titleY": -8}
 
@@ -169,7 +394,7 @@ class Canvas:
 
 
 def unit(kind: str, encoding: Part, looks: Part) -> Part:
-    """Describe a mark and its encoding; one that has no words of its own is silent, or Vega makes some up."""
+    """Describe a mark and its encoding; one without a description has no tooltip."""
     silent = {} if "description" in encoding else {"aria": False}
     return {"mark": {"type": kind, **silent, **looks}, "encoding": alt.FacetedEncoding(**encoding)}
 
@@ -185,7 +410,7 @@ def named(field: str, **how: Any) -> Part:  # noqa: ANN401
 
 
 def domain(axis: Axis, values: Iterable[float | None]) -> tuple[float, float]:
-    """Find where an axis begins and ends so that all values are on it and the ends are round.
+    """Return the ends of an axis: round numbers around all values.
 
     A linear axis holds zero: lengths on it are then as the values. A logarithmic one spans half a decade at least.
     """
@@ -256,7 +481,7 @@ def _ticks(pixels: int) -> int:
 
 
 def _crowded(axis: Axis, extent: tuple[float, float], pixels: int) -> tuple[float, float] | None:
-    """Return between which values a label of a linear axis has no room beside that of its end; None where all have.
+    """Return the values between which a label of a linear axis collides with that of its end; None where none does.
 
     That of the end is moved inwards by half of its width. Steps are those of d3, which Vega labels by:
     https://github.com/d3/d3-array#ticks.
@@ -273,7 +498,7 @@ def _crowded(axis: Axis, extent: tuple[float, float], pixels: int) -> tuple[floa
 
 
 def _values(axis: Axis, extent: tuple[float, float], pixels: int) -> list[float]:
-    """Choose the values that are labelled on an axis that is not linear: as many as have room for their labels."""
+    """Choose the labelled values of an axis that is not linear: as many as fit."""
     if axis.scale is Scale.PERCENTILE:
         return [stretched(tick) for tick in _TICKS[axis.scale] if stretched(tick) <= extent[1]]
     decades = range(math.floor(math.log10(extent[0])), math.ceil(math.log10(extent[1])) + 1)

@@ -5,13 +5,11 @@ import io
 
 from httpdyno.model import Cell, Table
 from httpdyno.report.cell import without_controls
-from httpdyno.report.surface import Surface
-
-__all__ = ["render"]
+from httpdyno.report.formats import Surface
 
 
 def render(table: Table, _surface: Surface) -> str:
-    """Write a table as CSV; what is not known is empty, notes are left out."""
+    """Write a table as CSV; unknown values are empty, notes are left out."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([column.name for column in table.columns])

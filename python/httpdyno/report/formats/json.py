@@ -1,12 +1,11 @@
-"""JSON: a list of objects, one a row, keyed by the names of the columns, those that people are not shown included."""
+"""JSON: a list of objects, one a row, keyed by the names of all columns; and its JSON Schema."""
 
 import json
 import math
+from typing import Any, Final
 
-from httpdyno.model import FORMER_NAMES, Cell, Table
-from httpdyno.report.surface import Surface
-
-__all__ = ["render"]
+from httpdyno.model import FORMER_NAMES, Cell, Column, ColumnKind, Table
+from httpdyno.report.formats import Surface
 
 
 def render(table: Table, _surface: Surface) -> str:
@@ -28,3 +27,53 @@ def render(table: Table, _surface: Surface) -> str:
 
 def _finite(cell: Cell) -> Cell:
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_TYPES: Final = {
+    ColumnKind.TEXT: "string",
+    ColumnKind.INTEGER: "integer",
+    ColumnKind.DECIMAL: "number",
+    ColumnKind.DURATION: "number",
+    ColumnKind.TIME: "number",
+    ColumnKind.NUMBER: "number",
+    ColumnKind.SIZE: "integer",
+    ColumnKind.BOOLEAN: "boolean",
+}
+
+
+def experiment_schema(columns: tuple[Column, ...], experiment: str) -> str:
+    """Write the schema of an experiment's table, as ``docs/reference`` publishes it."""
+    return json.dumps(json_schema(columns, f"httpdyno {experiment} --format json"), indent=2) + "\n"
+
+
+def json_schema(columns: tuple[Column, ...], title: str) -> dict[str, Any]:
+    """Describe the JSON of tables with these columns: a list of objects, one a row; what is not known is null."""
+    properties: dict[str, Any] = {column.name: _property(column) for column in columns}
+    for column in columns:
+        if (former := FORMER_NAMES.get(column.name)) and former not in properties:
+            properties[former] = {**_property(column), "description": f"now {column.name}", "deprecated": True}
+    properties["notes"] = {
+        "description": "what has to be said about the row",
+        "type": "array",
+        "items": {"type": "string"},
+    }
+    return {
+        "$schema": DIALECT,
+        "title": title,
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            # With published figures, a row has two more columns for each figure.
+            "patternProperties": {"_(published|ratio)$": {"type": ["number", "string", "null"]}},
+            "additionalProperties": False,
+        },
+    }
+
+
+def _property(column: Column) -> dict[str, Any]:
+    words = ", ".join(word for word in (column.description, column.unit) if word)
+    described = {"description": words} if words else {}
+    return {**described, "type": [_TYPES[column.kind], "null"]}

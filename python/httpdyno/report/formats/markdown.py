@@ -5,9 +5,7 @@ from typing import Final
 
 from httpdyno.model import Column, Table
 from httpdyno.report.cell import cell_text, note_lines, right_aligned, without_controls
-from httpdyno.report.surface import Surface
-
-__all__ = ["render"]
+from httpdyno.report.formats import Surface
 
 _SPECIAL: Final = re.compile(
     r"[\\`*\[\]<>|~&$]"  # emphasis, code, links, tags, cells, entities, formulas

@@ -2,15 +2,13 @@
 
 from httpdyno.model import Table
 from httpdyno.report.cell import cell_text, note_lines, right_aligned
-from httpdyno.report.surface import Surface
-
-__all__ = ["render"]
+from httpdyno.report.formats import Surface
 
 _GAP = "  "
 
 
 def render(table: Table, _surface: Surface) -> str:
-    """Write a table as aligned text; what is not known is a hyphen, so that every line has as many fields."""
+    """Write a table as aligned text; unknown values are hyphens, so that all lines have as many fields."""
     columns = [(index, column) for index, column in enumerate(table.columns) if column.shown]
     cells = [[column.heading for _, column in columns]]
     cells += [[cell_text(row[index], column, absent="-") or "-" for index, column in columns] for row in table.rows]

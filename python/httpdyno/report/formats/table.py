@@ -1,4 +1,4 @@
-"""A table under a line; on a narrow terminal without what can be spared, or several, each with the rows' names."""
+"""A table with a line under its headings; a narrow terminal hides columns, or gets several tables."""
 
 import io
 import re
@@ -15,9 +15,7 @@ from rich.text import Text
 
 from httpdyno.model import Cell, Column, ColumnKind, Table
 from httpdyno.report.cell import TONED, cell_text, note_lines, right_aligned, tone_of, without_controls
-from httpdyno.report.surface import Surface
-
-__all__ = ["hidden_columns", "render"]
+from httpdyno.report.formats import Surface
 
 _GAP: Final = 2
 """Spaces between two columns."""
@@ -71,7 +69,7 @@ def render(table: Table, surface: Surface) -> str:
 
 
 def hidden_columns(table: Table, width: int | None = None) -> tuple[str, ...]:
-    """Return the headings of the columns for which a terminal of this width, else a pipe, has no room."""
+    """Return the headings of the columns that do not fit into a terminal of this width, or into a pipe."""
     columns, texts, widths = _measured(_spanned(table)[0])
     places = _fitting(columns, texts, widths, width)
     return tuple(column.heading for place, column in enumerate(columns) if place not in places)
@@ -92,7 +90,7 @@ def _measured(table: Table) -> tuple[list[Column], list[list[str]], list[int]]:
 def _fitting(
     columns: Sequence[Column], texts: Sequence[Sequence[str]], widths: Sequence[int], width: int | None
 ) -> list[int]:
-    """Return the columns that are shown at this width: without those that can be spared, the last first."""
+    """Return the columns that are shown at this width; spare ones are dropped, the last first."""
     places = list(range(len(columns)))
     while _total(widths, places) > (width or _USUAL_WIDTH):
         dispensable = [place for place in places if columns[place].dispensable]
@@ -170,7 +168,7 @@ def _style(column: Column, text: Cell) -> str:
 
 
 def _names(columns: Sequence[Column], places: Sequence[int]) -> list[int]:
-    """Return the columns that name a row: its first texts, else its first."""
+    """Return the columns that name a row: its first texts, else its first column."""
     names = [place for place in places if all(columns[of].kind is ColumnKind.TEXT for of in places if of <= place)]
     return names or list(places[:1])
 

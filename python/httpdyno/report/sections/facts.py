@@ -1,20 +1,17 @@
-"""Where and with what a run was made: everything that somebody who repeats it has to know."""
+"""Facts of a run that are needed to repeat it: the machine, the web, the versions, the settings."""
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
-from httpdyno.judge.http_versions import http_2_share
-from httpdyno.judge.notes import unlimited_notes
+from httpdyno.judge.notes import http_2_share, unlimited_notes
 from httpdyno.judge.wording import listed
 from httpdyno.model import LIVE, Trial, format_size
 from httpdyno.stats import median
 from httpdyno.store import Machine, Manifest, SubjectVersion, WebIdentity
 
-__all__ = ["run_facts"]
-
 
 def run_facts(manifest: Manifest, trials: Sequence[Trial]) -> tuple[tuple[str, str], ...]:
-    """Describe of the run, its machine, its web and its versions, each by name; what is unknown is left out."""
+    """Return facts of the run, its machine, its web and its versions by name, without unknown ones."""
     facts = [
         ("When", _when(manifest)),
         ("Trials", _trials(manifest, trials)),
@@ -59,7 +56,7 @@ def _web(web: WebIdentity) -> str:
 
 
 def _per_host(manifest: Manifest) -> str:
-    """Describe what one host was asked at most; the webs of a run are all real, or none is."""
+    """Describe the highest rate of requests to one host; the webs of a run are all real, or none is."""
     if not any(web.name == LIVE for web in manifest.webs):
         return ""
     settings = manifest.settings
@@ -90,7 +87,7 @@ def _pinned(trials: Sequence[Trial]) -> str:
 
 
 def _memory_limit(trials: Sequence[Trial]) -> str:
-    """Describe how much memory each subject was allowed, and what kept it to that; where nothing did, why not."""
+    """Describe the memory limit of subjects and its mechanism, or why there was none."""
     limits = [trial.counters for trial in trials if trial.counters.memory_limit_bytes is not None]
     kept = _listed_once(
         f"{format_size(counters.memory_limit_bytes or 0)} by {counters.memory_limit_enforced_by}"

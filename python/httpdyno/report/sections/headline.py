@@ -1,13 +1,13 @@
-"""The answer of a run in one sentence: which subject is first, by how much, and whether that is certain."""
+"""The answer of a run in one sentence: the first subject, its lead, and how certain that is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from httpdyno.judge import placing_trials, verdict_of
+from httpdyno.judge.ranking import lower_bounds
 from httpdyno.judge.wording import some_of
-from httpdyno.model import Comparison, Difference, Direction, Interval, Metric, Ranking, Standing
-from httpdyno.stats import FEWEST_BLOCKS
-
-__all__ = ["after_colon", "bound_text", "figure_text", "headline", "lead_text", "left_out_text"]
+from httpdyno.model import Comparison, Difference, Direction, Interval, Metric, Note, Ranking, Standing, Trial, Validity
+from httpdyno.stats import FEWEST_BLOCKS, median
 
 _WHOLE_FROM: Final = 100
 _TIMES_FROM: Final = 2.0
@@ -93,12 +93,12 @@ def lead_text(
 
 
 def after_colon(sentence: str) -> str:
-    """Return a headline as it stands after a colon: small, unless a name begins it."""
+    """Return a headline for use after a colon: in lower case, unless a name begins it."""
     return sentence[0].lower() + sentence[1:] if sentence.startswith(_OWN_BEGINNINGS) else sentence
 
 
 def bound_text(value: float, metric: Metric) -> str:
-    """Write what was reached at least: ``at least 1,806 right answers a second``."""
+    """Write a lower bound: ``at least 1,806 right answers a second``."""
     return f"at least {_figure(value, metric, None)}"
 
 
@@ -133,7 +133,7 @@ def _ahead(
 
 
 def _difference(quotient: float, metric: Metric) -> str:
-    """Write a quotient as a difference: ``11 % more than ``, ``2.50 times ``; one against the order has its sign."""
+    """Write a quotient as a difference: ``11 % more than ``, ``2.50 times ``; one against the order is signed."""
     if max(quotient, 1 / quotient) >= _TIMES_FROM:
         return f"{quotient:.2f} times "
     return f"{_percent(quotient, metric)} % {'more' if metric.better is Direction.HIGHER else 'less'}{_THAN}"
@@ -154,7 +154,7 @@ def _percent(quotient: float, metric: Metric) -> str:
 
 
 def _certainty(pair: Comparison, ranking: Ranking) -> str:
-    """Say whether the corrected test finds a difference; where it could not, what is missing."""
+    """Describe whether the corrected test finds a difference, or what it lacks."""
     provisional = any(one.provisional for one in ranking.standings[:2])
     most = max(comparison.blocks for comparison in ranking.comparisons)
     if pair.blocks < FEWEST_BLOCKS <= most:
@@ -168,7 +168,7 @@ def _certainty(pair: Comparison, ranking: Ranking) -> str:
 
 
 def _why_open(pair: Comparison, ranking: Ranking, most: int) -> str:
-    """Say why no difference was found, unless the interval does: it holds 0. ``most``: the most blocks of a pair."""
+    """Describe why no difference was found, unless the interval holds 0. ``most``: the most blocks of a pair."""
     if most < FEWEST_BLOCKS:
         return f", {_EACH.get(most, f'{most} trials each')}"
     if pair.p is None:
@@ -195,7 +195,7 @@ def _spread(standing: Standing) -> str:
 
 
 def left_out_text(unranked: Mapping[str, str], names: Mapping[str, str]) -> str:
-    """Name those without a rank by the reason that they share: ``A, B and 3 more (crashed), C (INCORRECT)``."""
+    """Name unranked subjects by their shared reason: ``A, B and 3 more (crashed), C (INCORRECT)``."""
     by_reason: dict[str, list[str]] = {}
     for subject, reason in unranked.items():
         by_reason.setdefault(reason, []).append(names[subject])
@@ -208,6 +208,49 @@ def _figure(value: float, metric: Metric, phrase: str | None) -> str:
 
 
 def _shown(value: float, metric: Metric) -> str:
-    """Write a figure as the table has it, which rounds what it is given: not once from all of its digits."""
+    """Write a figure with the rounding of the table."""
     rounded = metric.rounded(value)
     return figure_text(rounded if isinstance(rounded, int | float) else value)
+
+
+def ranked_headline(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> str:
+    """Return the headline of the trials of one condition.
+
+    ``names`` are by subject, in the order in which they are listed.
+    """
+    ranked = {standing.subject for standing in ranking.standings}
+    unranked = _unranked(trials, ranking, metric, names)
+    bounds = {name: bound for (_, name), bound in lower_bounds(trials, metric).items() if name in unranked}
+    return headline(ranking, metric, placing_medians(metric, trials, ranked), names, unranked, bounds)
+
+
+def not_ranked_text(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> str:
+    """Name the unranked subjects and their reasons: ``A and B (crashed), C (INCORRECT)``; empty when all are ranked."""
+    return left_out_text(_unranked(trials, ranking, metric, names), names)
+
+
+def _unranked(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the reasons why subjects are unranked: their verdict, or no such figure."""
+    ranked = {standing.subject for standing in ranking.standings}
+    others = {name: [trial for trial in trials if trial.subject == name] for name in names if name not in ranked}
+    verdicts = {subject: verdict_of(of) for subject, of in others.items() if of}
+    lacking = f"no {metric.name}"
+    return {name: lacking if word in {Validity.VALID, ""} else word for name, word in verdicts.items()}
+
+
+def placing_medians(metric: Metric, trials: Sequence[Trial], subjects: Iterable[str]) -> dict[str, float]:
+    """Return for each subject the median of a figure over its placing trials."""
+    return {
+        subject: median(map(metric.figure, placing_trials([t for t in trials if t.subject == subject], metric.aspect)))
+        or 0.0
+        for subject in subjects
+    }
+
+
+def bound_notes(trials: Sequence[Trial], metric: Metric, names: Mapping[str, str]) -> tuple[Note, ...]:
+    """Describe the lower bound of each client that is unranked only because of the origin."""
+    why = "because the origin set the pace; no client behind it can be called first"
+    return tuple(
+        Note(f"{names[subject]}{f', {condition}' if condition else ''}: {bound_text(bound, metric)}, {why}")
+        for (condition, subject), bound in lower_bounds(trials, metric).items()
+    )

@@ -1,4 +1,4 @@
-"""What a run says of itself under its table: not verified, not limited, a first look, trials that are missing."""
+"""Reservations of a run below its table: unverified, no memory limit, a first look, missing trials."""
 
 from collections.abc import Sequence
 
@@ -6,18 +6,16 @@ from httpdyno.judge.notes import unlimited_notes
 from httpdyno.model import LIVE, Note, Trial
 from httpdyno.store import Manifest
 
-__all__ = ["not_whole", "of_memory", "reservations", "table_reservations"]
-
 
 def reservations(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Note, ...]:
-    """Return the reservations with which the figures of a run have to be read; empty when there is none."""
+    """Return the reservations about the figures of a run; empty without any."""
     live = any(web.name == LIVE for web in manifest.webs)
     unverified = "UNVERIFIED: no truth is known for the real internet, so no answer was checked; no client is ranked"
     return (*([Note(unverified)] if live else []), *table_reservations(manifest, trials))
 
 
 def table_reservations(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Note, ...]:
-    """Return those of the reservations that no verdict of a table tells of already."""
+    """Return the reservations that the verdicts of a table do not include."""
     quick = manifest.settings.get("quick")
     looked = [Note(f"a first look (--quick): {_times(manifest)}; differences may be chance")] if quick else []
     return (*looked, *of_memory(trials), *_left_out(manifest, trials), *not_whole(len(trials), manifest.trials_planned))
@@ -29,12 +27,12 @@ def of_memory(trials: Sequence[Trial]) -> tuple[Note, ...]:
 
 
 def not_whole(finished: int, planned: int) -> tuple[Note, ...]:
-    """State that trials are missing; empty when none is."""
+    """Describe missing trials; empty when none is missing."""
     return (Note(f"not whole: {finished} of {planned} trials"),) if finished < planned else ()
 
 
 def _left_out(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Note, ...]:
-    """State how many blocks a time budget has left out; empty when all ran, or the run was stopped before its end."""
+    """Describe the blocks that a time budget left out; empty when all ran, or the run was stopped before its end."""
     planned, budget_s = manifest.settings.get("repeat"), manifest.settings.get("time_budget_s")
     if not isinstance(planned, int) or not isinstance(budget_s, int | float):
         return ()

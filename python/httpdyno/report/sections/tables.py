@@ -1,12 +1,71 @@
-"""The tables of a report that rank: the figures of each subject, and every pair."""
+"""Tables of a report that several experiments share: rankings, rules, trials, links, wrong answers."""
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-from httpdyno.judge.wording import difference_text
-from httpdyno.model import Column, ColumnKind, Comparison, Metric, Table
+import polars as pl
 
-__all__ = ["comparison_table", "ranking_table", "without_empty"]
+from httpdyno.judge import ceiling_notes
+from httpdyno.judge.reference import sample_words
+from httpdyno.judge.validity import Finding, Rule, findings
+from httpdyno.judge.wording import difference_text
+from httpdyno.model import (
+    Cell,
+    Column,
+    ColumnKind,
+    Comparison,
+    Link,
+    LinkCounters,
+    Metric,
+    Note,
+    Outcome,
+    PathCounters,
+    Table,
+    Trial,
+    Verdict,
+    counted,
+    format_size,
+)
+from httpdyno.stats import median
+
+
+def subject_names(trials: Sequence[Trial], order: Iterable[str]) -> dict[str, str]:
+    """Name each subject by its language and method, by its id too where two would have one name.
+
+    The names are by id, in the order of the ids given; those that it lacks come last.
+    """
+    named = {trial.subject: f"{trial.language} {trial.method}".strip() or trial.subject for trial in trials}
+    known = [subject for subject in dict.fromkeys((*order, *named)) if subject in named]
+    return {subject: _unique(subject, named) for subject in known}
+
+
+def _unique(subject: str, named: Mapping[str, str]) -> str:
+    name = named[subject]
+    shared = sum(other == name for other in named.values()) > 1
+    return f"{name} ({subject})" if shared else name
+
+
+def rows_apart(table: Table) -> Table:
+    """Append the subject's id to the method in rows with the language and method of another subject."""
+    names = [column.name for column in table.columns]
+    if not {"subject", "language", "method"} <= set(names):
+        return table
+    subject, language, method = (names.index(name) for name in ("subject", "language", "method"))
+    if table.columns[subject].shown:
+        return table
+    alike: dict[tuple[Cell, Cell], set[Cell]] = defaultdict(set)
+    for row in table.rows:
+        alike[row[language], row[method]].add(row[subject])
+    rows = (
+        (*row[:method], f"{row[method]} ({row[subject]})", *row[method + 1 :])
+        if len(alike[row[language], row[method]]) > 1
+        else row
+        for row in table.rows
+    )
+    return replace(table, rows=tuple(rows))
+
 
 _NAMES: Final = 3
 """A row is named by its id, its language and its method."""
@@ -26,7 +85,7 @@ _PAIRS: Final = (
 
 
 def ranking_table(table: Table, ranked_by: str) -> Table:
-    """Put what ranks the subjects right behind their names, and what the figures are worth behind that.
+    """Return the ranking table: names, the ranking metric, the verdict, then other figures.
 
     The table is one of ``judge.trial_table``; ``ranked_by`` names the metric that ranks.
     """
@@ -37,7 +96,7 @@ def ranking_table(table: Table, ranked_by: str) -> Table:
 
 
 def comparison_table(comparisons: Iterable[Comparison], metric: Metric, names: Mapping[str, str]) -> Table:
-    """List every pair with its ratio, its interval and what may be said."""
+    """List every pair with its ratio, its interval and the result."""
     rows = [
         (
             comparison.condition,
@@ -67,7 +126,303 @@ def _chance(p: float) -> str:
 
 
 def without_empty(table: Table, name: str) -> Table:
-    """Leave out a column that says nothing: the condition of an experiment that has one only."""
+    """Remove a column without values: the condition of an experiment that has only one."""
     if any(table.values(name)):
         return table
     return table.select(column.name for column in table.columns if column.name != name)
+
+
+_RULES: Final = (
+    Column("rule"),
+    Column("asks", description="what its number is"),
+    Column("at most", _DECIMAL, "%", "largest number that is allowed"),
+    Column("worst", _DECIMAL, "%", "largest number that was found in any trial"),
+    Column("trial", ColumnKind.INTEGER, description="where it was found"),
+    Column("failed", ColumnKind.INTEGER, description="trials that do not meet the rule", limit=0),
+    Column("makes it", description="what a trial is that does not meet it"),
+    Column("says"),
+)
+_TRIALS: Final = (
+    Column("trial", ColumnKind.INTEGER, description="in the order in which they ran, from 0"),
+    Column("block", ColumnKind.INTEGER, description="trials of one block shared what the machine was like"),
+    Column("condition"),
+    Column("subject"),
+    Column("outcome", description="how the trial ended"),
+    Column("validity", description="whether its figures say something about the subject"),
+    Column("reason", description="why it failed, or is not valid"),
+)
+
+
+def rule_table(trials: Sequence[Trial], rules: Sequence[Rule]) -> Table:
+    """List every rule that applied to the trials, with the worst finding.
+
+    All trials are of one experiment; those that failed are held against no rule.
+    """
+    found: dict[str, list[tuple[Trial, Finding]]] = {}
+    for trial in trials:
+        for finding in findings(trial, rules):
+            found.setdefault(finding.rule.name, []).append((trial, finding))
+    return Table(_RULES, tuple(_rule(many) for many in found.values()))
+
+
+def trial_overview(
+    trials: Sequence[Trial], names: Mapping[str, str], ceiling: Trial | None = None, *, rules: Sequence[Rule]
+) -> Table:
+    """List every trial: outcome, validity, its reason, and the number of each rule.
+
+    Rules for which no trial has a number have no column. The trial that asked what the web can give at all stands
+    first, since it came first.
+    """
+    rows = [(trial, names[trial.subject], trial.reason or trial.validity_reason) for trial in trials]
+    if ceiling is not None:
+        rows.insert(0, (ceiling, f"{ceiling.subject}, for the web's ceiling", _found(ceiling, trials)))
+    numbers = [{finding.rule.name: finding for finding in findings(trial, rules)} for trial, _, _ in rows]
+    measured = {
+        finding.rule.name: finding.rule for found in numbers for finding in found.values() if finding.number is not None
+    }
+    cells = [
+        (
+            trial.trial,
+            trial.block,
+            trial.condition,
+            name,
+            trial.outcome.value,
+            trial.validity.value if trial.validity else None,
+            reason,
+            *(_number(found.get(rule)) for rule in measured),
+        )
+        for (trial, name, reason), found in zip(rows, numbers, strict=True)
+    ]
+    return without_empty(Table((*_TRIALS, *map(_column, measured.values())), tuple(cells)), "condition")
+
+
+def _found(ceiling: Trial, trials: Sequence[Trial]) -> str:
+    """Describe the ceiling that the trials of subjects record, or why it is unknown."""
+    notes = ceiling_notes(trials)
+    if not notes:
+        reason = ceiling.reason or ceiling.validity_reason or "it was too short to tell what held the fetcher up"
+        return f"the web's ceiling is not known: {reason}"
+    p50_ns = ceiling.summary.p50_ns if ceiling.summary else None
+    median = f", p50 {p50_ns / 1e6:.0f} ms" if p50_ns else ""
+    return f"{notes[0]} ({ceiling.concurrency} in flight{median})"
+
+
+def _rule(found: Sequence[tuple[Trial, Finding]]) -> tuple[Cell, ...]:
+    rule = found[0][1].rule
+    known = [(finding.number, trial, finding) for trial, finding in found if finding.number is not None]
+    asks = f"{rule.meaning}, {rule.unit}"
+    failed = sum(finding.passed is False for _, finding in found)
+    if not known:
+        return rule.name, asks, rule.threshold, None, None, failed, rule.verdict.value, found[0][1].text
+    number, trial, worst = max(known, key=lambda one: one[0])
+    return rule.name, asks, rule.threshold, round(number, 2), trial.trial, failed, rule.verdict.value, worst.text
+
+
+def _column(rule: Rule) -> Column:
+    allowed = f"at most {rule.threshold:g} {rule.unit}"
+    return Column(
+        rule.name, _DECIMAL, f"\u2264 {rule.threshold:g} %", f"{rule.meaning}; {allowed}", limit=rule.threshold
+    )
+
+
+def _number(finding: Finding | None) -> float | None:
+    return None if finding is None or finding.number is None else round(finding.number, 2)
+
+
+_TIME: Final = ColumnKind.TIME
+_COUNT: Final = ColumnKind.INTEGER
+_RATE: Final = "Mbit/s"
+_LINK_COLUMNS: Final = (
+    Column("link", description="as it was asked for"),
+    Column("trials", _COUNT),
+    Column("refused", _COUNT, description="trials that were not begun, since the link was not what was asked", limit=0),
+    Column("rtt asked", _TIME, "ms", "round-trip time, both ways together"),
+    Column("rtt measured", _TIME, "ms", "median of the round trips before each trial; the median trial's"),
+    Column("furthest off", _TIME, "ms", "of the trial that missed the round-trip time by most"),
+    Column("content fits", _DECIMAL, _RATE, "what the rate towards the subject leaves for content"),
+    Column("content measured", _DECIMAL, _RATE, "content that passed towards the subject before the median trial"),
+    Column("least", _DECIMAL, _RATE, "the same of the worst trial"),
+    Column("late p99", _TIME, "ms", "how late the emulator let packets go towards the subject, in the worst trial"),
+    Column("packets", _COUNT, description="towards the subject, of all trials; those of super-packets each"),
+    Column("dropped", _DECIMAL, "%", "of these: the queue had no room"),
+    Column("lost", _DECIMAL, "%", "of these: by chance, as asked"),
+    Column("super-packets", description="whether several packets may come in one piece, and the longest that may"),
+)
+_SUPER_PACKETS: Final = "super-packets: several packets that a kernel hands over in one piece (segmentation offload)"
+_MS: Final = 1e-6
+_MBIT: Final = 1e-6
+_Figure = Callable[[LinkCounters], float | None]
+
+
+def link_table(trials: Sequence[Trial]) -> Table:
+    """Put the links of trials into a row each, in the order of the first trial over each.
+
+    Trials over the room's own veth pair have no figures, and no row.
+    """
+    over: dict[str, list[Trial]] = {}
+    for trial in trials:
+        if trial.counters.link is not None:
+            over.setdefault(trial.link, []).append(trial)
+    rows = tuple(_row(link, of) for link, of in over.items())
+    notes = _notes([one for of in over.values() for one in _counters(of)])
+    table = Table(_LINK_COLUMNS, rows, title="What the link was", notes=notes)
+    return table.select(table.filled()) if rows else table
+
+
+def link_tables(trials: Sequence[Trial]) -> tuple[Table, ...]:
+    """Return the table of emulated links; empty when every link was direct."""
+    table = link_table(trials)
+    return (table,) if table.rows else ()
+
+
+def _row(link: str, trials: Sequence[Trial]) -> tuple[Cell, ...]:
+    counters = _counters(trials)
+    asked = Link.parse(link)
+    asked_ns = asked.round_trip_ns
+    measured = _known(counters, lambda one: one.rtt_p50_ns)
+    packets = _sum(counters, lambda path: path.packets)
+    goodput = _known(counters, lambda one: one.down.goodput_bits_per_s)
+    return (
+        link,
+        len(trials),
+        sum(trial.outcome is Outcome.REFUSED for trial in trials),
+        _scaled(asked_ns, _MS),
+        _scaled(median(measured), _MS),
+        _scaled(max((abs(one - asked_ns) for one in measured), default=None), _MS),
+        _scaled(median(_known(counters, lambda one: one.down.goodput_expected_bits_per_s)), _MBIT),
+        _scaled(median(goodput), _MBIT),
+        _scaled(min(goodput, default=None), _MBIT),
+        _scaled(max(_known(counters, lambda one: one.down.lateness_p99_ns), default=None), _MS),
+        packets,
+        _share(_sum(counters, lambda path: path.dropped), packets),
+        _share(_sum(counters, lambda path: path.lost), packets),
+        next((note for one in counters if (note := _super_packets(one, asked)) is not None), None),
+    )
+
+
+def _counters(trials: Sequence[Trial]) -> list[LinkCounters]:
+    return [trial.counters.link for trial in trials if trial.counters.link is not None]
+
+
+def _super_packets(counters: LinkCounters, link: Link) -> str | None:
+    """Describe what a link did with super-packets: ``off``, ``bounded, 12.2 KiB``, ``on, 64.0 KiB, split``."""
+    if counters.offload_reason is None:
+        return None
+    # The engine's own word, which a note explains.
+    word = counters.offload_reason.partition(":")[0]
+    if counters.offload_bytes is None:
+        return word
+    split = ", split" if link.up.loss or link.down.loss else ""
+    return f"{word}, {format_size(counters.offload_bytes)}{split}"
+
+
+def _notes(counters: Sequence[LinkCounters]) -> tuple[Note, ...]:
+    """Explain super-packets, and their handling for each kind of link."""
+    reasons = dict.fromkeys(one.offload_reason for one in counters if one.offload_reason is not None)
+    lines = [_SUPER_PACKETS, *(f"super-packets {reason}" for reason in reasons)] if reasons else []
+    return tuple(map(Note, lines))
+
+
+def _known(counters: Sequence[LinkCounters], figure: _Figure) -> list[float]:
+    return [value for one in counters if (value := figure(one)) is not None]
+
+
+def _sum(counters: Sequence[LinkCounters], figure: Callable[[PathCounters], int | None]) -> int | None:
+    known = [count for one in counters if (count := figure(one.down)) is not None]
+    return sum(known) if known else None
+
+
+def _scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None else float(f"{value * factor:.4g}")
+
+
+def _share(count: int | None, of: int | None) -> float | None:
+    return None if count is None or not of else round(100 * count / of, 3)
+
+
+_MOST: Final = 10
+_WRONG: Final = [verdict.value for verdict in Verdict if verdict.wrong]
+_ANSWER: Final = ("url", "code", "body_length", "verdict", "served_status", "served_body_length", "cause")
+_WRONG_COLUMNS: Final = (
+    Column("subject"),
+    Column("url"),
+    Column("answer", description="what was reported; what the web had served"),
+    Column("verdict"),
+    Column("times", ColumnKind.INTEGER, description="in how many samples, over all trials"),
+)
+
+
+def wrong_answers(trials: Sequence[Trial], names: Mapping[str, str], samples: pl.LazyFrame) -> Table | None:
+    """List the first unexplained wrong answers, equally many of each subject; None without any.
+
+    The samples have the columns of ``model.Sample``, and are looked through without being read into memory.
+    """
+    liars = [(trial.trial, names[trial.subject]) for trial in trials if trial.tally and trial.tally.wrong]
+    if not liars:
+        return None
+    subjects = pl.LazyFrame(liars, schema={"trial": pl.Int32(), "subject": pl.String()}, orient="row")
+    found = (
+        samples.with_columns(pl.col("verdict").cast(pl.String))
+        .filter(pl.col("verdict").is_in(_WRONG) & ~pl.col("explained"))
+        .join(subjects, on="trial")
+        .group_by("subject", *_ANSWER)
+        .agg(pl.col("trial").min(), pl.col("line").min(), times=pl.len())
+        .collect(engine="streaming")
+        .sort("trial", "line", *_ANSWER)
+        .with_columns(nth=pl.int_range(pl.len()).over("subject"))
+    )
+    if found.is_empty():
+        return None
+    first = found.sort("nth", maintain_order=True).head(_MOST)
+    order = {name: place for place, name in enumerate(names.values())}
+    rows = sorted(first.iter_rows(named=True), key=lambda row: (order[row["subject"]], row["nth"]))
+    rest = sum(found["times"].to_list()) - sum(first["times"].to_list())
+    notes = (Note(f"{counted(rest, 'more wrong answer')}, not shown"),) if rest else ()
+    cells = tuple((row["subject"], row["url"], sample_words(row), row["verdict"], row["times"]) for row in rows)
+    return Table(_WRONG_COLUMNS, cells, title="Wrong answers", notes=notes)
+
+
+def wrong_notes(table: Table | None) -> tuple[Note, ...]:
+    """Write the table of wrong answers as notes, a line for each."""
+    if table is None:
+        return ()
+    lines = (Note(f"wrong answer of {subject}: [{words}] {url}") for subject, url, words, *_ in table.rows)
+    return (*lines, *table.notes)
+
+
+_MOST_ROWS: Final = 200
+
+
+_ERROR_COLUMNS: Final = (
+    Column("subject"),
+    Column("error", description="the name that the client gave it"),
+    Column("cause", description="what the web had done; empty for an honest answer"),
+    Column("verdict", description="what that is worth beside what the web serves"),
+    Column("count", ColumnKind.INTEGER, description="samples, over all trials"),
+)
+
+
+def error_table(trials: Sequence[Trial], names: Mapping[str, str], samples: pl.LazyFrame) -> Table:
+    """List the reported errors, the most frequent first.
+
+    The samples have the columns of ``model.Sample``, and are counted without being read into memory.
+    """
+    subject_of = {trial.trial: names[trial.subject] for trial in trials}
+    what = [pl.col(name).cast(pl.String) for name in ("error", "cause", "verdict")]
+    counted = (
+        samples.filter(pl.col("error").is_not_null() & pl.col("line").is_not_null())
+        .group_by("trial", *what)
+        .agg(count=pl.len())
+        .collect(engine="streaming")
+    )
+    totals: dict[tuple[Cell, ...], int] = {}
+    for trial, *what_it_was, count in counted.iter_rows():
+        if trial in subject_of:
+            key = (subject_of[trial], *what_it_was)
+            totals[key] = totals.get(key, 0) + count
+    order = list(names.values())
+    rows = sorted(totals.items(), key=lambda item: (-item[1], order.index(str(item[0][0])), tuple(map(str, item[0]))))
+    rest = rows[_MOST_ROWS:]
+    left_out = f"{len(rest)} more kinds of errors, {sum(count for _, count in rest)} samples, are not shown"
+    notes = (Note(left_out),) if rest else ()
+    return Table(_ERROR_COLUMNS, tuple((*key, count) for key, count in rows[:_MOST_ROWS]), notes=notes)

@@ -15,7 +15,7 @@ from httpdyno.experiments.capacity.frontier_point import Frontier, FrontierAxis,
 from httpdyno.experiments.capacity.headline import capacity_headline
 from httpdyno.experiments.registry import definition_of
 from httpdyno.model import ChartKind, Counters, LinkCounters, Loop, Outcome, PathCounters, Report, Tone, Trial, Validity
-from httpdyno.report.sections.link_table import link_table
+from httpdyno.report.sections.tables import link_table
 from httpdyno.runs.report import build_report
 from httpdyno.store import open_run
 

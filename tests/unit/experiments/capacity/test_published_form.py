@@ -10,7 +10,7 @@ from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.presets import find_capacity_preset
 from httpdyno.experiments.capacity.published_form import beside_published, in_form, measured_rows
 from httpdyno.model import Outcome, Trial, Validity, figures_of
-from httpdyno.report import render
+from httpdyno.report.formats import render
 
 BATCH_4 = find_capacity_preset("published-batch-4")
 TENTH = Fraction(1, 10)

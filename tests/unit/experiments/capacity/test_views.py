@@ -9,7 +9,7 @@ from doubles.capacity import MS, Simulated, capacity_trial, capacity_trials, poi
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.views import capacity_views
 from httpdyno.model import Loop, Outcome, Trial, Validity
-from httpdyno.report import Surface, render
+from httpdyno.report.formats import Surface, render
 
 TERMINAL = 80
 BATCH_4 = [

@@ -12,7 +12,7 @@ from httpdyno.experiments.cost.table import cost_table, cost_views
 from httpdyno.experiments.published import run_beside
 from httpdyno.experiments.registry import definition_of
 from httpdyno.model import Counters, Outcome, Table, Trial
-from httpdyno.model.against import AgainstCounters
+from httpdyno.model.counters import AgainstCounters
 from httpdyno.published import find_preset, in_published_form
 from httpdyno.runs.report import build_report
 from httpdyno.store import open_run

@@ -23,10 +23,9 @@ from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import find_metric, rank
 from httpdyno.model import Chart, Series, Table, Trial
-from httpdyno.report.sections.condition import ConditionTrials
-from httpdyno.report.sections.ranked_headline import placing_medians
-from httpdyno.report.sections.ranking_charts import cost_chart, ranking_chart
-from httpdyno.report.sections.subjects import subject_names
+from httpdyno.report.sections.charts import ConditionTrials, cost_chart, ranking_chart
+from httpdyno.report.sections.headline import placing_medians
+from httpdyno.report.sections.tables import subject_names
 from httpdyno.runs.report import build_report
 from httpdyno.runs.showing import shown_tables
 from httpdyno.store import open_run

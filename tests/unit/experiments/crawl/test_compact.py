@@ -25,7 +25,7 @@ from httpdyno.model import (
     Trial,
     Validity,
 )
-from httpdyno.report import Surface, render
+from httpdyno.report.formats import Surface, render
 from httpdyno.runs.showing import check_columns, shown_tables, tables_of
 from httpdyno.store import open_run
 

@@ -7,7 +7,7 @@ from httpdyno.experiments.latency.figures import Content, LatencyPoint, LatencyR
 from httpdyno.experiments.latency.published_blocks import published_blocks
 from httpdyno.experiments.latency.table import latency_table, latency_views
 from httpdyno.model import Counters, Outcome, Trial, Validity
-from httpdyno.model.against import AgainstCounters
+from httpdyno.model.counters import AgainstCounters
 from httpdyno.published import find_preset
 
 MS = 10**6

@@ -13,13 +13,12 @@ from httpdyno.experiments.load.definition import DEFINITION
 from httpdyno.experiments.load.figures import LoadSummary
 from httpdyno.experiments.load.judge import judge_load
 from httpdyno.model import ChartKind, Report, Scale, Trial
-from httpdyno.report.charts.canvas import Canvas
-from httpdyno.report.charts.drawing import specification
-from httpdyno.report.charts.theme import LIGHT
-from httpdyno.report.html.page import page
+from httpdyno.report.charts import specification
+from httpdyno.report.charts.canvas import LIGHT, Canvas
+from httpdyno.report.html import page
 from httpdyno.runs.report import build_report
 from httpdyno.store import open_run
-from httpdyno.store.load_reports import keep_load_report, read_load_report
+from httpdyno.store.files import keep_load_report, read_load_report
 
 REPORTS = Path(__file__).parents[3] / "fixtures" / "load-reports"
 

@@ -10,7 +10,7 @@ from httpdyno.experiments.service.axes import Axes
 from httpdyno.experiments.service.figures import Endpoint, ServicePoint
 from httpdyno.experiments.service.server_trial import cannot_do, drive_argv, own_generator, read_samples
 from httpdyno.experiments.service.service import Service
-from httpdyno.judge.generator.samples import SAMPLE_COLUMNS
+from httpdyno.judge.tool_reports.httpdyno_load import SAMPLE_COLUMNS
 from httpdyno.lab.room import Command, Driver, Pinning, RoomFiles, RoomSpec
 from httpdyno.model import Capabilities, Condition, Loop, Subject, SubjectKind
 

@@ -10,7 +10,7 @@ from httpdyno.experiments.service.axes import Axes, Variant, name_of
 from httpdyno.experiments.service.figures import ServiceSummary
 from httpdyno.experiments.service.service import Service
 from httpdyno.model import Loop, Outcome, Report, Trial, Validity
-from httpdyno.report.html.page import page
+from httpdyno.report.html import page
 from httpdyno.runs.report import build_report
 from httpdyno.store import open_run
 

@@ -19,8 +19,7 @@ from httpdyno.experiments.service.views import service_views
 from httpdyno.judge import Circumstances, trial_not_run
 from httpdyno.model import Note, Outcome, Subject, SubjectKind, Table, Trial, TrialPlan, Validity, figures_of
 from httpdyno.published import find_preset
-from httpdyno.report import render
-from httpdyno.report.surface import Surface
+from httpdyno.report.formats import Surface, render
 
 MS = 10**6
 

@@ -11,7 +11,7 @@ from doubles.runs import make_run
 from doubles.trials import trial
 from httpdyno.experiments.registry import definition_of
 from httpdyno.model import Chart, LinesSummary, Outcome, Report, Sample, Tally, Trial
-from httpdyno.report.html.page import page
+from httpdyno.report.html import page
 from httpdyno.runs.report import build_report
 from httpdyno.store import SubjectVersion, open_run, polars_schema
 

@@ -10,8 +10,7 @@ from httpdyno.experiments.verify_generator.generators import Generator
 from httpdyno.experiments.verify_generator.place import divide_cpus
 from httpdyno.experiments.verify_generator.run import Step, Verified, steps, until_judged
 from httpdyno.experiments.verify_generator.table import verdict_of, verified_table
-from httpdyno.judge.generator import ServerRecord, judge_report
-from httpdyno.judge.generator.distribution import distribution_of
+from httpdyno.judge.generator import ServerRecord, distribution_of, judge_report
 from httpdyno.model import Loop, ToolLatency, ToolReport
 
 MS = 1_000_000

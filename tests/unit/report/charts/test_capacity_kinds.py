@@ -6,9 +6,8 @@ from xml.etree import ElementTree
 import pytest
 
 from httpdyno.model import Axis, Chart, ChartKind, Series, Tile, Tone
-from httpdyno.report.charts.canvas import Canvas
-from httpdyno.report.charts.drawing import specification, svg
-from httpdyno.report.charts.theme import LIGHT
+from httpdyno.report.charts import specification, svg
+from httpdyno.report.charts.canvas import LIGHT, Canvas
 
 WIDE, PHONE = 760, 350
 

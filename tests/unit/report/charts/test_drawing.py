@@ -5,9 +5,8 @@ from xml.etree import ElementTree
 import pytest
 
 from httpdyno.model import Axis, Chart, ChartKind, Scale, Series, Tile, Tone
-from httpdyno.report.charts.canvas import Canvas, domain
-from httpdyno.report.charts.drawing import png, specification, svg
-from httpdyno.report.charts.theme import DARK, LIGHT, VARIABLES
+from httpdyno.report.charts import png, specification, svg
+from httpdyno.report.charts.canvas import DARK, LIGHT, VARIABLES, Canvas, domain
 
 WIDTHS = (760, 350)
 HOSTILE = '</text><script>alert(1)</script>"\x1b[31m{signal: 1}'

@@ -12,11 +12,10 @@ from doubles.trials import summary_of, trial, trials_of
 from httpdyno.experiments.crawl.compact import answer
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import find_metric, rank
-from httpdyno.judge.lower_bound import lower_bounds
+from httpdyno.judge.ranking import lower_bounds
 from httpdyno.judge.wording import listed
 from httpdyno.model import Comparison, Counters, CpuTime, Difference, Direction, Outcome, Ranking, Trial, Validity
-from httpdyno.report.sections.headline import figure_text, headline
-from httpdyno.report.sections.ranked_headline import placing_medians, ranked_headline
+from httpdyno.report.sections.headline import figure_text, headline, placing_medians, ranked_headline
 from httpdyno.stats import FEWEST_BLOCKS, median
 
 METRICS = definition_of("bench").metrics

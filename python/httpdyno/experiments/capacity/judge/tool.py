@@ -9,8 +9,7 @@ import numpy as np
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge.closed import ClosedStretch, sent_stretch, slope_per_s
 from httpdyno.experiments.capacity.judge.conclusion import concluded
-from httpdyno.judge.outcome import ending_from_report
-from httpdyno.judge.tool import ToolArtifacts, tool_ending
+from httpdyno.judge.outcome import ToolArtifacts, ending_from_report, tool_ending
 from httpdyno.judge.trial import NO_CIRCUMSTANCES, Circumstances, trial_not_run, trial_refused
 from httpdyno.judge.validity import Rule
 from httpdyno.model import Counters, Loop, Tally, ToolReport, Trial, TrialPlan, counters_from_report

@@ -6,9 +6,8 @@ from typing import Final
 
 from httpdyno.experiments.cost.figures import DOCUMENT_BYTES, CostPoint
 from httpdyno.experiments.cost.judge.trial import cost_summary, stamped_arrivals
-from httpdyno.judge.outcome import ending_from_report
+from httpdyno.judge.outcome import ToolArtifacts, ending_from_report, tool_ending
 from httpdyno.judge.reference import clock_bound_ns
-from httpdyno.judge.tool import ToolArtifacts, tool_ending
 from httpdyno.judge.trial import NO_CIRCUMSTANCES, Circumstances, trial_not_run, trial_refused
 from httpdyno.judge.validity import Rule
 from httpdyno.model import Counters, Outcome, Tally, ToolReport, Trial, TrialPlan, Validity, counters_from_report

@@ -7,9 +7,8 @@ from typing import Any, Final
 import polars as pl
 
 from httpdyno.experiments.cost.figures import CostStep, CostSummary, RequestClock
-from httpdyno.judge.cpu_series import CpuSeries
+from httpdyno.judge.cpu_time import CpuSeries, Spending, spending_of
 from httpdyno.judge.reference import Reference
-from httpdyno.judge.spending import Spending, spending_of
 from httpdyno.judge.trial import NO_CIRCUMSTANCES, Circumstances, JudgedTrial, TrialArtifacts, judge_crawl
 from httpdyno.judge.validity import Rule
 from httpdyno.model import Counters, Outcome, Trial, TrialPlan, Validity, Verdict

@@ -2,7 +2,7 @@
 
 from httpdyno.experiments.latency.figures import LatencyRun, LatencySummary
 from httpdyno.experiments.latency.judge.timeit import spread
-from httpdyno.judge.expectations import Expectations
+from httpdyno.judge.reference import Expectations
 from httpdyno.model import Tally
 from httpdyno.model.timed_calls import TimedAnswer, TimedCalls
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from httpdyno.experiments.latency.figures import LatencyPoint, LatencyRun, LatencySummary
 from httpdyno.experiments.latency.judge.timeit import spread, timeit_runs
-from httpdyno.judge.cpu_series import CpuSeries
+from httpdyno.judge.cpu_time import CpuSeries
 from httpdyno.model import Verdict
 from httpdyno.stats import percentile
 

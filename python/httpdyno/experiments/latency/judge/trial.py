@@ -10,12 +10,10 @@ from httpdyno.errors import UnreadableReport
 from httpdyno.experiments.latency.figures import LatencyPoint
 from httpdyno.experiments.latency.judge.harness import summarise_harness, tally_harness
 from httpdyno.experiments.latency.judge.lines import Seen, summarise_lines
-from httpdyno.judge.cpu_series import CpuSeries
-from httpdyno.judge.expectations import Expectations
-from httpdyno.judge.harness_line import read_harness_line
-from httpdyno.judge.lines import LINE_COLUMNS, Lines
+from httpdyno.judge.cpu_time import CpuSeries
+from httpdyno.judge.lines import LINE_COLUMNS, Lines, read_harness_line
 from httpdyno.judge.outcome import Ending, ending_from_report, outcome_of
-from httpdyno.judge.reference import Reference
+from httpdyno.judge.reference import Expectations, Reference
 from httpdyno.judge.trial import (
     NO_CIRCUMSTANCES,
     Circumstances,

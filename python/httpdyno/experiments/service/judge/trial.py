@@ -18,7 +18,7 @@ from httpdyno.experiments.service.judge.summary import (
     silence_ns,
 )
 from httpdyno.judge.outcome import ending_from_report
-from httpdyno.judge.tool_reports.registry import read_tool_report
+from httpdyno.judge.tool_reports import read_tool_report
 from httpdyno.judge.trial import NO_CIRCUMSTANCES, Circumstances, JudgedTrial, trial_not_run, trial_refused
 from httpdyno.judge.validity import Rule, with_validity
 from httpdyno.model import Counters, Outcome, Tally, Trial, TrialPlan, Validity, counters_from_report

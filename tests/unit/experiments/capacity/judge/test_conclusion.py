@@ -25,7 +25,7 @@ from httpdyno.model import (
     Validity,
     Workload,
 )
-from httpdyno.model.against import AgainstCounters
+from httpdyno.model.counters import AgainstCounters
 
 S = 10**9
 POINT = CapacityPoint(0, 0, 0, None, None, 200, Loop.OPEN, 2000.0)

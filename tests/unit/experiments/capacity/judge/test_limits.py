@@ -13,7 +13,7 @@ from httpdyno.experiments.capacity.judge.foreseen import LimitKind, Situation
 from httpdyno.experiments.capacity.judge.limits import limit_of, with_limit, within_link
 from httpdyno.experiments.capacity.judge.transport import restart_window, round_trips, segments, wire_bytes
 from httpdyno.model import Counters, CpuTime, Link, Loop, Trial, Validity
-from httpdyno.model.link_counters import LinkCounters
+from httpdyno.model.counters import LinkCounters
 
 KIB: Final = 1024
 MS: Final = 10**6

@@ -17,7 +17,7 @@ from httpdyno.experiments.cost.judge.tool import UNCHECKED, judge_cost_tool
 from httpdyno.experiments.cost.judge.trial import BOUND_AT_MOST_NS, judge_cost
 from httpdyno.experiments.cost.rules import COST_RULES
 from httpdyno.judge import Circumstances, Reference, read_arrivals, read_expectations
-from httpdyno.judge.tool import ToolArtifacts
+from httpdyno.judge.outcome import ToolArtifacts
 from httpdyno.model import Capabilities, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
 
 S, MS = 10**9, 10**6

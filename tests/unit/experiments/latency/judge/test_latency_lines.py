@@ -6,7 +6,7 @@ import pytest
 
 from httpdyno.experiments.latency.figures import Content, LatencyPoint
 from httpdyno.experiments.latency.judge.lines import Seen, summarise_lines
-from httpdyno.judge.cpu_series import CpuSeries
+from httpdyno.judge.cpu_time import CpuSeries
 from httpdyno.judge.verdict import VERDICTS
 
 MS = 10**6

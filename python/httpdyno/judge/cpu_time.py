@@ -1,0 +1,197 @@
+"""CPU time of a trial as it grew: spent on the start, on the warm-up, and on each right answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import numpy as np
+import polars as pl
+
+from httpdyno.errors import EngineFailed
+from httpdyno.installation import RENEW_ENGINE
+from httpdyno.model import Counters, Verdict
+from httpdyno.stats import FloatArray, Int64Array
+from httpdyno.stats.steadiness import drift_interval, warm_up_length
+
+
+@dataclass(frozen=True, slots=True)
+class CpuSeries:
+    """Readings of the CPU clock of a subject's processes, each shape (n,), ascending; cumulative since exec."""
+
+    started_at_ns: int
+    """Exec, since the Unix epoch."""
+    elapsed_ns: Int64Array
+    """Since exec."""
+    cpu_ns: Int64Array
+    """User and system time together."""
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any]) -> Self | None:
+        """Read the series from the engine's report; None without readings."""
+        subject = report.get("subject") or {}
+        readings, started_at_ns = subject.get("cpu"), subject.get("started_at_ns")
+        if not readings or started_at_ns is None:
+            return None
+        try:
+            elapsed, user, system = np.array(readings, dtype=np.int64).T
+            return cls(int(started_at_ns), elapsed, user + system)
+        except (OverflowError, TypeError, ValueError) as error:
+            raise EngineFailed(f"the engine's readings of the CPU clock are none ({error}); {RENEW_ENGINE}") from error
+
+    def at(self, elapsed_ns: FloatArray | Int64Array) -> FloatArray:
+        """Return the CPU time used until each moment, interpolated linearly between readings."""
+        times = np.concatenate(([0], self.elapsed_ns))
+        return np.asarray(np.interp(elapsed_ns, times, np.concatenate(([0], self.cpu_ns))))
+
+    def between(self, begin_ns: int, end_ns: int) -> float | None:
+        """Return the CPU time between two moments since the epoch; None without a reading before them."""
+        begin, end = begin_ns - self.started_at_ns, end_ns - self.started_at_ns
+        if not len(self.elapsed_ns) or begin < self.elapsed_ns[0] or end <= begin:
+            return None
+        used = np.interp([begin, end], self.elapsed_ns, self.cpu_ns)
+        return float(used[1] - used[0])
+
+    @property
+    def interval_ns(self) -> float:
+        """The median time between two readings; infinite with fewer than two."""
+        return float(np.median(np.diff(self.elapsed_ns))) if len(self.elapsed_ns) > 1 else float("inf")
+
+
+_STEPS_AT_MOST: Final = 200
+_ANSWERS_A_STEP: Final = 5
+"""Fewer of them say more of one answer than of all."""
+_READINGS_A_STEP: Final = 3
+"""Between two readings of the CPU clock nothing is known: a step that has fewer shows the clock, not the subject."""
+_FEWEST_STEPS: Final = 20
+"""MSER-5 sees nothing in fewer."""
+_COLD_SHARE: Final = 0.01
+_NOTABLE: Final = 0.05
+"""Of what an answer costs: where the first ones cost no more than that beyond the others, chance has chosen them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpendingStep:
+    """A stretch of a trial in which a fixed number of answers came."""
+
+    answers: int
+    """How many there had been at its end."""
+    cpu_ns: float
+    """CPU time of the stretch for each of its answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Where the CPU time went; None where unknown."""
+
+    start_ns: int
+    start_cpu_ns: int
+    cold_cpu_per_answer_ns: float | None = None
+    warm_up_answers: int | None = None
+    """None: the trial is too short to tell."""
+    warm_up_cpu_ns: float | None = None
+    steady_cpu_per_answer_ns: float | None = None
+    drift: float | None = None
+    """From the first to the last third of the steady state, as a share of its mean; 0 where it may be chance."""
+    steps: tuple[SpendingStep, ...] = ()
+
+
+def spending_of(cpu: CpuSeries, moments_ns: Int64Array) -> Spending | None:
+    """Divide CPU time into the start of the program, its warm-up and its answers, by the moments of the answers.
+
+    Of documents that are fetched one after another the request is that moment: the one before is done with then, parsed
+    and checked, and the CPU time until the first is the start of the program. Of answers that overlap, their starts and
+    their ends are, so that each counts as two halves. Answers are taken together in steps of equal number; MSER-5 finds
+    from which step on their cost has settled.
+
+    ``moments_ns`` are times since exec, in any order. None without moments or readings.
+
+    References
+    ----------
+    White, An effective truncation heuristic for bias reduction in simulation output, Simulation 69 (1997), 323-334.
+    """
+    if not len(moments_ns) or not len(cpu.elapsed_ns):
+        return None
+    moments = np.maximum(np.sort(moments_ns), 0)
+    spent = cpu.at(moments)
+    start = Spending(int(moments[0]), round(float(spent[0])))
+    size = _step_size(moments, cpu)
+    answers = len(moments) - 1
+    if answers < 1:
+        return start
+    cold = min(max(round(answers * _COLD_SHARE), size or 1), answers)
+    cold_cost = float(spent[cold] - spent[0]) / cold
+    if size is None:
+        return Spending(start.start_ns, start.start_cpu_ns, cold_cost)
+    edges = spent[: answers // size * size + 1 : size]
+    costs = np.diff(edges) / size
+    warm_up = _warm_up(costs)
+    first = warm_up * size
+    steady = float(spent[-1] - spent[first]) / (answers - first)
+    interval = drift_interval(costs[warm_up:])
+    drift = None if interval is None else 0.0 if interval.low <= 0 <= interval.high else interval.estimate
+    return Spending(
+        start.start_ns,
+        start.start_cpu_ns,
+        cold_cost,
+        first,
+        float(spent[first] - spent[0]) - first * steady,
+        steady,
+        drift,
+        tuple(SpendingStep((place + 1) * size, float(cost)) for place, cost in enumerate(costs)),
+    )
+
+
+def _warm_up(costs: FloatArray) -> int:
+    """Return the number of steps of the warm-up; 0 where they hardly cost more than the others."""
+    steps = warm_up_length(costs)
+    return steps if steps and costs[:steps].mean() > (1 + _NOTABLE) * costs[steps:].mean() else 0
+
+
+def _step_size(moments: Int64Array, cpu: CpuSeries) -> int | None:
+    """Return the number of answers in a step; None where there would be too few steps."""
+    answers = len(moments) - 1
+    readings = (int(moments[-1]) - int(moments[0])) / cpu.interval_ns
+    steps = int(min(_STEPS_AT_MOST, answers / _ANSWERS_A_STEP, readings / _READINGS_A_STEP))
+    return answers // steps if steps >= _FEWEST_STEPS else None
+
+
+_COARSE_NS: Final = 10_000_000
+"""As often the CPU clock is read: start times that are known worse say nothing of where its time went."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuPerRight:
+    """CPU time of a crawl, user and system; None where unknown."""
+
+    start_cpu_ns: int | None = None
+    """Until the first URL was started."""
+    warm_up_cpu_ns: float | None = None
+    """Of the answers before the cost of one had settled, beyond what as many cost from then on."""
+    cpu_per_right_ns: float | None = None
+    """For each right answer after the warm-up; start-up is left out where it is known."""
+
+
+def cpu_per_right(samples: pl.DataFrame, cpu: CpuSeries | None, counters: Counters) -> CpuPerRight:
+    """Divide the CPU time of a crawl among its right answers.
+
+    What was spent on wrong ones is on the account of the right ones. A URL counts with one half at its start and one at
+    its end: at any moment some are under way. Where the clock was not read while the client ran, or the client's start
+    times are too coarse, start-up cannot be told apart. None where the right answers are unknown.
+    """
+    timed = samples.filter(pl.col("start_ns").is_not_null() & pl.col("duration_ns").is_not_null())
+    verdicts = samples["verdict"].cast(pl.String)
+    right = int((verdicts == Verdict.RIGHT.value).sum())
+    if not right or (verdicts == Verdict.UNVERIFIED.value).any():
+        return CpuPerRight()
+    if cpu is None or not len(timed) or int(timed["precision_ns"].to_numpy().min()) > _COARSE_NS:
+        return CpuPerRight(cpu_per_right_ns=None if counters.cpu_ns is None else counters.cpu_ns / right)
+    starts = timed["start_ns"].to_numpy() - cpu.started_at_ns
+    moments = np.concatenate((starts, starts + timed["duration_ns"].to_numpy()))
+    spending = spending_of(cpu, moments)
+    if spending is None:
+        return CpuPerRight()
+    halves = spending.steady_cpu_per_answer_ns
+    if halves is None:
+        spent = float(cpu.at(moments.max(keepdims=True))[0]) - spending.start_cpu_ns
+        return CpuPerRight(spending.start_cpu_ns, None, spent / right)
+    return CpuPerRight(spending.start_cpu_ns, spending.warm_up_cpu_ns, halves * len(moments) / right)

@@ -1,0 +1,386 @@
+"""Accuracy of a load generator: the figures it should report of a server with known behaviour, and those it reports."""
+
+import heapq
+import json
+import math
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from typing import Any, Final, Protocol
+
+from httpdyno.errors import EngineFailed, InvalidValue
+from httpdyno.installation import RENEW_ENGINE
+from httpdyno.model import ToolReport
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Distinct times, ascending, each with the number of times that are as long or shorter."""
+
+    times_ns: tuple[int, ...]
+    counts: tuple[int, ...]
+    mean_ns: float
+
+    def __post_init__(self) -> None:
+        """Raise ``InvalidValue`` for values that are no distribution."""
+        for name, values in (("times", self.times_ns), ("counts", self.counts)):
+            if any(later < earlier for earlier, later in pairwise(values)):
+                raise InvalidValue(f"a distribution whose {name} do not ascend")
+        if len(self.times_ns) != len(self.counts):
+            raise InvalidValue("a distribution needs a count for each time")
+
+    @property
+    def count(self) -> int:
+        """Number of times."""
+        return self.counts[-1] if self.counts else 0
+
+    def quantile_ns(self, share: float) -> int:
+        """Return the shortest time that this share of all does not exceed.
+
+        What lies outside of 0, for the shortest of all, to 1, for the longest, is taken for the nearer end.
+        """
+        if not self.counts:
+            raise InvalidValue("nothing has no quantiles")
+        rank = max(1.0, min(share, 1.0) * self.count)
+        # A rank such as 0.99 * 1000 is a hair above the whole number that it is.
+        place = bisect_left(self.counts, rank - 1e-6)
+        return self.times_ns[min(place, len(self.times_ns) - 1)]
+
+    def later(self, by_ns: int) -> "Distribution":
+        """Return the distribution with every time longer by ``by_ns``."""
+        return Distribution(tuple(time + by_ns for time in self.times_ns), self.counts, self.mean_ns + by_ns)
+
+
+def distribution_of(times_ns: Iterable[int]) -> Distribution:
+    """Make the distribution of some times, in any order."""
+    found = Counter(times_ns)
+    times = tuple(sorted(found))
+    counts = tuple(accumulate(found[time] for time in times))
+    total = sum(time * count for time, count in found.items())
+    return Distribution(times, counts, total / counts[-1] if counts else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRecord:
+    """One run of a server with known behaviour, by its own clock."""
+
+    requests: int
+    answers: int
+    answers_span_ns: int
+    """From the first arrival to the last answer."""
+    connections: int
+    """How many were opened to it."""
+    arrived_in_stall: int
+    service: Distribution
+    """From the end of a request's arrival to its answer."""
+    planned_p99_ns: int
+    """From a request's arrival to the moment at which its answer was due."""
+    lateness_p50_ns: int
+    lateness_p99_ns: int
+    """From the moment an answer was due to the moment it was given."""
+    waiting_ns: int
+    """Time in which something else had its CPU, or the host of a virtual machine."""
+
+
+def read_server_record(text: str) -> ServerRecord:
+    """Read the report of ``httpdyno-engine calibrator``."""
+    try:
+        found = json.loads(text)["calibrator"]
+        return ServerRecord(
+            requests=int(found["requests"]),
+            answers=int(found["answers"]),
+            answers_span_ns=int(found["answers_span_ns"]),
+            connections=int(found["connections"]),
+            arrived_in_stall=int(found["arrived_in_stall"]),
+            service=_distribution(found["service"]),
+            planned_p99_ns=int(found["planned"]["p99_ns"]),
+            lateness_p50_ns=int(found["lateness"]["p50_ns"]),
+            lateness_p99_ns=int(found["lateness"]["p99_ns"]),
+            waiting_ns=int(found["waiting_ns"]),
+        )
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise EngineFailed(f"the calibrator's report cannot be read: {error!r}; {RENEW_ENGINE}") from error
+
+
+def _distribution(found: dict[str, Any]) -> Distribution:
+    steps = found["steps"]
+    return Distribution(
+        tuple(int(time_ns) for time_ns, _ in steps), tuple(int(count) for _, count in steps), float(found["mean_ns"])
+    )
+
+
+_SECOND_NS = 1_000_000_000
+
+
+class Server(Protocol):
+    """A server as a pure function; moments are nanoseconds from the first request's arrival."""
+
+    def due_ns(self, arrived_ns: int) -> int:
+        """Return when the answer to a request is due; arrivals must be passed in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stalling:
+    """Serves any number of requests at once, each for the same time; answers due in its one stall come at its end."""
+
+    service_ns: int
+    at_ns: int
+    length_ns: int
+
+    def due_ns(self, arrived_ns: int) -> int:
+        """Return when an answer is due."""
+        due_ns = arrived_ns + self.service_ns
+        end_ns = self.at_ns + self.length_ns
+        return end_ns if self.at_ns <= due_ns < end_ns else due_ns
+
+
+@dataclass(slots=True)
+class Queue:
+    """Serves one request after the other, each for the same time: the D/1 of queueing theory."""
+
+    service_ns: int
+    _free_ns: int = field(default=0, init=False)
+
+    def due_ns(self, arrived_ns: int) -> int:
+        """Return when an answer is due; the next one is due later."""
+        self._free_ns = max(arrived_ns, self._free_ns) + self.service_ns
+        return self._free_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Times that a generator sees that keeps its schedule."""
+
+    response: Distribution
+    """Of the requests that count, from the intended send."""
+    sent: int
+    """Requests that found a connection before the schedule's end."""
+
+
+def replay(
+    server: Server, *, rate_per_s: float, duration_s: float, connections: int, answered: int | None = None
+) -> Replay:
+    """Follow a schedule of constant gaps over a number of connections, one request at a time on each.
+
+    A request whose moment has come takes a free connection, or waits for one; its response time counts from its moment
+    all the same. ``server`` is fresh: it gets every arrival.
+
+    ``answered`` is how many answers the generator counts, which may wait for those that are under way at the end, or
+    not: between those that are due before the end and all of the schedule its own number is taken. None: those before
+    the end.
+    """
+    planned = math.ceil(rate_per_s * duration_s - 1e-9)
+    if planned < 1 or connections < 1:
+        raise InvalidValue("a schedule needs one request and one connection at least")
+    end_ns = round(duration_s * _SECOND_NS)
+    free = [0] * connections
+    answers: list[tuple[int, int]] = []
+    sent = 0
+    for number in range(planned):
+        intended_ns = round(number * _SECOND_NS / rate_per_s)
+        sent_ns = max(intended_ns, free[0])
+        due_ns = server.due_ns(sent_ns)
+        heapq.heapreplace(free, due_ns)
+        sent += sent_ns < end_ns
+        answers.append((due_ns, due_ns - intended_ns))
+    answers.sort()
+    in_time = sum(due_ns <= end_ns for due_ns, _ in answers)
+    counted = max(1, in_time, min(answered or 0, planned))
+    return Replay(distribution_of(response_ns for _, response_ns in answers[:counted]), sent)
+
+
+FIGURES: Final[Mapping[str, float]] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
+"""Percentiles that are held against the truth, where a tool has them."""
+RELATIVE: Final = 0.05
+"""A figure is right within this share of the truth, and ``allowed_ns``."""
+_USUAL_NS: Final = 250_000
+_FAR_NS: Final = 1_000_000
+_FAR: Final = 0.999
+"""From this percentile on a single interruption of the kernel's decides."""
+LEAST_BEYOND: Final = 10
+"""A percentile that fewer requests exceed is printed and not judged: one interruption delays as many."""
+_LEAST_NS: Final = 1_000
+"""What a factor is taken of, at least: nothing is infinitely many times as long as nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One figure."""
+
+    name: str
+    """``mean``, ``p99``, ..., or ``sent``: how many requests."""
+    reported: float
+    truth: float
+    low: float
+    """The least that is right."""
+    high: float
+    """The most that is right."""
+
+    @property
+    def right(self) -> bool:
+        """Whether the figure is right, as far as known."""
+        return self.low <= self.reported <= self.high
+
+    @property
+    def judged(self) -> bool:
+        """Whether it rests on enough requests to be called wrong."""
+        return self.high < math.inf
+
+    @property
+    def factor(self) -> float:
+        """Factor by which it is off, 1 or more."""
+        least = 1 if self.name == "sent" else _LEAST_NS
+        reported, truth = max(self.reported, least), max(self.truth, least)
+        return max(reported / truth, truth / reported)
+
+    def __str__(self) -> str:
+        """Describe the finding: ``p99 9,300x too low``."""
+        if self.right:
+            return f"{self.name} right"
+        if self.name == "sent":
+            return f"sent {self.reported:,.0f} of {self.truth:,.0f} requests"
+        digits = sum(self.factor < most for most in _DIGITS_BELOW)
+        return f"{self.name} {self.factor:,.{digits}f}x too {'low' if self.reported < self.truth else 'high'}"
+
+
+_DIGITS_BELOW: Final = (10, 2)
+"""A factor below each of these is written with one more decimal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """All figures of one run."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def right(self) -> bool:
+        """Whether any figure was judged, and all are right."""
+        return any(finding.judged for finding in self.findings) and all(finding.right for finding in self.findings)
+
+    @property
+    def worst(self) -> Finding | None:
+        """The figure that is off the most; None when none is."""
+        wrong = [finding for finding in self.findings if not finding.right]
+        return max(wrong, key=lambda finding: finding.factor, default=None)
+
+    def of(self, name: str) -> Finding | None:
+        """Find a figure by name; None when the tool does not report it."""
+        return next((finding for finding in self.findings if finding.name == name), None)
+
+
+def allowed_ns(name: str) -> int:
+    """Return how far a figure may be off in addition to its share: 0.25 ms, and 1 ms from p99.9 on."""
+    return _FAR_NS if FIGURES.get(name, 0.0) >= _FAR else _USUAL_NS
+
+
+def judge_report(
+    report: ToolReport, truth: Distribution, *, connections: int, sent: int | None = None, expected: int | None = None
+) -> Judgement:
+    """Compare a report with the true figures.
+
+    Requests that were under way at the end may be in the tool's figures or not, at most one for each connection: a
+    percentile is right when it lies between the truth's at the ranks before and after by that many. One that fewer than
+    ``LEAST_BEYOND`` requests exceed is right whatever it is. ``truth`` is of the times that the tool claims to have
+    measured; ``sent`` and ``expected`` are given where it claims to keep a schedule.
+    """
+    findings = []
+    if sent is not None and expected is not None:
+        slack = connections + expected // 100
+        findings.append(Finding("sent", sent, expected, expected - slack, expected + slack))
+    latency = report.latency
+    if latency is None or not truth.count:
+        return Judgement(tuple(findings))
+    if latency.mean_ns is not None:
+        findings.append(_finding("mean", latency.mean_ns, truth.mean_ns, truth.mean_ns, truth.mean_ns))
+    ranks = (min(abs(truth.count - report.requests), connections) + 1) / truth.count
+    for name, share in FIGURES.items():
+        reported = latency.percentiles_ns.get(round(share * 100, 6))
+        if reported is not None:
+            findings.append(_percentile(name, share, reported, truth, ranks))
+    return Judgement(tuple(findings))
+
+
+def _percentile(name: str, share: float, reported: float, truth: Distribution, ranks: float) -> Finding:
+    exact = truth.quantile_ns(share)
+    # Rounded: a thousand times one less 0.99 is a hair below ten.
+    if round((1 - share) * truth.count, 6) < LEAST_BEYOND:
+        return Finding(name, reported, exact, 0.0, math.inf)
+    return _finding(name, reported, exact, truth.quantile_ns(share - ranks), truth.quantile_ns(share + ranks))
+
+
+def _finding(name: str, reported: float, truth: float, low: float, high: float) -> Finding:
+    allowed = allowed_ns(name)
+    return Finding(name, reported, truth, low * (1 - RELATIVE) - allowed, high * (1 + RELATIVE) + allowed)
+
+
+MOST_LATE_P50_NS: Final = 250_000
+MOST_LATE_P99_NS: Final = 2_000_000
+"""Half of the answers, and all but one in a hundred, may be this late: those that are due at once, as after a stall,
+are given one after the other."""
+MOST_LATE_P99_SHARE: Final = 0.02
+"""Or this share of the 99th percentile of what answers were to take, where that is more: after a stall of a second
+there may be a thousand to give."""
+MOST_WAITING_SHARE: Final = 0.02
+"""The server may lack its CPU for this share of the time: a request that arrives meanwhile is seen late."""
+MOST_FOREIGN_SHARE: Final = 0.05
+"""Other work may have the generator's CPUs for this share of the time: it would make any generator late."""
+MOST_LOST_SHARE: Final = 0.25
+"""With more of the time lost than this part of what a percentile leaves, it is not called wrong (of a p99: 0.25 %):
+what came meanwhile was late, with what waited behind it, and that is no generator's fault."""
+TOLD_SHARE: Final = 0.001
+"""Less lost time than this may be the start of the program or the kernel's own work."""
+_TAKEN: Final = "other work, or this machine's host, had"
+_REMEDY: Final = "end that work, use --cpus, or try again later"
+
+
+def why_not_judged(record: ServerRecord, *, foreign_share: float) -> str | None:
+    """Describe why a case cannot be judged; None when it can.
+
+    ``foreign_share`` is the share of the time, 0 to 1, in which other programs used the generator's CPUs.
+    """
+    if record.answers == 0:
+        return "no answer was asked for"
+    most_p99_ns = max(MOST_LATE_P99_NS, MOST_LATE_P99_SHARE * record.planned_p99_ns)
+    for share, late_ns, most_ns in (
+        ("half of its answers", record.lateness_p50_ns, MOST_LATE_P50_NS),
+        ("one answer in a hundred", record.lateness_p99_ns, most_p99_ns),
+    ):
+        if late_ns > most_ns:
+            return (
+                f"the server gave {share} {late_ns / 1e6:.1f} ms late or later ({most_ns / 1e6:.3g} ms are allowed);"
+                " leave it its CPU"
+            )
+    for whose, found, most in (
+        ("the server's CPU", _waiting_share(record), MOST_WAITING_SHARE),
+        ("the generator's CPUs", foreign_share, MOST_FOREIGN_SHARE),
+    ):
+        if found > most:
+            return f"{_TAKEN} {whose} for {found:.0%} of the time ({most:.0%} is allowed); {_REMEDY}"
+    return None
+
+
+def why_not_usable(judgement: Judgement, record: ServerRecord, *, foreign_share: float) -> str | None:
+    """Describe why wrong figures prove nothing; None when none is wrong, or one proves something.
+
+    ``foreign_share`` is as for ``why_not_judged``.
+    """
+    lost_share = _waiting_share(record) + foreign_share
+    wrong = [finding.name for finding in judgement.findings if not finding.right]
+    if not wrong or any(lost_share <= _most_lost_share(name) for name in wrong):
+        return None
+    return (
+        f"its {' and '.join(wrong)} would be wrong, but {_TAKEN} the generator's CPUs and the server's for"
+        f" {lost_share:.2%} of the time ({_most_lost_share(wrong[0]):.2%} is allowed for that); {_REMEDY}"
+    )
+
+
+def _most_lost_share(figure: str) -> float:
+    """Return the share of lost time up to which a figure holds."""
+    return max(TOLD_SHARE, MOST_LOST_SHARE * (1 - FIGURES.get(figure, 0.0)))
+
+
+def _waiting_share(record: ServerRecord) -> float:
+    return record.waiting_ns / max(record.answers_span_ns, 1)

@@ -1,0 +1,264 @@
+"""Published figures and measured ones in one table: joined row by row, with notes on what differs."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Final
+
+from httpdyno.model import Cell, Column, ColumnKind, Note, Table
+from httpdyno.published.table import NAMES, SUBJECT, Circumstances, PublishedColumn, PublishedTable, Role, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Published and measured figures of one subject under one condition; either may be missing."""
+
+    subject: str
+    name: str
+    """For people: ``Go net/http``."""
+    condition: tuple[Cell, ...]
+    published: Row
+    """By column; empty when nothing was published."""
+    measured: Row
+    """By column; empty when nothing was measured."""
+
+
+def join(measured: Sequence[Row], published: PublishedTable) -> tuple[Pair, ...]:
+    """Join rows by subject, and by condition where both tables have its column.
+
+    They come in the published order; after them what was measured and not published.
+    """
+    identity = [column.name for column in published.of_role(Role.IDENTITY)]
+    conditions = [column.name for column in published.of_role(Role.CONDITION)]
+    key = ("subject", *(name for name in conditions if measured and name in measured[0]))
+    places: dict[tuple[Cell, ...], list[int]] = defaultdict(list)
+    for index, row in enumerate(measured):
+        places[tuple(row[name] for name in key)].append(index)
+    found: list[Pair] = []
+    used: set[int] = set()
+    for there in published.rows:
+        same = places.get(tuple(there[name] for name in key), []) if there["subject"] else []
+        used.update(same)
+        named = str(there["subject"] or ""), " ".join(str(there[name]) for name in identity)
+        twins: list[Row] = [measured[index] for index in same] or [{}]
+        found += [Pair(*named, tuple(there[name] for name in conditions), there, twin) for twin in twins]
+    for index, here in enumerate(measured):
+        if index not in used:
+            name = " ".join(str(here[part]) for part in identity if here.get(part) is not None)
+            condition = tuple(here.get(part) for part in conditions)
+            found.append(Pair(str(here["subject"]), name or str(here["subject"]), condition, {}, here))
+    return tuple(found)
+
+
+def figures_ratio(pair: Pair, column: PublishedColumn) -> float | None:
+    """Return measured over published, per unit of the column that the figure grows with; None without both."""
+    ratio = _quotient(pair.measured.get(column.name), pair.published.get(column.name))
+    if ratio is None or not column.per:
+        return ratio
+    scale = _quotient(pair.published.get(column.per), pair.measured.get(column.per))
+    return None if scale is None else ratio * scale
+
+
+def _quotient(above: Cell, below: Cell) -> float | None:
+    if not isinstance(above, int | float) or not isinstance(below, int | float) or not below:
+        return None
+    return above / below
+
+
+def comparison_notes(joined: Sequence[Pair], published: PublishedTable, here: Circumstances) -> tuple[Note, ...]:
+    """List the differences of circumstances between the two tables, a line each."""
+    there = published.circumstances
+    both = [pair for pair in joined if pair.measured and pair.published]
+    lines = [
+        f"published: {published.source}",
+        *_missing(joined),
+        *_order(both, published),
+        *_difference("machine", there.machine, here.machine),
+        *_difference("web", there.web, here.web),
+        *(f"web {name}: {published.fitted[name]}" for name in here.web_names if name in published.fitted),
+        *(line for column in published.of_role(Role.SETTING) for line in _setting(both, column.name, published)),
+        *_time("timeout", there.timeout_s, here.timeout_s),
+        *_time("deadline", there.deadline_s, here.deadline_s),
+        *_versions(both, published, here),
+        *(f"{absent['name']}: {absent['reason']}" for absent in published.unpublished),
+        *(f"published figures: {remark}" for remark in published.remarks),
+    ]
+    return tuple(map(Note, lines))
+
+
+def _missing(joined: Sequence[Pair]) -> Iterator[str]:
+    published_only = dict.fromkeys(pair.name for pair in joined if not pair.measured)
+    measured_only = dict.fromkeys(pair.name for pair in joined if not pair.published)
+    if published_only:
+        yield f"not measured here: {', '.join(published_only)}"
+    if measured_only:
+        yield f"not published: {', '.join(measured_only)}"
+
+
+def _order(both: Sequence[Pair], published: PublishedTable) -> Iterator[str]:
+    """Count the pairs of subjects in the published order, which depends on neither scale nor machine."""
+    same = compared = 0
+    for column in (column for column in published.columns if column.name == published.ordered_by):
+        for one, other in combinations(both, 2):
+            first, second = _figures(one, column), _figures(other, column)
+            if one.condition == other.condition and first and second and first[0] != second[0]:
+                compared += 1
+                same += (first[0] < second[0]) == (first[1] < second[1])
+    if compared:
+        order = f"order by {published.ordered_by}"
+        yield f"{order}: {same} of {compared} pairs stand as published (medians, without their doubt)"
+
+
+def _figures(pair: Pair, column: PublishedColumn) -> tuple[float, float] | None:
+    """Return the published figure, and the measured one at the published scale; None without both."""
+    ratio, figure = figures_ratio(pair, column), pair.published[column.name]
+    return None if ratio is None or not isinstance(figure, int | float) else (figure, figure * ratio)
+
+
+def _difference(name: str, there: str, here: str) -> Iterator[str]:
+    if there and here and there != here:
+        yield f"{name}: published: {there}; measured: {here}"
+
+
+def _setting(both: Sequence[Pair], name: str, published: PublishedTable) -> Iterator[str]:
+    """Describe where a setting differs, and which figures are scaled by it."""
+    other = [pair for pair in both if pair.measured.get(name) not in {None, pair.published[name]}]
+    if not other:
+        return
+    texts = [f"published {pair.published[name]}, measured {pair.measured[name]}" for pair in other]
+    if len(set(texts)) > 1 or len(other) < len(both):
+        texts = ["; ".join(f"{pair.name} {one}" for pair, one in zip(other, texts, strict=True))]
+    per = [figure.name for figure in published.columns if figure.per == name]
+    yield f"{name}: {texts[0]}" + (f"; ratios of {', '.join(per)} are per {name}" if per else "")
+    if per and published.scaled_remark:
+        yield published.scaled_remark
+
+
+def _time(name: str, published: float | None, measured: float | None) -> Iterator[str]:
+    if published is not None and measured is not None and published != measured:
+        yield f"{name}: published {published:g} s, measured {measured:g} s"
+
+
+def _versions(both: Sequence[Pair], published: PublishedTable, here: Circumstances) -> Iterator[str]:
+    there = published.circumstances.versions
+    names = dict.fromkeys((pair.subject, pair.name) for pair in both)
+    texts = [
+        f"{name} {there.get(subject, 'unknown')}, here {here.versions.get(subject, 'unknown')}"
+        for subject, name in names
+        if there.get(subject) != here.versions.get(subject)
+    ]
+    if texts:
+        origin = f" (published: {published.versions_from})" if published.versions_from else ""
+        yield f"versions: {'; '.join(texts)}{origin}"
+
+
+_DOUBT: Final = ("rank", "wrong", "verdict")
+"""Columns of the measured table that say what its figures are worth: shown at the end."""
+
+
+def side_by_side(measured: Table, published: PublishedTable, here: Circumstances) -> Table:
+    """Put published and measured figures into one row for each subject: the form for programs.
+
+    For each figure of the published table there are three columns: measured under its own name, ``...Published`` and
+    ``...Ratio``, measured over published; for each setting the first two. All else of the measured table follows.
+    """
+    joined = join(_rows(measured), published)
+    columns: list[Column] = [SUBJECT]
+    for column in published.columns:
+        columns.append(column)
+        if column.role not in NAMES:
+            columns.append(replace(column, name=f"{column.name}_published", description=f"{column.name} as published"))
+        if column.role is Role.FIGURE:
+            per = f", each per {column.per}" if column.per else ""
+            columns.append(Column(f"{column.name}_ratio", ColumnKind.DECIMAL, "", f"measured over published{per}"))
+    rows = []
+    for pair in joined:
+        there = {f"{name}_published": cell for name, cell in pair.published.items()}
+        ratios = {f"{name}_ratio": round(ratio, 3) for name, ratio in _ratios(pair, published).items()}
+        rows.append({**(pair.measured or {"verdict": "not measured"}), **there, **ratios, **_named(pair, published)})
+    return _table(
+        [*columns, *_rest(measured, published)], rows, measured, published, comparison_notes(joined, published, here)
+    )
+
+
+def stacked(measured: Table, published: PublishedTable, here: Circumstances) -> Table:
+    """Put published figures into lines below the measured ones, under the published columns: the form for people.
+
+    A subject has the lines ``measured``, ``published`` and ``ratio`` (measured over published); one that was not
+    measured, or not published, has the line that there is, and where no figure can be compared there is no ratio.
+    """
+    joined = join(_rows(measured), published)
+    rows: list[Row] = []
+    for pair in joined:
+        named = _named(pair, published)
+        if pair.measured:
+            rows.append({**pair.measured, **named, "figures": "measured"})
+        if pair.published:
+            rows.append({**pair.published, **named, "figures": "published"})
+        ratios = _ratios(pair, published) if pair.measured and pair.published else {}
+        if ratios:
+            # So that a ratio is not taken for a figure of its column.
+            texts = {name: f"{r:.2f}x" if r >= 0.1 else f"{r:.2g}x" for name, r in ratios.items()}
+            rows.append({**texts, **named, "figures": "ratio"})
+    columns = (
+        *(SUBJECT, *(column for column in published.columns if column.role in NAMES), Column("figures")),
+        *(column for column in published.columns if column.role not in NAMES),
+        *(column for column in _rest(measured, published) if column.name in _DOUBT),
+    )
+    return _table(columns, rows, measured, published, comparison_notes(joined, published, here))
+
+
+def in_published_form(measured: Table, published: PublishedTable, absent: Mapping[str, str]) -> Table:
+    """Put measured figures under the published columns only; unmeasured ones are empty.
+
+    Subjects of the publication that could not be measured (``absent``: why) keep a row, without figures. Notes on the
+    whole of the measured table speak of columns that are not here.
+    """
+    rows = _rows(measured)
+    notes = [note for note in measured.notes if note.row is not None]
+    there = {row["subject"] for row in rows}
+    names = [column.name for column in published.columns if column.role in NAMES]
+    for row in published.rows:
+        if row["subject"] in absent and row["subject"] not in there:
+            notes.append(Note(absent[str(row["subject"])], len(rows)))
+            rows.append({name: row[name] for name in names})
+    cells = tuple(tuple(row.get(column.name) for column in published.columns) for row in rows)
+    return Table(published.columns, cells, notes=tuple(notes))
+
+
+def _table(
+    columns: Sequence[Column], rows: Sequence[Row], measured: Table, published: PublishedTable, notes: Sequence[Note]
+) -> Table:
+    """Make the table with its notes and those of the measured table, except notes on columns that are not shown."""
+    gone = {column.name for column in measured.columns} - {column.name for column in columns if column.shown}
+    kept = (
+        note
+        for note in measured.notes
+        if note.row is None and not {name.strip() for name in note.text.partition(":")[0].split(",")} & gone
+    )
+    cells = tuple(tuple(row.get(column.name) for column in columns) for row in rows)
+    return Table(tuple(columns), cells, title=f"measured and published: {published.title}", notes=(*kept, *notes))
+
+
+def _rows(table: Table) -> list[Row]:
+    names = [column.name for column in table.columns]
+    return [dict(zip(names, row, strict=True)) for row in table.rows]
+
+
+def _rest(measured: Table, published: PublishedTable) -> list[Column]:
+    """Return the columns that only the measured table has."""
+    taken = {"subject", *(column.name for column in published.columns)}
+    return [column for column in measured.columns if column.name not in taken]
+
+
+def _named(pair: Pair, published: PublishedTable) -> Row:
+    """Return the cells that identify a row, as published."""
+    names = [column.name for column in published.columns if column.role in NAMES]
+    either = pair.published or pair.measured
+    return {"subject": pair.subject or None, **{name: either.get(name) for name in names}}
+
+
+def _ratios(pair: Pair, published: PublishedTable) -> dict[str, float]:
+    ratios = {column.name: figures_ratio(pair, column) for column in published.of_role(Role.FIGURE)}
+    return {name: ratio for name, ratio in ratios.items() if ratio is not None}

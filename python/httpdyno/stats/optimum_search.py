@@ -1,0 +1,483 @@
+"""The search for the load with the highest throughput: which load to try next, and what the trials conclude.
+
+Nothing here runs a trial. A search is a value; ``next`` looks at all observations and names the load of the next trial,
+or says that it has seen enough.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from httpdyno.errors import InvalidValue
+from httpdyno.model import Interval
+from httpdyno.stats.summary import FloatArray, two_sided_quantile
+
+
+@dataclass(frozen=True, slots=True)
+class ConcaveCurve:
+    """A curve of straight pieces, none of them steeper than the one before it."""
+
+    x: FloatArray
+    """Its corners, shape (m,), ascending."""
+    y: FloatArray
+    """Its height at each of them, shape (m,)."""
+    residual: float
+    """Sum of the weighted squares by which the values miss it."""
+    pieces: int
+    """Straight pieces of different slope: 0 for a single corner."""
+
+    def at(self, x: float) -> float:
+        """Return the height at a place, interpolated between the corners; beyond them that of the nearest one."""
+        return float(np.interp(x, self.x, self.y))
+
+
+def fit_concave(
+    x: FloatArray, y: FloatArray, weights: FloatArray | None = None, *, steepest: float = np.inf
+) -> ConcaveCurve:
+    """Fit the concave curve that is nearest to the values, by least squares.
+
+    It is a first slope and a bend down at each value of ``x`` between the ends: linear in both, with bounds.
+
+    Parameters
+    ----------
+    x, y : shape (n,), n >= 1
+        In any order; ``x`` may repeat.
+    weights : shape (n,), optional
+        How much each value counts, above 0; None: all the same.
+    steepest : float
+        The largest slope that the first piece may have. Of throughput over concurrency, both as logarithms, it is 1:
+        twice the requests in flight give at most twice the answers.
+
+    Raises
+    ------
+    ValueError
+        If n = 0.
+
+    References
+    ----------
+    Hildreth, Point estimates of ordinates of concave functions, Journal of the American Statistical Association 49
+    (1954).
+    """
+    from scipy.optimize import lsq_linear
+
+    if len(x) == 0:
+        raise ValueError("a curve needs at least one value")
+    scale = np.sqrt(np.ones(len(x)) if weights is None else weights)
+    corners = np.unique(x)
+    design = _design(x, corners)
+    lowest, highest = np.zeros(design.shape[1]), np.full(design.shape[1], np.inf)
+    lowest[:2], highest[1:2] = -np.inf, steepest
+    solved = lsq_linear(design * scale[:, None], y * scale, bounds=(lowest, highest), method="bvls")
+    bends = int(np.sum(solved.x[2:] > 1e-9))  # what is left of zero by arithmetic
+    return ConcaveCurve(
+        corners,
+        _design(corners, corners) @ solved.x,
+        float(np.sum((scale * (design @ solved.x - y)) ** 2)),
+        bends + 1 if len(corners) > 1 else 0,
+    )
+
+
+def _design(x: FloatArray, corners: FloatArray) -> FloatArray:
+    """Return the design matrix: a height, a slope, and the decrease behind each inner corner."""
+    columns = [np.ones(len(x))]
+    if len(corners) > 1:
+        columns.append(x - corners[0])
+    columns += [-np.maximum(x - corner, 0.0) for corner in corners[1:-1]]
+    return np.column_stack(columns)
+
+
+_TIE_AT_MOST: Final = 0.10
+"""A larger loss is no tie, however much the values vary."""
+_SUPPOSED_SPREAD: Final = 0.03
+"""What a spread is taken for before there are repeats."""
+_SUPPOSED_FREEDOM: Final = 2
+"""How many degrees of freedom that opinion is worth."""
+_LEVEL: Final = 0.95
+_RAISED_P: Final = 0.001
+_RAISED_SHARE: Final = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Observation of one trial.
+
+    Raises
+    ------
+    InvalidValue
+        If the load is below 1, the value below 0 or the weight not above 0.
+    """
+
+    load: int
+    value: float
+    """The figure that is to be as large as can be, 0 or more."""
+    answers: int = 0
+    faults: int = 0
+    """How many of the answers were errors or late."""
+    failed: bool = False
+    """Whether the trial as a whole broke down: such a load is not to be had, whatever it brought."""
+    weight: float = 1.0
+    """Weight among the others, above 0: smaller for a disturbed trial."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no trial can show."""
+        if self.load < 1 or not self.value >= 0 or not self.weight > 0:
+            raise InvalidValue(f"observation: load {self.load}, value {self.value}, weight {self.weight}")
+
+    @property
+    def broken(self) -> bool:
+        """Whether the load does not work at all: the trial failed, or its value is 0."""
+        return self.failed or self.value == 0
+
+
+def faults_raised(faults: int, answers: int, baseline_faults: int, baseline_answers: int) -> bool:
+    """Return whether a load has a larger share of faults than lower loads have, beyond chance.
+
+    Fisher's exact test, one-sided, at 0.1 %; and at least one answer in 1,000 more, or a large sample would make much
+    of nothing. Where nothing is known of lower loads, nothing was raised.
+
+    References
+    ----------
+    Fisher, Statistical Methods for Research Workers (5th edition 1934), section 21.02.
+    """
+    if not faults or not answers or not baseline_answers:
+        return False
+    if faults / answers - baseline_faults / baseline_answers < _RAISED_SHARE:
+        return False
+    from scipy.stats import hypergeom
+
+    everything, wrong = answers + baseline_answers, faults + baseline_faults
+    return float(hypergeom.sf(faults - 1, everything, wrong, answers)) < _RAISED_P
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Observations by their loads. Some properties need at least one working load.
+
+    The values of loads that work are read through a concave curve on logarithmic scales, which takes much of the noise
+    off: throughput over concurrency rises, bends and may fall, but does not rise again.
+    """
+
+    by_load: dict[int, tuple[Observation, ...]]
+    """In the order of the loads."""
+    working: tuple[int, ...]
+    """Loads that neither break nor raise faults over those below."""
+    ceiling: int | None
+    """The lowest load that does in each of its trials, above all that do not."""
+    least_tie: float
+    """The share of the best by which a load may always fall short and be as good."""
+
+    @classmethod
+    def of(cls, seen: Iterable[Observation], *, least_tie: float) -> "Observed":
+        """Sort observations by their loads, and find the working loads."""
+        groups: dict[int, list[Observation]] = {}
+        for observation in sorted(seen, key=lambda one: one.load):
+            groups.setdefault(observation.load, []).append(observation)
+        working: list[int] = []
+        bounds: list[int] = []
+        faults = answers = 0
+        for load, here in groups.items():
+            more, of = sum(one.faults for one in here), sum(one.answers for one in here)
+            if any(one.broken for one in here) or faults_raised(more, of, faults, answers):
+                if all(one.broken or faults_raised(one.faults, one.answers, faults, answers) for one in here):
+                    bounds.append(load)
+                continue
+            working.append(load)
+            faults, answers = faults + more, answers + of
+        # What fails while higher loads do not was disturbed: it cannot be had, but it is no bound for the others.
+        above = [load for load in bounds if working and load > working[-1]]
+        by_load = {load: tuple(here) for load, here in groups.items()}
+        return cls(by_load, tuple(working), min(above, default=None), least_tie)
+
+    @property
+    def loads(self) -> tuple[int, ...]:
+        """All loads that were tried, ascending."""
+        return tuple(self.by_load)
+
+    def trials(self, load: int) -> int:
+        """Count the trials of a load."""
+        return len(self.by_load[load])
+
+    @cached_property
+    def heights(self) -> dict[int, float]:
+        """The logarithm of the curve's value at each working load."""
+        return self._curve[0]
+
+    @cached_property
+    def spread(self) -> float:
+        """Standard deviation of the logarithm of a value around the curve, with a prior."""
+        return self._curve[1]
+
+    @cached_property
+    def best(self) -> int:
+        """The smallest working load at which the curve is highest."""
+        return max(self.working, key=lambda load: (round(self.heights[load], 9), -load))
+
+    @cached_property
+    def chosen(self) -> int:
+        """The smallest working load that is as good as the best."""
+        return next(load for load in self.working if self.as_good(load))
+
+    def as_good(self, load: int) -> bool:
+        """Whether a working load is at most a tie below the best."""
+        return load == self.best or self.heights[load] >= self.heights[self.best] + math.log1p(-self.tie(load))
+
+    def tie(self, load: int) -> float:
+        """Return the share by which a load may be below the best: one standard error, within limits."""
+        error = self.spread * math.sqrt(1 / self.trials(load) + 1 / self.trials(self.best))
+        return min(max(self.least_tie, error), max(_TIE_AT_MOST, self.least_tie))
+
+    def slope(self, below: int, above: int) -> float:
+        """Return the slope of the curve between two working loads: 1 where twice the load has twice the value."""
+        return (self.heights[above] - self.heights[below]) / math.log(above / below)
+
+    def interval(self, load: int) -> Interval | None:
+        """Return the interval of the geometric mean of a load's values; None where nothing was repeated.
+
+        The spread is that of all repeats together, which supposes that it is the same share at every load; Student's t
+        makes the interval as much wider as it takes to know it from that many of them.
+        """
+        logs = {
+            load: np.log([one.value for one in here])
+            for load, here in self.by_load.items()
+            if not any(one.broken for one in here)
+        }
+        freedom = sum(len(values) - 1 for values in logs.values())
+        if load not in logs or freedom == 0:
+            return None
+        variance = sum(float(np.sum((values - values.mean()) ** 2)) for values in logs.values()) / freedom
+        middle = float(logs[load].mean())
+        half = two_sided_quantile(_LEVEL, freedom) * math.sqrt(variance / len(logs[load]))
+        return Interval(math.exp(middle), math.exp(middle - half), math.exp(min(middle + half, 700.0)), _LEVEL)
+
+    @cached_property
+    def _curve(self) -> tuple[dict[int, float], float]:
+        kept = [one for load in self.working for one in self.by_load[load]]
+        x, y, weights = (
+            np.array(values, dtype=np.float64)
+            for values in zip(*((math.log(one.load), math.log(one.value), one.weight) for one in kept), strict=True)
+        )
+        curve = fit_concave(x, y, weights, steepest=1.0)
+        freedom = max(len(kept) - curve.pieces - 1, 0)
+        squares = curve.residual + _SUPPOSED_FREEDOM * _SUPPOSED_SPREAD**2
+        heights = {load: curve.at(math.log(load)) for load in self.working}
+        return heights, math.sqrt(squares / (freedom + _SUPPOSED_FREEDOM))
+
+    def neighbours(self, load: int) -> tuple[int | None, int | None]:
+        """Return the loads next to one that was tried, working or not; None at the ends."""
+        pairs = list(pairwise(self.loads))
+        below = next((one for one, other in pairs if other == load), None)
+        return below, next((other for one, other in pairs if one == load), None)
+
+
+_LADDER: Final = 4
+"""Factor from one load to the next while the search climbs."""
+_BELOW_START: Final = _LADDER**2
+"""How far below the load that is known to work the search begins."""
+_GAP: Final = 1.5
+"""Loads whose ratio is no larger are close enough: there is no third one between them worth a trial."""
+_LITTLE_GAIN: Final = 0.05
+"""A step of the ladder that brings no more than this is the last: on a concave curve the next one brings less."""
+_REPEATS: Final = 3
+"""Trials of the load that is chosen; its neighbours get one less."""
+
+
+class Reason(StrEnum):
+    """Reason for trying a load."""
+
+    FIRST = "far below what is usual, to begin with"
+    HIGHER = "more may be better"
+    LOWER = "less may do"
+    BETWEEN = "the best may lie between"
+    AGAIN = "again, to see how much it varies"
+    CHANCE = "again, to see whether it was chance that it failed"
+
+
+class Standing(StrEnum):
+    """Standing of one load among the others."""
+
+    CHOSEN = "chosen"
+    TIE = "no better"
+    """As good as the best, and higher than the chosen one."""
+    WORSE = "worse"
+    RAISES_FAULTS = "raises faults"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The next trial of a search."""
+
+    load: int
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Summary of one load."""
+
+    load: int
+    trials: int
+    value: float
+    """The geometric mean of its values; 0 when one of them is."""
+    interval: Interval | None
+    """Of that mean, by the spread of all repeats together; None where nothing was repeated, or the load is broken."""
+    answers: int
+    faults: int
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """Result of a search."""
+
+    points: tuple[Point, ...]
+    """In the order of their loads."""
+    chosen: int | None
+    """None when there is no load that works."""
+
+    @property
+    def best(self) -> Point | None:
+        """The chosen point."""
+        return next((point for point in self.points if point.load == self.chosen), None)
+
+
+@dataclass(frozen=True, slots=True)
+class OptimumSearch:
+    """Search for the smallest load that is as good as the best one, without more faults than lower loads.
+
+    It climbs from far below ``start`` by factors of four until a step brings little or raises faults; halves the gaps
+    around the best, on a logarithmic scale; and repeats what is near it, to see how much that varies. A load is as good
+    as the best when it falls short by no more than ``tie``, or than one standard error of their difference.
+
+    Raises
+    ------
+    InvalidValue
+        If the loads are not 1 <= low <= start <= high, or the budget is below 1.
+
+    References
+    ----------
+    Breiman, Friedman, Olshen and Stone, Classification and Regression Trees (1984), section 3.4.3: the simplest choice
+    within one standard error. Kiefer, Sequential minimax search for a maximum, Proceedings of the American Mathematical
+    Society 4 (1953): unimodal functions.
+    """
+
+    start: int
+    """A load that is known to work."""
+    low: int = 1
+    high: int = 1024
+    budget: int = 12
+    """Trials at most."""
+    tie: float = 0.03
+
+    def __post_init__(self) -> None:
+        """Refuse a range in which nothing can be searched."""
+        if not 1 <= self.low <= self.start <= self.high or self.budget < 1:
+            raise InvalidValue(
+                f"search: from {self.low} over {self.start} to {self.high} in {self.budget} trials cannot be searched"
+            )
+
+    def next(self, seen: Sequence[Observation]) -> Step | None:
+        """Return the next trial; None when the result is certain enough, or the budget is used up."""
+        if len(seen) >= self.budget:
+            return None
+        if not seen:
+            return Step(max(self.low, round(self.start / _BELOW_START)), Reason.FIRST)
+        known = Observed.of(seen, least_tie=self.tie)
+        if not known.working:
+            return self._look_around(known)
+        left = self.budget - len(seen)
+        return self._climb(known) or (self._narrow(known) if left > _REPEATS else None) or self._repeat(known)
+
+    def conclude(self, seen: Sequence[Observation]) -> Conclusion:
+        """Return the conclusion of the observations, at any time of the search."""
+        known = Observed.of(seen, least_tie=self.tie)
+        return Conclusion(tuple(_point(known, load) for load in known.loads), known.chosen if known.working else None)
+
+    def _look_around(self, known: Observed) -> Step | None:
+        """Return the next load while none works: below, then above, up to the load that is known to work."""
+        lowest, highest = known.loads[0], known.loads[-1]
+        if lowest > self.low:
+            return Step(self._below(lowest), Reason.LOWER)
+        return Step(min(self._above(highest), self.start), Reason.HIGHER) if highest < self.start else None
+
+    def _climb(self, known: Observed) -> Step | None:
+        lowest, top = known.working[0], known.working[-1]
+        if len(known.loads) > 1 and known.chosen == lowest == known.loads[0] and lowest > self.low:
+            return Step(self._below(lowest), Reason.LOWER)
+        if len(known.working) > 1 and known.slope(known.working[-2], top) * math.log(_LADDER) <= _LITTLE_GAIN:
+            return None
+        highest = known.loads[-1]
+        if known.ceiling is not None:
+            # One trial that failed by chance would hide everything above it.
+            once = known.ceiling == highest and known.trials(highest) == 1
+            return Step(highest, Reason.CHANCE) if once else None
+        return Step(self._above(highest), Reason.HIGHER) if highest < self.high else None
+
+    def _narrow(self, known: Observed) -> Step | None:
+        below, above = known.neighbours(known.chosen)
+        sides = [(below, known.chosen)] if below else []
+        if above and (not below or below not in known.working or self._may_rise(known, below, above)):
+            sides.insert(0, (known.chosen, above))
+        wide = [(low, high) for low, high in sides if high > low * _GAP and high - low > 1]
+        if not wide:
+            return None
+        low, high = max(wide, key=lambda side: side[1] / side[0])
+        return Step(round(math.sqrt(low * high)), Reason.BETWEEN)
+
+    def _may_rise(self, known: Observed, below: int, above: int) -> bool:
+        """Return whether the curve, continued with its slope at the chosen load, rises clearly half-way to the next."""
+        rise = known.slope(below, known.chosen) * math.log(above / known.chosen) / 2
+        return rise > self.tie
+
+    def _repeat(self, known: Observed) -> Step | None:
+        wanted = {known.chosen: _REPEATS}
+        for load in (known.best, *known.neighbours(known.chosen)):
+            if load in known.working:
+                wanted.setdefault(load, _REPEATS - 1)
+        lacking = {load: count - known.trials(load) for load, count in wanted.items()}
+        most = max(lacking, key=lambda load: lacking[load])
+        if lacking[most] > 0:
+            return Step(most, Reason.AGAIN)
+        doubt = 2 * known.spread / math.sqrt(known.trials(known.chosen))
+        return Step(min(wanted, key=known.trials), Reason.AGAIN) if doubt > self.tie else None
+
+    def _below(self, load: int) -> int:
+        return max(self.low, min(load - 1, round(load / _LADDER)))
+
+    def _above(self, load: int) -> int:
+        """Return the next rung: rungs are the start times powers of four, so that the start itself is one of them."""
+        rung = self.start / _BELOW_START
+        while rung <= load * _GAP:
+            rung *= _LADDER
+        return min(max(round(rung), load + 1), self.high)
+
+
+def _point(known: Observed, load: int) -> Point:
+    here = known.by_load[load]
+    broken = any(one.broken for one in here)
+    value = 0.0 if broken else math.exp(float(np.mean(np.log([one.value for one in here]))))
+    return Point(
+        load,
+        len(here),
+        value,
+        known.interval(load),
+        sum(one.answers for one in here),
+        sum(one.faults for one in here),
+        _standing(known, load, broken=broken),
+    )
+
+
+def _standing(known: Observed, load: int, *, broken: bool) -> Standing:
+    if broken:
+        return Standing.FAILED
+    if load not in known.working:
+        return Standing.RAISES_FAULTS
+    if load == known.chosen:
+        return Standing.CHOSEN
+    return Standing.TIE if known.as_good(load) else Standing.WORSE

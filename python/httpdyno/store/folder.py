@@ -1,0 +1,309 @@
+"""The folder of a run: the names of its files, its lock, its staging before it is published, and how it is found."""
+
+import errno
+import fcntl
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from httpdyno.errors import StorageFailed, UnknownName, UnreadableRun
+
+MANIFEST: Final = "manifest.json"
+TRIALS: Final = "trials.parquet"
+FIGURES: Final = "figures.parquet"
+SAMPLES: Final = "samples.parquet"
+REPORT: Final = "report.html"
+"""What the run says, as a page."""
+PARTS: Final = "parts"
+"""Folder with three files for each finished trial, until the run is complete."""
+ARTIFACTS: Final = "trials"
+"""Folder with an archive for each trial, of what the engine and the subject wrote, and with the truth."""
+PINNED: Final = "pinned"
+"""There when no pruning may remove the run."""
+URLS: Final = "urls.gz"
+"""The list of URLs, one a line, until the run is complete; not there when a web made it."""
+LOCK: Final = "lock"
+"""Held by the process that is making the run; names that process."""
+OUTPUT: Final = "output.txt"
+"""What a run in the background printed."""
+
+
+def trial_part(number: int | str) -> str:
+    """Name the file of one trial's record; ``*`` for all."""
+    return f"trial-{number:>06}.parquet" if number != "*" else "trial-*.parquet"
+
+
+def figure_part(number: int | str) -> str:
+    """Name the file of one trial's figures; ``*`` for all."""
+    return f"figures-{number:>06}.parquet" if number != "*" else "figures-*.parquet"
+
+
+def sample_part(number: int | str) -> str:
+    """Name the file of one trial's samples; ``*`` for all."""
+    return f"samples-{number:>06}.parquet" if number != "*" else "samples-*.parquet"
+
+
+def artifacts_of(number: int) -> str:
+    """Name the archive of one trial's artifacts."""
+    return f"{ARTIFACTS}/{'ceiling' if number < 0 else f'{number:06}'}.zip"
+
+
+def load_report(number: int) -> str:
+    """Name the file of the load generator's own report of one trial."""
+    return f"load-{number:06}.json"
+
+
+_PATIENCE_S: Final = 0.5
+"""``holder_of`` holds the lock for a moment, too: that is no reason to give up."""
+_PAUSE_S: Final = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that is making a run."""
+
+    process: int | None
+    """Its number; None when it has not written it down yet."""
+
+
+class RunLock:
+    """Holds the lock of one run, until ``release`` or the death of the process.
+
+    Attributes
+    ----------
+    descriptor : int
+        Of the lock's file; a process that is started with it holds the lock as well.
+    folder : Path
+        Of the run; the caller that renames it updates this.
+    inherited : bool
+        Whether another process held it before and handed it over.
+    """
+
+    def __init__(self, folder: Path, descriptor: int, *, inherited: bool = False) -> None:
+        """Use ``take`` or ``inherit``."""
+        self.folder = folder
+        self.descriptor = descriptor
+        self.inherited: Final = inherited
+        self.name_holder(os.getpid())
+
+    @classmethod
+    def take(cls, folder: Path) -> "RunLock | None":
+        """Acquire the lock of the run in a folder; None when another process holds it."""
+        path = folder / LOCK
+        descriptor = None
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            if _lock(descriptor):
+                return cls(folder, descriptor)
+        except OSError as error:
+            if descriptor is not None:
+                os.close(descriptor)
+            raise StorageFailed(
+                f"{path}: cannot be locked: {error.strerror}; choose another folder with --out DIR"
+            ) from error
+        os.close(descriptor)
+        return None
+
+    @classmethod
+    def inherit(cls, folder: Path, descriptor: int) -> "RunLock | None":
+        """Adopt a lock with which this process was started; None when the descriptor is of something else.
+
+        From then on the descriptor leads nowhere: a process that is started with it must not hold the lock.
+        """
+        path = folder / LOCK
+        try:
+            same = os.path.samestat(os.fstat(descriptor), path.stat())
+            writable = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR
+            # Locking what is held with this very descriptor changes nothing; what is not held is taken.
+            if not (same and writable and _lock(descriptor)):
+                return None
+        except OSError:
+            return None
+        own = os.dup(descriptor)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nowhere, descriptor)
+        os.close(nowhere)
+        return cls(folder, own, inherited=True)
+
+    def name_holder(self, process: int) -> None:
+        """Write the number of the holding process into the lock file."""
+        os.pwrite(self.descriptor, f"{process}\n".encode(), 0)
+        os.ftruncate(self.descriptor, len(f"{process}\n"))
+
+    def release(self, *, remove: bool = False) -> None:
+        """Release the lock; with ``remove``, delete its file as well."""
+        if self.descriptor < 0:
+            return
+        if remove:
+            (self.folder / LOCK).unlink(missing_ok=True)
+        os.close(self.descriptor)
+        self.descriptor = -1
+
+
+def holder_of(folder: Path) -> Holder | None:
+    """Return the process that is making the run in a folder; None when there is none."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        written = os.pread(descriptor, 32, 0)
+        return Holder(int(written) if written.strip().isdigit() else None)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _lock(descriptor: int) -> bool:
+    give_up_at = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > give_up_at:
+                return False
+            time.sleep(_PAUSE_S)
+        else:
+            return True
+
+
+_STAGING: Final = re.compile(r"\.[0-9]{8}T[0-9]{6}Z-[a-z0-9-]+\.[0-9a-f]{8}")
+_ABANDONED_S: Final = 60
+"""A staging folder is published within milliseconds."""
+_NAMES_TRIED: Final = 1000
+_TAKEN: Final = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
+
+
+def create_staging(root: Path, name: str) -> Path:
+    """Create a hidden folder below ``root``, and ``root`` itself; remove staging folders that killed processes left."""
+    root.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):  # a folder that may be written, but not listed
+        for left in root.iterdir():
+            if _STAGING.fullmatch(left.name) and _is_abandoned(left):
+                shutil.rmtree(left, ignore_errors=True)
+    staging = _staging_path(root, name)
+    staging.mkdir()
+    return staging
+
+
+def publish(staging: Path, wanted: Path) -> Path:
+    """Rename a staging folder to ``wanted``, or to ``wanted-N`` with the first free number; return its path."""
+    for attempt in range(1, _NAMES_TRIED):
+        folder = wanted if attempt == 1 else wanted.with_name(f"{wanted.name}-{attempt}")
+        try:
+            # An empty folder of that name would be replaced: it is no run.
+            return staging.rename(folder)
+        except OSError as error:
+            if error.errno not in _TAKEN:
+                raise
+    raise StorageFailed(f"{wanted}: too many runs within one second; move some of them away")
+
+
+def discard_run(folder: Path) -> None:
+    """Remove the folder of a run; leave it complete, with its manifest, when it cannot be renamed."""
+    staging = _staging_path(folder.parent, folder.name)
+    with suppress(OSError):
+        folder.rename(staging)
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _staging_path(root: Path, name: str) -> Path:
+    return root / f".{name}.{secrets.token_hex(4)}"
+
+
+def _is_abandoned(folder: Path) -> bool:
+    try:
+        age_s = time.time() - folder.stat().st_mtime
+    except OSError:
+        return False
+    return age_s > _ABANDONED_S and holder_of(folder) is None
+
+
+RELATIVE_NAMES: Final = ("latest", "previous")
+"""The run that was started last, and the one before it."""
+
+_NAMED_AT_MOST: Final = 5
+
+
+def find_run(name: str, runs: Path) -> Path:
+    """Find the folder of a run.
+
+    The name is ``latest`` or ``previous``; else the path of a folder; else the name of a folder below ``runs``. What
+    begins with ``./`` is always a path. Whether it can be read is another question: that is answered by ``open_run``.
+    """
+    folders = run_folders(runs)
+    if name in RELATIVE_NAMES:
+        place = RELATIVE_NAMES.index(name)
+        if place < len(folders):
+            return folders[place]
+        held = "no run" if not folders else "only one run"
+        raise UnknownName(f"{name}: {runs} holds {held}; make one with: httpdyno bench")
+    for path in (Path(name), runs / name):
+        if name and path.is_dir():
+            return path
+        if name and path.exists():
+            raise UnreadableRun(f"{path} is no run of httpdyno: a run is a folder; see: httpdyno runs")
+    raise UnknownName(
+        f"{name[:200]!r}: there is no such run, neither as a folder nor below {runs}; {_known_runs(folders)}"
+    )
+
+
+def run_folders(runs: Path) -> tuple[Path, ...]:
+    """List the folders of runs below a folder, the latest start first.
+
+    A folder without ``manifest.json`` is no run, nor is a hidden one. A damaged run is listed in its place: the latest
+    run that is damaged is still the latest. A folder that does not exist has no runs.
+    """
+    found = [path for path in _folders(runs) if (path / MANIFEST).is_file()]
+    return tuple(sorted(found, key=lambda path: (started_at(path), path.name), reverse=True))
+
+
+def foreign_folders(runs: Path) -> tuple[Path, ...]:
+    """List the folders below ``runs`` without ``manifest.json``, hidden ones excepted."""
+    return tuple(sorted(path for path in _folders(runs) if not (path / MANIFEST).is_file()))
+
+
+def _folders(runs: Path) -> list[Path]:
+    try:
+        found = runs.iterdir() if runs.is_dir() else ()
+        return [path for path in found if not path.name.startswith(".") and path.is_dir()]
+    except OSError as error:
+        raise UnreadableRun(f"{runs}: the runs cannot be listed: {error.strerror}") from error
+
+
+def started_at(folder: Path) -> datetime:
+    """Return when a run was started: by its manifest, since people rename folders, or else by its name."""
+    try:
+        # The time alone, without the whole manifest's validation: also one of a newer version has it.
+        return _time(json.loads((folder / MANIFEST).read_bytes())["started_at"])
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        pass
+    try:
+        return _time(folder.name.partition("-")[0])
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+
+
+def _time(text: str) -> datetime:
+    time = datetime.fromisoformat(text)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _known_runs(folders: tuple[Path, ...]) -> str:
+    if not folders:
+        return "make one with: httpdyno bench"
+    names = ", ".join(folder.name for folder in folders[:_NAMED_AT_MOST])
+    more = len(folders) - _NAMED_AT_MOST
+    return f"known are: {names}" + (f" and {more} more (httpdyno runs)" if more > 0 else "")
