@@ -1,6 +1,8 @@
 """The engine's own load generator, started for a case, and what is read from its report."""
 
 import json
+import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +12,7 @@ from httpdyno.errors import NothingMeasured
 from ratios.place import Place
 from ratios.processes import Ended, run_pinned
 
-__all__ = ["LoadReport", "read_load_report", "run_load"]
+__all__ = ["LoadReport", "read_load_report", "run_load", "run_load_command"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +99,28 @@ def run_load(
             f"load: {read.requests} answers, {read.errors} errors, {read.other_than_2xx} other than 2xx"
         )
     return read, ended
+
+
+def run_load_command(place: Place, url: str, *, connections: int, seconds: int) -> tuple[LoadReport, Ended]:
+    """Run ``httpdyno load`` as people type it, its start, its table and its run included.
+
+    Raises
+    ------
+    NothingMeasured
+        If it fails.
+    """
+    folder = place.scratch / "command"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    command = Path(sys.executable).parent / "httpdyno"
+    cpus = ",".join(str(cpu) for cpu in place.client_cpus)
+    argv: list[str | Path] = [command, "load", url, "--connections", str(connections), "--duration", f"{seconds}s"]
+    ended = run_pinned(
+        [*argv, "--cpus", cpus, "--out", folder / "runs"],
+        cpus=place.client_cpus,
+        scratch=folder,
+        environment={"HTTPDYNO_ENGINE": str(place.engine)},
+        longest_s=seconds * 3 + 60,
+    )
+    (report,) = (folder / "runs").glob("*-load/load-000000.json")
+    return read_load_report(report.read_text(encoding="utf-8")), ended

@@ -10,7 +10,7 @@ from httpdyno.cli.verb import examples_text
 
 __all__ = ["ENGINE_VERBS", "command_line_page"]
 
-ENGINE_VERBS: Final = ("room", "origin", "fetch", "link")
+ENGINE_VERBS: Final = ("room", "origin", "load", "fetch", "link")
 """Verbs that describe themselves: the engine's."""
 
 _INTRODUCTION: Final = """# Command line

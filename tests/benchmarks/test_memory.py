@@ -48,7 +48,7 @@ def test_load_takes_no_more_memory_for_ten_times_as_many_requests(
     engine: Engine, figure: Callable[[str, float, str], None]
 ) -> None:
     with origin(engine) as address:
-        argv = [str(engine.path), "load", f"http://{address}/plain", "--requests"]
+        argv = [str(engine.path), "load", f"http://{address}/plain", "--no-store", "--requests"]
         few, many = (peak_mebibytes([*argv, str(count)]) for count in (FEW, MANY))
     figure("load, memory of 500,000 requests", many, "MiB")
     assert many - few < GROWTH_MEBIBYTES, (few, many)

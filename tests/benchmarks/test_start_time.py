@@ -23,6 +23,9 @@ pytestmark = pytest.mark.measured
 READINGS = 11
 PROMISED = 14.0
 """Times as long as a bare interpreter takes: 0.1 s where that takes 7 ms."""
+MOST_INTERPRETERS = 2.5
+MOST_MEBIBYTES = 30.0
+"""Of a load of one request, whose run is kept."""
 PATIENCE_S = 300
 COMMAND = Path(sys.executable).parent / "httpdyno"
 # The clock of a command that does next to nothing before it looks: `date` tells when it was started, to about 1 ms.
@@ -109,6 +112,44 @@ def fetch_ms(environment: dict[str, str], web: str) -> float:
             connection.close()
             process.terminate()
     return elapsed / 1e6
+
+
+def used_by_one_request(argv: list[str], environment: dict[str, str]) -> tuple[float, float]:
+    """Run a command; return its CPU time in milliseconds and the most memory that it had, in MiB."""
+    with subprocess.Popen(
+        argv, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.stderr
+        assert process.returncode == 0, process.stderr.read()
+    return 1000 * (used.ru_utime + used.ru_stime), used.ru_maxrss / 1024
+
+
+def test_a_load_of_one_request_uses_little_more_than_an_interpreter(
+    environment: dict[str, str], figure: Callable[[str, float, str], None], tmp_path: Path
+) -> None:
+    engine = environment["HTTPDYNO_ENGINE"]
+    argv = [engine, "origin", "--web", "plain", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as origin:
+        try:
+            assert origin.stderr
+            url = f"{origin.stderr.readline().split()[-1]}/plain"
+            load = [str(COMMAND), "load", url, "-n", "1", "-c", "1", "--out", str(tmp_path / "runs")]
+            bare = [sys.executable, "-c", "pass"]
+            runs = [
+                (used_by_one_request(load, environment), used_by_one_request(bare, environment))
+                for _ in range(READINGS)
+            ]
+        finally:
+            origin.terminate()
+    cpu_ms, bare_ms = (min(reading[place][0] for reading in runs) for place in (0, 1))
+    memory = max(reading[0][1] for reading in runs)
+    figure("load of one request, CPU time", cpu_ms, "ms")
+    figure("load of one request, memory", memory, "MiB")
+    assert memory < MOST_MEBIBYTES, memory
+    # A ratio, as the clock of a CPU differs from machine to machine: 30 ms where an interpreter takes 12.
+    assert cpu_ms < MOST_INTERPRETERS * bare_ms, (cpu_ms, bare_ms)
 
 
 @pytest.mark.parametrize("web", ["plain", "top-sites"])

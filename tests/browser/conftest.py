@@ -13,12 +13,12 @@ from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from conftest import TESTS, require_chromium
 from doubles.capacity import Simulated, capacity_trials
+from doubles.loads import judge_load, keep_load_report
 from doubles.runs import NOON, make_run, manifest_of
 from doubles.trials import summary_of, trial
 from httpdyno.cli.output import write_report
 from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.capacity.presets import find_capacity_preset
-from httpdyno.experiments.load.judge import judge_load
 from httpdyno.model import (
     Counters,
     CpuTime,
@@ -31,7 +31,6 @@ from httpdyno.model import (
     Validity,
 )
 from httpdyno.store import Machine, RunWriter, SubjectVersion, open_run, polars_schema
-from httpdyno.store.files import keep_load_report
 
 SECOND = 10**9
 HOSTILE = "</script></style></svg>\"'><img src=x onerror='window.broken=1'><script>window.broken=1</script>{{7*7}}"

@@ -120,6 +120,7 @@ def origin(engine: Engine, cpu: int) -> Iterator[tuple[int, str]]:
 def load(engine: Engine, address: str, cpu: int, folder: Path, *more: str) -> "subprocess.Popen[str]":
     """Start a load on one CPU; its report goes to a file."""
     argv = [str(engine.path), "load", f"{address}/plain", "--cpus", str(cpu), "--connections", str(CONNECTIONS)]
+    argv += ["--report", "-"]
     with (folder / "report").open("w") as out:
         return subprocess.Popen([*argv, *more], stdin=subprocess.DEVNULL, stdout=out, text=True)
 

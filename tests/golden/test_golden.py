@@ -15,8 +15,8 @@ from jsonschema import Draft202012Validator
 
 from doubles.capacity import Simulated, capacity_trials
 from doubles.cost import cost_trial, tool_trial
+from doubles.loads import judge_load
 from httpdyno.experiments.capacity.axes import Axes
-from httpdyno.experiments.load.judge import judge_load
 from httpdyno.experiments.registry import definition_of, experiment_names, figure_records
 from httpdyno.model import Outcome, Table, Trial, Verdict
 from httpdyno.published import Circumstances, published_table, side_by_side

@@ -1,5 +1,6 @@
 """`httpdyno load` with the real engine, against a real origin and against servers that are none."""
 
+import gzip
 import json
 import os
 import signal
@@ -19,6 +20,8 @@ from jsonschema import Draft202012Validator
 from doubles.command_line import Command
 from doubles.in_process import in_process
 from httpdyno.experiments.load.figures import LoadSummary
+from httpdyno.experiments.load.rules import LOAD_RULES
+from httpdyno.judge.validity import findings, judge_validity
 from httpdyno.lab.engine import Engine
 from httpdyno.store import open_run
 
@@ -129,8 +132,67 @@ def test_a_closed_loop_is_measured_and_kept(
     assert run.samples().collect().is_empty()
     schema = json.loads((REFERENCE / "load-report.schema.json").read_text(encoding="utf-8"))
     Draft202012Validator(schema).validate(report_of(folder))
+    assert httpdyno("report", "latest").code == 0
     assert "Response time and service time by percentile" in (folder / "report.html").read_text(encoding="utf-8")
     nothing_left()
+
+
+@pytest.mark.parametrize("options", [["-n", "300", "--repeat", "2"], ["--rate", "300", "-d", "1500ms"]], ids=" ".join)
+@pytest.mark.parametrize("name", ["table", "plain", "json", "csv", "markdown"])
+def test_a_load_prints_what_its_report_prints(here: Command, origin: str, name: str, options: list[str]) -> None:
+    urls = [f"{origin}/plain", f"{origin}/status/404"]
+    load = here("load", *PATIENT, *urls, "-c", "2", *options, "--check", "status=200", "--format", name)
+    assert load.code == 0, load.err
+    report = here("report", "latest", "--format", name)
+    assert report.out == load.out
+
+
+@pytest.mark.parametrize("options", [["-n", "300"], ["-d", "1500ms"], ["--rate", "300", "-d", "1500ms"]], ids=" ".join)
+def test_the_engine_judges_by_the_rules_of_the_page(
+    here: Command, origin: str, tmp_path: Path, options: list[str]
+) -> None:
+    ended = here("load", *PATIENT, f"{origin}/plain", "-c", "2", *options, "--check", "length=13")
+    assert ended.code == 0, ended.err
+    folder = only_run(tmp_path)
+    judged = report_of(folder)["validity"]
+    (trial,) = open_run(folder).records()
+    found = {one.rule.name: one for one in findings(trial, LOAD_RULES)}
+    of_engine = {one["rule"]: one for one in judged["rules"]}
+    assert judge_validity(trial, LOAD_RULES) == (judged["verdict"], judged["reason"])
+    # Of the others a load has no evidence.
+    assert {name for name, one in found.items() if one.number is not None} <= set(of_engine)
+    for name, one in of_engine.items():
+        assert one["number"] == (None if found[name].number is None else pytest.approx(found[name].number))
+        assert (one["threshold"], one["verdict"]) == (found[name].threshold, found[name].rule.verdict)
+        assert one["detail"] == found[name].reading.detail
+
+
+def test_a_folder_that_cannot_be_written_is_read_all_the_same(
+    here: Command, origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert here("load", *PATIENT, f"{origin}/plain", "-n", "50", "--samples", "s.csv").code == 0
+    folder = only_run(tmp_path)
+
+    def refused(path: Path, _: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("httpdyno.store.reader.write_whole", refused)
+        run = open_run(folder)
+        assert (len(run.records()), len(run.samples().collect())) == (1, 50)
+    assert not (folder / "trials.parquet").exists()
+    again = open_run(folder)
+    assert (folder / "trials.parquet").exists()
+    assert again.trials.equals(run.trials)
+    assert again.samples().collect().equals(run.samples().collect())
+
+
+def test_a_damaged_report_is_one_line(here: Command, origin: str, tmp_path: Path) -> None:
+    assert here("load", *PATIENT, f"{origin}/plain", "-n", "50").code == 0
+    (only_run(tmp_path) / "load-000000.json").write_text("{", encoding="utf-8")
+    ended = here("report", "latest")
+    assert (ended.code, ended.err.count("\n")) == (2, 1), ended.err
+    assert "load-000000.json is damaged" in ended.err
 
 
 def test_an_open_loop_has_its_schedule_and_tells_its_lag(here: Command, origin: str) -> None:
@@ -270,8 +332,9 @@ def test_a_run_keeps_no_credentials(here: Command, origin: str, tmp_path: Path) 
     assert ended.code == 0, ended.err
     assert here("report", "latest", "--html", "page.html").code == 0
     kept = [tmp_path / "page.html", *(path for path in only_run(tmp_path).rglob("*") if path.is_file())]
-    assert {"manifest.json", "page.html", "samples.parquet"} <= {path.name for path in kept}
-    assert [path for path in kept if b"planted" in path.read_bytes()] == []
+    assert {"manifest.json", "page.html", "samples.parquet", "samples-000000.csv.gz"} <= {path.name for path in kept}
+    contents = [gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in kept]
+    assert [path for path, content in zip(kept, contents, strict=True) if b"planted" in content] == []
     assert open_run(only_run(tmp_path)).samples().collect()["url"].unique().to_list() == [
         f"{origin}/plain?access_token=***"
     ]
@@ -454,6 +517,64 @@ def test_what_cannot_be_is_refused_before_anything_is_sent(here: Command, argume
     assert ended.err.strip()
     assert "Traceback" not in ended.err
     assert not list((tmp_path / "runs").glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "load: there is no URL to send requests to; write: httpdyno load http://localhost:8080/, or give --urls"),
+        (["localhost:8080"], "load: 'localhost:8080' is no URL; did you mean http://localhost:8080/?"),
+        (["a.example/b"], "load: 'a.example/b' is no URL; did you mean http://a.example/b?"),
+        (["http://a/", "--cacert", "no"], "--cacert no: cannot be read: No such file or directory; name another file"),
+        (["http://a/", "--body-file", "no"], "--body-file no: cannot be read: No such file or directory"),
+        (["--requests-file", "no"], "--requests-file no: cannot be read: No such file or directory"),
+        (["http://a/", "-c", "0"], '--connections: "0" is no whole number of 1 or more; see: httpdyno load -h'),
+        (["http://a/", "--conections", "1"], "there is no such option; did you mean --connections?"),
+        (
+            ["http://a/", "--format", "xml"],
+            '--format: "xml" is not known; known are: csv, json, markdown, plain, table',
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_mistake_is_one_line_with_what_to_write(here: Command, arguments: list[str], said: str) -> None:
+    ended = here("load", *arguments)
+    assert (ended.code, ended.out) == (2, "")
+    (line,) = ended.err.splitlines()
+    assert line.startswith(f"httpdyno: {said}") or said in line
+
+
+def test_a_variable_stands_for_the_format(here: Command, origin: str) -> None:
+    load = ("load", *PATIENT, f"{origin}/plain", "-n", "10", "--no-store")
+    assert len(here(*load, FORMAT="json").rows) == 1
+    assert here(*load, "--format", "csv", FORMAT="json").out.startswith("subject,trial,")
+    refused = here(*load, FORMAT="xml")
+    assert (refused.code, "FORMAT (environment)" in refused.err) == (2, True)
+
+
+def test_the_engine_alone_is_the_same_command(here: Command, engine: Engine, origin: str, tmp_path: Path) -> None:
+    options = [
+        "load",
+        *PATIENT,
+        f"{origin}/plain",
+        "-n",
+        "40",
+        "-c",
+        "2",
+        "--http2",
+        "--out",
+        "alone",
+        "--format",
+        "json",
+    ]
+    ran = subprocess.run(
+        [engine.path, *options], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE_S
+    )
+    assert ran.returncode == 0, ran.stderr
+    reported = here("report", "latest", "--runs", "alone", "--format", "json")
+    assert reported.rows == json.loads(ran.stdout)
+    (folder,) = (tmp_path / "alone").iterdir()
+    assert open_run(folder).manifest.engine == engine.identity()
 
 
 @pytest.mark.parametrize(

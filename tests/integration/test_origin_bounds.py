@@ -43,6 +43,7 @@ def ask_urls(engine: Engine, folder: Path, port: int, first: int, count: int) ->
     urls = folder / "urls"
     urls.write_text("".join(f"http://h{number}.test/plain\n" for number in range(first, first + count)))
     argv = ["load", "--urls", str(urls), "--requests", str(count), "--connect-to", f"::127.0.0.1:{port}"]
+    argv += ["--no-store"]
     # Connections are of hosts: none is used twice here.
     ran = subprocess.run(
         [engine.path, *argv, "--connections", "50"], capture_output=True, check=False, timeout=PATIENCE_S

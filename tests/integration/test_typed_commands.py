@@ -21,7 +21,7 @@ from httpdyno.experiments.experiment import Experiment
 from httpdyno.experiments.registry import verbs
 from httpdyno.model import Subject
 
-MEASURING = {verb.name for verb in verbs()} - {"load"} | {"try", "verify-generator"}
+MEASURING = {verb.name for verb in verbs()} | {"try", "verify-generator"}
 """A load goes to whoever is named, and has tests of its own."""
 READERS = {"A": "go-net-http", "B": "rust-reqwest", "OLD": "go-net-http", "NEW": "rust-reqwest"} | dict.fromkeys(
     ("CLIENT", "SUBJECT"), "go-net-http"

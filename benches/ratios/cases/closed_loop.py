@@ -8,7 +8,7 @@ from httpdyno.errors import HttpdynoError
 from ratios.case import Case, Measured
 from ratios.figures import Column, Target
 from ratios.interleave import Competitor, interleave
-from ratios.load import run_load
+from ratios.load import run_load, run_load_command
 from ratios.peers import Asked, Peer, find_peer, run_peer
 from ratios.place import Place
 from ratios.servers import Serving, nginx, nginx_version, origin
@@ -16,6 +16,7 @@ from ratios.servers import Serving, nginx, nginx_version, origin
 __all__ = ["CLIENT_COLUMNS", "HTTP_1", "HTTP_1_ROOMY", "HTTP_2", "HTTP_2_NGINX", "OURS", "find_peers"]
 
 OURS: Final = "httpdyno load"
+_COMMAND: Final = "httpdyno load, run kept"
 _CONNECTIONS: Final = 64
 _STREAMS: Final = 10
 _PER_CPU_S: Final = "requests_per_cpu_s"
@@ -71,6 +72,11 @@ def _ours(place: Place, url: str, options: Sequence[str] = ()) -> tuple[int, flo
     return report.requests, report.elapsed_s, ended.cpu_s
 
 
+def _command(place: Place, url: str) -> tuple[int, float, float]:
+    report, ended = run_load_command(place, url, connections=_CONNECTIONS, seconds=place.seconds)
+    return report.requests, report.elapsed_s, ended.cpu_s
+
+
 def _measure(place: Place, peers: Sequence[str], *, http_2: bool = False, roomy: bool = False) -> Measured:
     """Measure all of them; roomy: from the origin on all other CPUs, which no client brings to its limit."""
     notes: list[str] = []
@@ -79,6 +85,8 @@ def _measure(place: Place, peers: Sequence[str], *, http_2: bool = False, roomy:
         url = serving.http2_url() if http_2 else serving.url()
         options = ("--http-version", "2", "--streams", str(_STREAMS)) if http_2 else ()
         competitors: dict[str, Competitor] = {OURS: partial(charged, serving, partial(_ours, place, url, options))}
+        if not http_2 and not roomy:
+            competitors[_COMMAND] = partial(charged, serving, partial(_command, place, url))
         for name, peer in found.items():
             argv = (peer.program, *_HTTP_2_ARGV[name], *_LENGTH[name]) if http_2 else None
             competitors[name] = partial(charged, serving, partial(_peer, place, peer, url, argv))
@@ -94,6 +102,7 @@ HTTP_1: Final = Case(
     columns=CLIENT_COLUMNS,
     targets=(
         Target(OURS, _PER_CPU_S, "wrk", at_least=1.15),
+        Target(_COMMAND, _PER_CPU_S, "wrk", at_least=1.05),
         Target(OURS, _PER_CPU_S, "oha", at_least=1.8),
         Target(OURS, _PER_CPU_S, "rewrk", at_least=1.8),
         Target(OURS, _PER_CPU_S, "hey", at_least=4.0),

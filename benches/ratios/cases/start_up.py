@@ -96,7 +96,7 @@ def _measure(place: Place) -> Measured:
     notes: list[str] = []
     command = Path(sys.executable).parent / "httpdyno"
     commands: dict[str, Sequence[str | Path]] = {
-        _ENGINE: (place.engine, "load", "{url}", "--requests", "1", "--connections", "1"),
+        _ENGINE: (place.engine, "load", "{url}", "--requests", "1", "--connections", "1", "--no-store"),
         _LOAD: (command, "load", "{url}", "-n", "1", "-c", "1", "--out", place.scratch / "runs"),
         _FETCH: (command, "fetch"),
     }

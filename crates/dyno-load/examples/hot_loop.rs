@@ -51,6 +51,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         hdr_log: None,
     };
     let report = run(plan, &Arc::default(), None)?;
-    println!("{} answers", report.requests());
+    println!("{} answers", report.requests);
     Ok(())
 }

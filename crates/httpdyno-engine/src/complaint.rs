@@ -3,15 +3,18 @@
 use std::error::Error;
 use std::ffi::OsStr;
 use std::fmt::{self, Display};
+use std::io;
 use std::path::Path;
 
 /// Exit status of a mistake in what was typed, as that of the parser of options.
 pub const USAGE: u8 = 2;
+/// Exit status when not one answer came, or results cannot be kept.
+pub const NOTHING_MEASURED: u8 = 3;
 /// Exit status when a disk is full.
 pub const FULL: u8 = 4;
 /// Exit status when the engine itself failed, so that it is never taken for the subject's.
 pub const ENGINE_FAILED: u8 = 125;
-/// The name under which `httpdyno room`, `origin`, `fetch` and `link` start this program.
+/// The name under which `httpdyno room`, `origin`, `load`, `fetch` and `link` start this program.
 const OF_THE_COMMAND: &str = "httpdyno";
 const OWN: &str = "httpdyno-engine";
 
@@ -40,7 +43,15 @@ pub fn is_typed() -> bool {
     called() == OF_THE_COMMAND
 }
 
-fn called() -> &'static str {
+/// What the system says of an error, without its number.
+pub fn system_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    let words = text.split(" (os error ").next();
+    words.unwrap_or_default().to_owned()
+}
+
+/// The name under which this program was called.
+pub fn called() -> &'static str {
     name(std::env::args_os().next().as_deref())
 }
 

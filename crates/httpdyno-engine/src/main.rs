@@ -22,6 +22,7 @@ mod report_file;
 mod room;
 mod servers;
 mod stop;
+mod table;
 mod urls;
 mod usage;
 mod web_identity;
@@ -60,7 +61,7 @@ enum Verb {
     Origin(origin::Arguments),
     /// Say who answers at another machine's address, and how far it is (JSON)
     Reach(against::Arguments),
-    /// Send requests and measure how they are answered
+    /// Send requests to a server and measure how fast it answers, and how long its answers take
     Load(Box<load::Arguments>),
     /// Prove that a server keeps its contract, run a load generator against it, watch it meanwhile, prove it again (JSON)
     Drive(drive::Arguments),

@@ -4,15 +4,18 @@ use std::time::Duration;
 
 use dyno_web::Nanos;
 
-/// Reads a time: a decimal number of seconds, or one with `ns`, `us`, `ms`, `s`, `m`, `h`.
+/// Reads a time: a decimal number of seconds, or one with `ns`, `us`, `ms`, `s`, `m` (or `min`), `h`, `d`.
 pub fn duration(text: &str) -> Result<Nanos, String> {
-    const UNITS: [(&str, u64); 6] = [
+    const UNITS: [(&str, u64); 9] = [
         ("ns", 1),
         ("us", 1_000),
+        ("\u{b5}s", 1_000),
         ("ms", 1_000_000),
         ("s", 1_000_000_000),
         ("m", 60_000_000_000),
+        ("min", 60_000_000_000),
         ("h", 3_600_000_000_000),
+        ("d", 86_400_000_000_000),
     ];
     let (number, unit) = split(text, &UNITS, 1_000_000_000);
     scaled(number, unit)
@@ -98,6 +101,9 @@ mod tests {
             ("800ms", Some(800_000_000)),
             ("0.25ms", Some(250_000)),
             ("10m", Some(600_000_000_000)),
+            ("10min", Some(600_000_000_000)),
+            ("5\u{b5}s", Some(5_000)),
+            ("1.5d", Some(129_600_000_000_000)),
             ("600 s", Some(600_000_000_000)),
             (".5s", Some(500_000_000)),
             ("", None),

@@ -8,7 +8,7 @@ use dyno_load::transport::{ConnectTo, Reroute, Resolve};
 #[derive(Debug, Args)]
 pub struct Servers {
     /// Accept any certificate
-    #[arg(long)]
+    #[arg(long, short = 'k')]
     pub insecure: bool,
     /// Certificates to trust besides the machine's (PEM)
     #[arg(long, value_name = "FILE")]

@@ -1,26 +1,39 @@
-//! A flag that SIGINT and SIGTERM set, for verbs that have something to write before they end.
+//! A flag that SIGINT, SIGTERM and SIGHUP set, for verbs that have something to write before they end.
 
 use std::process::exit;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::thread;
 
 use anyhow::{Context, Result};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// A flag that SIGINT and SIGTERM set; a second signal ends the process as usual.
+/// The first signal that came; 0: none.
+static CAME: AtomicU8 = AtomicU8::new(0);
+
+const HANGUP: u8 = 1;
+const INTERRUPT: u8 = 2;
+const TERMINATE: u8 = 15;
+
+/// A flag that SIGINT, SIGTERM and SIGHUP set; a second signal ends the process as usual.
+///
+/// A signal that was ignored from outside (nohup) stays ignored.
 pub fn stop_at_signals() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()
         .context("starting")?;
-    let (mut terminate, mut interrupt) = {
+    let ignored = ignored_signals();
+    let listen = |number: u8| {
+        let is_ignored = ignored & (1 << (number - 1)) != 0;
+        (!is_ignored)
+            .then(|| signal(SignalKind::from_raw(number.into())))
+            .transpose()
+    };
+    let (mut terminate, mut interrupt, mut hangup) = {
         let _context = runtime.enter();
-        (
-            signal(SignalKind::terminate())?,
-            signal(SignalKind::interrupt())?,
-        )
+        (listen(TERMINATE)?, listen(INTERRUPT)?, listen(HANGUP)?)
     };
     let flag = stop.clone();
     thread::Builder::new()
@@ -29,15 +42,41 @@ pub fn stop_at_signals() -> Result<Arc<AtomicBool>> {
             let mut wait = || {
                 runtime.block_on(async {
                     tokio::select! {
-                        _ = terminate.recv() => 128 + 15,
-                        _ = interrupt.recv() => 128 + 2,
+                        () = next(&mut terminate) => TERMINATE,
+                        () = next(&mut interrupt) => INTERRUPT,
+                        () = next(&mut hangup) => HANGUP,
                     }
                 })
             };
-            wait();
+            CAME.store(wait(), Ordering::Relaxed);
             flag.store(true, Ordering::Relaxed);
-            exit(wait());
+            exit(128 + i32::from(wait()));
         })
         .context("starting a thread")?;
     Ok(stop)
+}
+
+/// The number of the first signal that came.
+pub fn signal_that_came() -> Option<u8> {
+    match CAME.load(Ordering::Relaxed) {
+        0 => None,
+        number => Some(number),
+    }
+}
+
+async fn next(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// The signals that this process ignores, the first in the lowest bit; none where the kernel does not say it.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
 }

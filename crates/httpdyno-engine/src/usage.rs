@@ -248,18 +248,20 @@ mod tests {
     /// The words of the one command of httpdyno in an example: no pipe, no redirection, no comment.
     fn typed(example: &str) -> Vec<String> {
         let without = example.trim().split("   ").next().unwrap();
-        let command = without
-            .split(" | ")
-            .find(|part| part.starts_with("httpdyno"))
-            .unwrap();
-        let command = command.split(['<', '>']).next().unwrap();
-        shlex::split(command).unwrap()
+        let words = shlex::split(without).unwrap();
+        let parts = words.split(|word| word == "|");
+        let mut commands = parts.filter(|part| part[0] == "httpdyno");
+        let command = commands.next().unwrap().iter();
+        command
+            .take_while(|word| !word.starts_with(['<', '>']))
+            .cloned()
+            .collect()
     }
 
     #[test]
     fn the_examples_of_the_help_can_be_typed() {
         let engine = Arguments::command();
-        for verb in ["room", "origin", "fetch", "link"] {
+        for verb in ["room", "origin", "load", "fetch", "link"] {
             let verb_itself = engine.find_subcommand(verb).unwrap();
             let first = verb_itself.get_before_help().unwrap().to_string();
             let help = verb_itself.get_after_help().unwrap().to_string();

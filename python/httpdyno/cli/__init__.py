@@ -4,16 +4,15 @@ import sys
 
 __all__ = ["main"]
 
-_ENGINE_VERBS = ("room", "origin", "fetch", "link")
+_ENGINE_VERBS = ("room", "origin", "load", "fetch", "link")
 _INTERRUPTED = 130
 
 
 def main() -> int:
     """Run the command that ``sys.argv`` holds; return its exit code.
 
-    ``room``, ``origin``, ``fetch`` and ``link`` are the engine's own: they are handed over before anything heavy is
-    imported.
-    ``load`` starts without the other verbs.
+    ``room``, ``origin``, ``load``, ``fetch`` and ``link`` are the engine's own: they are handed over before anything
+    heavy is imported.
     """
     try:
         return _run()
@@ -27,10 +26,6 @@ def _run() -> int:
         from httpdyno.cli.handover import hand_over
 
         return hand_over(sys.argv[1:])
-    if sys.argv[1:2] == ["load"]:
-        from httpdyno.cli.load_start import run as run_load
-
-        return run_load()
     from httpdyno.cli.app import run
 
     return run()

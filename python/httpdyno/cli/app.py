@@ -11,7 +11,6 @@ from httpdyno.cli import (
     compare,
     handover,
     judge,
-    load,
     plan,
     query,
     report,
@@ -24,8 +23,7 @@ from httpdyno.cli.ending import exit_code_of_typer
 from httpdyno.cli.engine_verb import EngineVerb
 from httpdyno.cli.experiment_verb import experiment_verb
 from httpdyno.cli.verb import VerbCommand, VerbGroup
-from httpdyno.experiments.load.options import NAME as LOAD
-from httpdyno.experiments.registry import verbs
+from httpdyno.experiments.registry import experiment_names, verbs
 
 _MEASURE: Final = "Measure"
 _LOOK: Final = "Look at what was measured"
@@ -59,13 +57,20 @@ def _options(
     del version
 
 
-_IN_THEIR_OWN_WAY: Final = {LOAD: load.load}
-"""Verbs of experiments that have more to say of their options, or less time."""
-
 app.command("try", cls=VerbCommand, rich_help_panel=_MEASURE)(try_.try_subject)
-for _verb in verbs():
-    _command = _IN_THEIR_OWN_WAY.get(_verb.name) or experiment_verb(_verb)
-    app.command(_verb.name, cls=VerbCommand, rich_help_panel=_MEASURE, help=_verb.help)(_command)
+_VERBS: Final = {verb.name: verb for verb in verbs()}
+
+
+def _load(context: typer.Context) -> None:
+    """Send requests to a server, and measure how fast it answers: load http://localhost:8080/ -c 64 -d 10s."""
+    raise typer.Exit(handover.hand_over(["load", *context.args]))
+
+
+for _name in experiment_names():
+    if _verb := _VERBS.get(_name):
+        app.command(_name, cls=VerbCommand, rich_help_panel=_MEASURE, help=_verb.help)(experiment_verb(_verb))
+    else:
+        app.command(_name, cls=EngineVerb, context_settings=_ENGINE_VERB, rich_help_panel=_MEASURE)(_load)
 app.add_typer(runs.app, name="runs", rich_help_panel=_LOOK)
 app.command("report", cls=VerbCommand, rich_help_panel=_LOOK)(report.report)
 app.command("judge", cls=VerbCommand, rich_help_panel=_LOOK)(judge.judge)

@@ -83,7 +83,7 @@ def compare(
         )
     a = open_named_run(first, runs)
     b = None if second is None else open_named_run(second, runs)
-    metrics, thresholds = _asked(definition_of(a.manifest.experiment), metric or (), fail_if or ())
+    metrics, thresholds = _requested(definition_of(a.manifest.experiment), metric or (), fail_if or ())
     if b is None:
         compared = compare_within_run(a, metrics, thresholds, baseline=baseline)
     else:
@@ -101,22 +101,22 @@ def compare(
             raise NothingMeasured(f"--fail-if {threshold.text!r}: nothing could be held against it; see the verdicts")
 
 
-def _asked(
+def _requested(
     definition: "Definition", names: "Sequence[str]", changes: "Sequence[str]"
 ) -> "tuple[list[Metric], list[Threshold]]":
     """Return the metrics that are asked for, those of thresholds included, and the thresholds."""
     from httpdyno.judge.comparison import find_rankable, parse_threshold
 
-    with _as_typed("--fail-if"):
+    with _name_option("--fail-if"):
         thresholds = [parse_threshold(change, definition.metrics) for change in changes]
-    with _as_typed("--metric"):
+    with _name_option("--metric"):
         named = [find_rankable(definition.metrics, name) for name in names]
     found = named + [threshold.metric for threshold in thresholds]
     return list({metric.name: metric for metric in found or definition.compared_metrics}.values()), thresholds
 
 
 @contextmanager
-def _as_typed(option: str) -> Iterator[None]:
+def _name_option(option: str) -> Iterator[None]:
     """Name the option in the message of what is wrong with its value."""
     try:
         yield

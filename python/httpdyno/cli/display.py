@@ -54,11 +54,11 @@ def link_line(trial: Trial) -> str | None:
 def _rate(way: str, path: LinkPath, found: PathCounters) -> list[str]:
     if path.rate_bits_per_s is None or found.goodput_bits_per_s is None or found.goodput_expected_bits_per_s is None:
         return []
-    asked = _rounded(found.goodput_expected_bits_per_s)
-    return [f"{way} {asked} for content, measured {_rounded(found.goodput_bits_per_s)}"]
+    asked = _round_rate(found.goodput_expected_bits_per_s)
+    return [f"{way} {asked} for content, measured {_round_rate(found.goodput_bits_per_s)}"]
 
 
-def _rounded(bits_per_s: float) -> str:
+def _round_rate(bits_per_s: float) -> str:
     """Write a rate with four digits that matter."""
     value = float(f"{bits_per_s:.4g}")
     return format_rate(round(value)) if value >= 1 else "nothing"

@@ -34,14 +34,14 @@ def exit_code_of(command: Callable[[], object]) -> int:
         tell(f"{error.filename or 'standard output'}: {error.strerror}; free some space")
         return StorageFull.exit_code
     except HttpdynoError as error:
-        from httpdyno.cli.terminal import tell  # heavy: only who fails pays for it
+        from httpdyno.cli.terminal import tell  # heavy: imported only for errors
 
         tell(error.line)
         return interrupted_exit_code() if isinstance(error, Interrupted) else error.exit_code
     except KeyboardInterrupt:
         return Interrupted.exit_code
     except RuntimeError as way_out:
-        # Typer's own way out. Who has not imported it, as `load` before it has sent, cannot have taken it.
+        # Typer's own exit: only a command that has imported Typer can raise it.
         typer = sys.modules.get("typer")
         if typer is None or not isinstance(way_out, typer.Exit):
             raise

@@ -7,7 +7,7 @@ from typing import Any, Final
 from typer._click.shell_completion import CompletionItem
 from typer.core import TyperCommand
 
-from httpdyno.cli.completion import complete_links, complete_own_webs
+from httpdyno.cli.completion import complete_formats, complete_links, complete_own_webs
 from httpdyno.errors import HttpdynoError
 from httpdyno.lab.location import find_engine
 
@@ -15,11 +15,11 @@ __all__ = ["EngineVerb"]
 
 _OPTION: Final = re.compile(r"^ +(?:-\w, )?(--[\w-]+)", re.MULTILINE)
 _PATIENCE_S: Final = 2.0
-_VALUES: Final = {"--web": complete_own_webs, "--link": complete_links}
+_VALUES: Final = {"--web": complete_own_webs, "--link": complete_links, "--format": complete_formats}
 
 
 class EngineVerb(TyperCommand):
-    """``room``, ``origin``, ``fetch`` or ``link``."""
+    """``room``, ``origin``, ``load``, ``fetch`` or ``link``."""
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[CompletionItem]:  # noqa: ANN401  # Typer's own
         """Offer the options of the verb, and the webs and links that have a name."""

@@ -1,4 +1,4 @@
-"""``room``, ``origin``, ``fetch``, ``link``: the engine takes this process over, its streams and its exit status."""
+"""Verbs of the engine, such as ``load``: it takes this process over, its streams and its exit status."""
 
 from __future__ import annotations
 

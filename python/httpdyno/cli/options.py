@@ -127,6 +127,6 @@ def open_named_run(name: str, runs: Path) -> "Run":
         return open_run(find_run(name, runs))
     except UnreadableRun as error:
         if name in RELATIVE_NAMES:
-            # Who has not named it cannot know which others there are.
+            # The user did not name this run and may not know the others.
             raise UnreadableRun(f"{error.line}; name another, see: httpdyno runs") from error
         raise

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 MOST_SHOWN: Final = 10_000
-"""Rows of a table for people, who need all of them side by side to be aligned."""
+"""Rows of a table in text formats, which need all rows to align the columns."""
 _STANDARD_INPUT: Final = "-"
 
 
@@ -61,9 +61,9 @@ def query(
             raise UsageError("--columns asks nothing; leave out the query, or --columns")
         from httpdyno.runs.query_columns import columns_table
 
-        print_table(columns_table(_opened(run, runs)), format)
+        print_table(columns_table(_open_runs(run, runs)), format)
         return
-    opened = _opened(run, runs)
+    opened = _open_runs(run, runs)
     answer = ask(opened, _text(sql), polars_types(figure_columns().values()), trial_figures())
     if not opened:
         tell(f"{runs}: there are no runs in it; make one with: httpdyno bench")
@@ -73,7 +73,7 @@ def query(
         sys.stdout.flush()
 
 
-def _opened(names: list[str] | None, runs: Path) -> "dict[str, Run]":
+def _open_runs(names: list[str] | None, runs: Path) -> "dict[str, Run]":
     from httpdyno.store import find_run, run_folders
     from httpdyno.store.folder import foreign_folders
     from httpdyno.store.query import open_runs

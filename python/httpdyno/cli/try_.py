@@ -24,7 +24,7 @@ def _try(_: typer.Context, typed: Mapping[str, Any]) -> None:
     from httpdyno.experiments.beginning import Beginning
     from httpdyno.experiments.crawl.beginning import begin_crawl
     from httpdyno.experiments.registry import definition_of
-    from httpdyno.report.sections.reservation import of_memory
+    from httpdyno.report.sections.reservation import memory_reservations
     from httpdyno.runs.run import measure
     from httpdyno.runs.showing import check_columns, reserved, tables_of
 
@@ -47,7 +47,7 @@ def _try(_: typer.Context, typed: Mapping[str, Any]) -> None:
         measured = measure(run, spectator, interruption)
         if lines:
             lines.finish()
-    notes = of_memory(measured.trials)
+    notes = memory_reservations(measured.trials)
     if format_name == "plain":
         for note in notes:
             tell(note.text)

@@ -44,7 +44,7 @@ def urls(
     """
     if (source is None) == (listed is None):
         raise UsageError("urls: name one web or one list, as in: httpdyno urls domains.csv")
-    prepare = _of_list if listed or _is_list(source or "") else _of_web
+    prepare = _list_urls if listed or _is_list(source or "") else _web_urls
     with (
         prepare(listed or source or "", limit, seed) as prepared,
         prepared.file.path.open("rb") as lines,
@@ -62,7 +62,7 @@ def _is_list(source: str) -> bool:
     return source == STANDARD_INPUT or is_remote(source) or (path.is_file() and path.suffix != ".toml")
 
 
-def _of_list(source: str, limit: int | None, _: int | None) -> "UrlFile":
+def _list_urls(source: str, limit: int | None, _: int | None) -> "UrlFile":
     from httpdyno.urls.preparation import prepare_urls
 
     with _download_shown(source) as progress:
@@ -72,7 +72,7 @@ def _of_list(source: str, limit: int | None, _: int | None) -> "UrlFile":
     return prepared
 
 
-def _of_web(web: str, limit: int | None, seed: int | None) -> "UrlFile":
+def _web_urls(web: str, limit: int | None, seed: int | None) -> "UrlFile":
     from httpdyno.lab.engine import Engine
     from httpdyno.urls.source import urls_of_web
 

@@ -142,7 +142,7 @@ def usage_line(error: ClickException, words: Sequence[str]) -> str | None:
     """
     if isinstance(error, NoArgsIsHelpError):
         return None
-    said = _said(error)
+    said = _error_text(error)
     return f"{said}{' See' if said.endswith('?') else '; see'}: {_command(error, words)} -h"
 
 
@@ -151,13 +151,13 @@ def environment_label(variable: str) -> str:
     return f"{variable} (environment)"
 
 
-def _said(error: ClickException) -> str:
+def _error_text(error: ClickException) -> str:
     if isinstance(error, MissingParameter):
         return f"{_name(error)} is missing"
     if isinstance(error, BadParameter) and error.param is not None:
         return f"{_name(error)}: {_refused_value(error)}"
     if isinstance(error, NoSuchOption):
-        return f"{error.option_name}: there is no such option{_meant(error.possibilities or ())}"
+        return f"{error.option_name}: there is no such option{_suggestion(error.possibilities or ())}"
     if isinstance(error, BadOptionUsage):
         takes_one = "requires" in error.message
         return f"{error.option_name}: {'its value is missing' if takes_one else 'takes no value'}"
@@ -193,7 +193,7 @@ def _refused_value(error: BadParameter) -> str:
     return f"{str(first['input'])[:_LONGEST]!r} is no {'whole ' if whole else ''}number{bounds}"
 
 
-def _meant(names: Sequence[str]) -> str:
+def _suggestion(names: Sequence[str]) -> str:
     return f"; did you mean {names[0]}?" if names else ""
 
 
@@ -220,11 +220,11 @@ class VerbCommand(TyperCommand):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  # Typer's own
         super().__init__(*args, **kwargs)
-        self.help = _joined(self.help or "")
+        self.help = _join_lines(self.help or "")
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
         """Run the verb; errors of options from the environment name the variable."""
-        with _variables_named(self.params, ctx):
+        with _name_variables(self.params, ctx):
             return super().invoke(ctx)
 
     # Typed as Typer's own, whose parameter is a class that it keeps to itself.
@@ -260,7 +260,7 @@ class VerbGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
         """Run the verb, as ``VerbCommand`` does."""
-        with _variables_named(self.params, ctx):
+        with _name_variables(self.params, ctx):
             return super().invoke(ctx)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
@@ -273,7 +273,7 @@ class VerbGroup(TyperGroup):
 
 
 @contextmanager
-def _variables_named(params: Sequence[Any], ctx: Any) -> Iterator[None]:  # noqa: ANN401
+def _name_variables(params: Sequence[Any], ctx: Any) -> Iterator[None]:  # noqa: ANN401
     """Name the variable in errors of options that the environment has set."""
     try:
         yield
@@ -315,6 +315,6 @@ def _nothing(*_: object, **__: object) -> None:
     return None
 
 
-def _joined(text: str) -> str:
+def _join_lines(text: str) -> str:
     """Join the lines of each paragraph: the terminal breaks them where it ends."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))

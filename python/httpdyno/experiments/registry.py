@@ -36,6 +36,8 @@ _FOLDERS: Final = {
     "service": "service",
 }
 """The folder of each experiment, with its ``VERB`` in ``options.py`` and its ``DEFINITION`` in ``definition.py``."""
+_OF_ENGINE: Final = frozenset({"load"})
+"""Experiments whose options are the engine's."""
 
 
 def experiment_names() -> tuple[str, ...]:
@@ -44,8 +46,9 @@ def experiment_names() -> tuple[str, ...]:
 
 
 def verbs() -> "tuple[Verb, ...]":
-    """Return how all experiments are typed, without what measures them."""
-    return tuple(import_module(f"{__package__}.{folder}.options").VERB for folder in _FOLDERS.values())
+    """Return how experiments are typed, without what measures them; of those of the engine it says itself."""
+    folders = (folder for name, folder in _FOLDERS.items() if name not in _OF_ENGINE)
+    return tuple(import_module(f"{__package__}.{folder}.options").VERB for folder in folders)
 
 
 def definition_of(name: str) -> "Definition":

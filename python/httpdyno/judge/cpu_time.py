@@ -176,7 +176,7 @@ def cpu_per_right(samples: pl.DataFrame, cpu: CpuSeries | None, counters: Counte
 
     What was spent on wrong ones is on the account of the right ones. A URL counts with one half at its start and one at
     its end: at any moment some are under way. Where the clock was not read while the client ran, or the client's start
-    times are too coarse, start-up cannot be told apart. None where the right answers are unknown.
+    times are too coarse, start-up is not separable. None where the right answers are unknown.
     """
     timed = samples.filter(pl.col("start_ns").is_not_null() & pl.col("duration_ns").is_not_null())
     verdicts = samples["verdict"].cast(pl.String)

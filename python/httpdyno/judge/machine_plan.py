@@ -298,7 +298,7 @@ def plan_machines(trials: Sequence[AnswerFigures], load: Load, machine: Machine)
                 f"--bytes: this run has answers of {min(sizes):,.0f} to {max(sizes):,.0f} bytes; name the size to plan"
                 " for, such as --bytes 100KB"
             )
-        cpu_ms, time_ms = (_moved(values, sizes, load.answer_bytes) for values in (cpu_ms, time_ms))
+        cpu_ms, time_ms = (_project(values, sizes, load.answer_bytes) for values in (cpu_ms, time_ms))
     if load.answer_bytes is not None:
         sizes = np.full(len(trials), load.answer_bytes)
     round_trips = np.array([trial.round_trips(size) for trial, size in zip(trials, sizes, strict=True)])
@@ -371,7 +371,7 @@ def _answer_ns(trial: Trial) -> float | None:
     return min(summary.mean_ns, planned_ns + summary.cpu_per_right_ns)
 
 
-def _moved(values: FloatArray, sizes: FloatArray, to: float) -> FloatArray:
+def _project(values: FloatArray, sizes: FloatArray, to: float) -> FloatArray:
     """Move each value along the least-squares line over the size; a falling line counts as flat."""
     spread = sizes - sizes.mean()
     slope = max(0.0, float(spread @ values) / float(spread @ spread))

@@ -132,7 +132,7 @@ def _hung(ending: Ending, judged: Judged, *, timeout_ns: int) -> str | None:
         return "the deadline came before it started"
     if judged.missing == 0:
         return "printed every URL, but did not exit before the deadline"
-    unanswered = f"{counted(judged.missing, 'URL')} missing: {_unanswered(judged.samples)}"
+    unanswered = f"{counted(judged.missing, 'URL')} missing: {_name_unanswered(judged.samples)}"
     ends = judged.samples.select(judged.samples["start_ns"] + judged.samples["duration_ns"]).to_series()
     last = ends.max()
     if not isinstance(last, int):
@@ -144,7 +144,7 @@ def _hung(ending: Ending, judged: Judged, *, timeout_ns: int) -> str | None:
     return None
 
 
-def _unanswered(samples: pl.DataFrame) -> str:
+def _name_unanswered(samples: pl.DataFrame) -> str:
     """Name URLs without a line and their faults in the web; faulty ones come first."""
     missing = samples.filter(pl.col("line").is_null()).sort(pl.col("cause").is_null(), maintain_order=True)
     urls = [f"{url} ({cause})" if cause else url for url, cause in missing.select("url", "cause").head(_NAMED).rows()]

@@ -111,7 +111,7 @@ def _right_rate(
         return None, None
     rated = long and not (samples["verdict"] == Verdict.UNVERIFIED.value).any()
     if ending.cut_short and samples["line"].null_count():
-        # Who answered nothing more until the deadline was as slow as that.
+        # A client without further answers until the deadline was as slow as that.
         lasted_ns = max(time_ns, min(_wall_ns(ending) or 0, round((deadline_s or 0) * 1e9)))
         return None, int(right.sum()) * 1e9 / lasted_ns if rated else None
     starts_ns = samples["start_ns"]

@@ -7,9 +7,7 @@ from contextlib import contextmanager
 
 from httpdyno.errors import Interrupted
 
-TYPE_CHECKING = (
-    False  # `typing` takes longer to import than all that is done here, and `httpdyno load` must start at once
-)
+TYPE_CHECKING = False  # `typing` takes longer to import than all that is done here
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType, TracebackType

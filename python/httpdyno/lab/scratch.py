@@ -2,7 +2,7 @@
 
 Neither a crash nor SIGKILL can leave one behind, which no clean-up of our own could promise.
 
-Imports next to nothing: ``httpdyno load`` must start at once.
+Imports little: every command that runs the engine imports it.
 """
 
 from __future__ import annotations

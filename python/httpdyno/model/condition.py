@@ -153,7 +153,7 @@ class Condition:
     times_wire: bool = False
     """Whether the round trip of a packet is measured in a room of its own, for the share of the wire."""
     receive_steering: bool = False
-    """Whether packets are received on the CPUs of who they are for, so that each side pays for its own."""
+    """Whether packets are received on the CPUs of their receiver, so that each side pays for its own."""
 
     def __post_init__(self) -> None:
         """Raise ``InvalidValue`` for a deadline of 0, or an emulated link to another machine."""

@@ -52,12 +52,12 @@ def one_or_each(key: str, up: str | None, down: str | None) -> list[str]:
 
 def written_time(nanoseconds: int | None) -> str | None:
     """Write a time in the largest unit that needs no fraction; None stays None."""
-    return None if nanoseconds is None else _written(nanoseconds, _TIMES)
+    return None if nanoseconds is None else _write(nanoseconds, _TIMES)
 
 
 def written_rate(bits_per_s: int | None) -> str | None:
     """Write a rate in the largest unit that needs no fraction; None stays None."""
-    return None if bits_per_s is None else _written(bits_per_s, _RATES)
+    return None if bits_per_s is None else _write(bits_per_s, _RATES)
 
 
 def written_loss(billionths: int) -> str | None:
@@ -72,14 +72,14 @@ def quoted(text: str) -> str:
 
 
 def _time(key: str, text: str) -> int:
-    value = 0 if text == "0" else _scaled(text, _TIMES)
+    value = 0 if text == "0" else _scale(text, _TIMES)
     if value is None or value > HOUR_NS:
         raise LinkTextError(f"{key}: {quoted(text)} is no time; write 40ms, 250us or 1.5s, up to an hour")
     return value
 
 
 def _rate(key: str, text: str) -> int:
-    value = _scaled(text.lower() if text.isascii() else text, _RATES)
+    value = _scale(text.lower() if text.isascii() else text, _RATES)
     if value is None or value not in RATES_BITS_PER_S:
         raise LinkTextError(
             f"{key}: {quoted(text)} is no rate; write 1gbit, 20mbit or 1.5mbit, from 1kbit to 1tbit a second"
@@ -88,7 +88,7 @@ def _rate(key: str, text: str) -> int:
 
 
 def _loss(key: str, text: str) -> int:
-    value = 0 if text == "0" else _scaled(text, {"%": _PERCENT})
+    value = 0 if text == "0" else _scale(text, {"%": _PERCENT})
     if value is None or value >= BILLION:
         raise LinkTextError(f"{key}: {quoted(text)} is no loss; write 0.1%, below 100 %")
     return value
@@ -102,7 +102,7 @@ def _mtu(text: str) -> int:
     return int(text)
 
 
-def _scaled(text: str, units: dict[str, int]) -> int | None:
+def _scale(text: str, units: dict[str, int]) -> int | None:
     """Return a decimal number times its unit; None when that is no whole number."""
     match = _NUMBER.fullmatch(text)
     if match is None or match["unit"] not in units:
@@ -112,7 +112,7 @@ def _scaled(text: str, units: dict[str, int]) -> int | None:
     return None if rest else value
 
 
-def _written(value: int, units: dict[str, int]) -> str:
+def _write(value: int, units: dict[str, int]) -> str:
     return next((f"{value // factor}{unit}" for unit, factor in units.items() if value and value % factor == 0), "0")
 
 
@@ -182,7 +182,7 @@ class LinkPath:
     rate_bits_per_s: int | None = None
     """Bits of IP packets a second; None: as fast as the machine is."""
     queue_ns: int | None = None
-    """The longest that a packet may wait for the rate; who would wait longer is dropped. None without a rate."""
+    """Longest wait of a packet for the rate; packets that would wait longer are dropped. None without a rate."""
     loss: float = 0.0
     """Share of packets that are lost, from 0 to below 1; kept to one billionth."""
 
@@ -253,7 +253,7 @@ class Link:
             raise LinkTextError(f"it is empty; write rtt=40ms,rate=1gbit, a preset ({_names()}), or direct")
         base = cls()
         if "=" not in first:
-            base, parts = cls._named(first), others
+            base, parts = cls._preset(first), others
         given: dict[str, int] = {}
         for part in parts:
             key, value = key_value(part)
@@ -274,7 +274,7 @@ class Link:
         return cls(up, down, given.get("mtu", base.mtu_bytes))
 
     @classmethod
-    def _named(cls, name: str) -> Self:
+    def _preset(cls, name: str) -> Self:
         if name == "direct":
             return cls()
         for preset in LINK_PRESETS:

@@ -107,7 +107,7 @@ def restore(record: type[_Record], values: Mapping[str, Any]) -> _Record:
     named = fields(record)  # type: ignore[arg-type]  # any record is a dataclass
     return record(
         **{
-            item.name: _restored(item.name, *_annotation(record, item.name, hints[item.name]), values)
+            item.name: _restore_field(item.name, *_annotation(record, item.name, hints[item.name]), values)
             for item in named
             if item.init
         }
@@ -124,7 +124,9 @@ def _cached_hints(record: type[Any]) -> Mapping[str, Any]:
     return get_type_hints(record, include_extras=True)
 
 
-def _restored(name: str, type_: object, mark: Recorded | Embedded | StoredApart, values: Mapping[str, Any]) -> object:
+def _restore_field(
+    name: str, type_: object, mark: Recorded | Embedded | StoredApart, values: Mapping[str, Any]
+) -> object:
     inner, nullable = _without_none(type_)
     if isinstance(mark, Embedded):
         own = {field.name: values.get(mark.prefix + field.name) for field in schema(inner)}

@@ -176,7 +176,9 @@ def side_by_side(measured: Table, published: PublishedTable, here: Circumstances
     for pair in joined:
         there = {f"{name}_published": cell for name, cell in pair.published.items()}
         ratios = {f"{name}_ratio": round(ratio, 3) for name, ratio in _ratios(pair, published).items()}
-        rows.append({**(pair.measured or {"verdict": "not measured"}), **there, **ratios, **_named(pair, published)})
+        rows.append(
+            {**(pair.measured or {"verdict": "not measured"}), **there, **ratios, **_identity_cells(pair, published)}
+        )
     return _table(
         [*columns, *_rest(measured, published)], rows, measured, published, comparison_notes(joined, published, here)
     )
@@ -191,7 +193,7 @@ def stacked(measured: Table, published: PublishedTable, here: Circumstances) -> 
     joined = join(_rows(measured), published)
     rows: list[Row] = []
     for pair in joined:
-        named = _named(pair, published)
+        named = _identity_cells(pair, published)
         if pair.measured:
             rows.append({**pair.measured, **named, "figures": "measured"})
         if pair.published:
@@ -252,7 +254,7 @@ def _rest(measured: Table, published: PublishedTable) -> list[Column]:
     return [column for column in measured.columns if column.name not in taken]
 
 
-def _named(pair: Pair, published: PublishedTable) -> Row:
+def _identity_cells(pair: Pair, published: PublishedTable) -> Row:
     """Return the cells that identify a row, as published."""
     names = [column.name for column in published.columns if column.role in NAMES]
     either = pair.published or pair.measured

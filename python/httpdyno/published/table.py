@@ -23,7 +23,7 @@ class Role(StrEnum):
     """Role of a column in comparisons."""
 
     IDENTITY = "identity"
-    """Names who was measured."""
+    """Names the measured subject."""
     CONDITION = "condition"
     """Names a point of the experiment's grid: figures are compared at the same one only."""
     SETTING = "setting"

@@ -45,7 +45,7 @@ def ratio_interval(log_ratios: FloatArray, *, level: float = 0.95) -> Interval:
     ----------
     Box, Hunter and Hunter, Statistics for Experimenters (2005), chapter 3: paired comparisons.
     """
-    mean, error, freedom = _paired(log_ratios)
+    mean, error, freedom = _paired_statistics(log_ratios)
     return _interval(float(mean), float(error), freedom, level)
 
 
@@ -71,7 +71,7 @@ def ratio_p(log_ratios: FloatArray) -> FloatArray:
     TooFewBlocks, ValueError
         As ``ratio_interval``.
     """
-    mean, error, freedom = _paired(log_ratios)
+    mean, error, freedom = _paired_statistics(log_ratios)
     blocks = log_ratios.shape[-1]
     return _p(mean, error, freedom, 2 * constant_p(blocks, blocks))
 
@@ -103,7 +103,7 @@ def unpaired_ratio_interval(log_a: FloatArray, log_b: FloatArray, *, level: floa
     Welch, The generalization of "Student's" problem when several different population variances are involved,
     Biometrika 34 (1947).
     """
-    mean, error, freedom = _unpaired(log_a, log_b)
+    mean, error, freedom = _unpaired_statistics(log_a, log_b)
     return _interval(float(mean), float(error), float(freedom), level)
 
 
@@ -125,7 +125,7 @@ def unpaired_ratio_p(log_a: FloatArray, log_b: FloatArray) -> FloatArray:
     TooFewBlocks, ValueError
         As ``unpaired_ratio_interval``.
     """
-    mean, error, freedom = _unpaired(log_a, log_b)
+    mean, error, freedom = _unpaired_statistics(log_a, log_b)
     return _p(mean, error, freedom, constant_p(log_a.shape[-1], log_b.shape[-1]))
 
 
@@ -145,13 +145,13 @@ def constant_p(first: int, second: int) -> float:
     return 2 * share**first * (1 - share) ** second
 
 
-def _paired(log_ratios: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+def _paired_statistics(log_ratios: FloatArray) -> tuple[FloatArray, FloatArray, float]:
     """Mean, its standard error, degrees of freedom."""
     mean, variance, count = _moments(log_ratios)
     return mean, np.sqrt(variance / count), count - 1.0
 
 
-def _unpaired(log_a: FloatArray, log_b: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _unpaired_statistics(log_a: FloatArray, log_b: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Difference of means, its standard error, Welch's and Satterthwaite's degrees of freedom."""
     (mean_a, variance_a, count_a), (mean_b, variance_b, count_b) = _moments(log_a), _moments(log_b)
     part_a, part_b = variance_a / count_a, variance_b / count_b

@@ -89,7 +89,7 @@ def drift_interval(values: FloatArray, *, level: float = 0.99) -> Interval | Non
     batches = _batches(values)
     third = len(batches) // 3
     first, last = batches[:third], batches[-third:]
-    rest = [_detrended(first), _detrended(last)]
+    rest = [_detrend(first), _detrend(last)]
     squares = sum(float(part @ part) for part in rest)
     correlation = _correlation(rest, squares)
     growth = (1 + correlation) / (1 - correlation)
@@ -106,7 +106,7 @@ def _batches(values: FloatArray) -> FloatArray:
     return np.asarray(values[len(values) - count * size :].reshape(count, size).mean(axis=1))
 
 
-def _detrended(values: FloatArray) -> FloatArray:
+def _detrend(values: FloatArray) -> FloatArray:
     """Remove a straight line from the values."""
     places = np.arange(len(values)) - (len(values) - 1) / 2
     rest = values - values.mean()

@@ -1,19 +1,18 @@
 """Files that exist completely or not at all, also after a kill; the list of URLs and the load reports of a run."""
 
 import gzip
-import json
 import os
 import secrets
 import shutil
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Final
+from typing import IO, BinaryIO, Final
 
 from httpdyno.errors import UnreadableRun
 from httpdyno.storage import storage_errors
-from httpdyno.store.folder import URLS, load_report
+from httpdyno.store.folder import URLS
 
 
 def storing(path: Path) -> AbstractContextManager[None]:
@@ -115,21 +114,3 @@ def _next_piece(path: Path, kept: gzip.GzipFile) -> bytes:
         return kept.read(1 << 20)
     except (OSError, EOFError, zlib.error) as error:
         raise UnreadableRun(f"{path}: the list of URLs is damaged; the run cannot be resumed") from error
-
-
-def keep_load_report(folder: Path, number: int, report: Mapping[str, Any]) -> Path:
-    """Keep the report of one trial in the folder of its run."""
-    path = folder / load_report(number)
-    content = json.dumps(report, separators=(",", ":")).encode() + b"\n"
-    with storing(folder):
-        write_whole(path, lambda file: file.write(content))
-    return path
-
-
-def read_load_report(folder: Path, number: int) -> dict[str, Any] | None:
-    """Read the load report of one trial; None where there is none, or it is damaged: no record depends on it."""
-    try:
-        values = json.loads((folder / load_report(number)).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-    return values if isinstance(values, dict) else None

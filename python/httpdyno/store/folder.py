@@ -56,11 +56,6 @@ def artifacts_of(number: int) -> str:
     return f"{ARTIFACTS}/{'ceiling' if number < 0 else f'{number:06}'}.zip"
 
 
-def load_report(number: int) -> str:
-    """Name the file of the load generator's own report of one trial."""
-    return f"load-{number:06}.json"
-
-
 _PATIENCE_S: Final = 0.5
 """``holder_of`` holds the lock for a moment, too: that is no reason to give up."""
 _PAUSE_S: Final = 0.005

@@ -272,19 +272,19 @@ class Difference:
     @property
     def changed(self) -> str:
         """Describe the difference between then and now."""
-        return self.sentence or f"{self._what} is {self._said(self.now)}, was {self._said(self.then)}"
+        return self.sentence or f"{self._what} is {self._value_text(self.now)}, was {self._value_text(self.then)}"
 
     @property
     def side_by_side(self) -> str:
         """Describe the difference between two runs, A and B."""
-        return self.sentence or f"{self._what}: {self._said(self.then)} in A, {self._said(self.now)} in B"
+        return self.sentence or f"{self._what}: {self._value_text(self.then)} in A, {self._value_text(self.now)} in B"
 
     @property
     def _what(self) -> str:
         # Names of files and of settings of the kernel are not ours to change.
         return self.name.replace("_", " ") if self.name.isidentifier() else self.name
 
-    def _said(self, value: object) -> str:
+    def _value_text(self, value: object) -> str:
         if value is None or value == "":
             return "unset" if self.part in {"settings", "trials"} else "not known"
         return " ".join(str(value).split())

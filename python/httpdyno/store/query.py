@@ -124,14 +124,14 @@ def _series(name: str, values: Sequence[Any]) -> pl.Series:
         return pl.Series(name, values, pl.Int64())
     if kinds <= {int, float} and kinds:
         return pl.Series(name, values, pl.Float64())
-    return pl.Series(name, [None if value is None else _written(value) for value in values], pl.String())
+    return pl.Series(name, [None if value is None else _setting_text(value) for value in values], pl.String())
 
 
 def _fit(values: Iterable[int | None]) -> bool:
     return all(value is None or -(2**63) <= value < 2**63 for value in values)
 
 
-def _written(value: object) -> str:
+def _setting_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -240,7 +240,7 @@ def ask(
         "runs": lambda: runs_frame(runs).lazy(),
         "trials": lambda: _trials({name: run.trials for name, run in runs.items()}, runs, figures, wanted),
         "ceilings": lambda: _trials({name: run.ceilings for name, run in runs.items()}, runs, figures, wanted),
-        "samples": lambda: _joined({name: run.samples() for name, run in runs.items()}, Sample, {}),
+        "samples": lambda: _concatenate({name: run.samples() for name, run in runs.items()}, Sample, {}),
     }
     mentioned = {name: make() for name, make in tables.items() if re.search(rf"\b{name}\b", text, re.IGNORECASE)}
     with _refusals(runs, {**figures, **computed.types}):
@@ -257,11 +257,11 @@ def _trials(
     """Join the trials of all runs, with the computed figures as the last columns."""
     types = {name: type_ for name, type_ in computed.types.items() if name not in _known(Trial, figures)}
     missing = replace(computed, types=types)
-    with_computed = {name: _with_computed(runs[name], frame, missing).lazy() for name, frame in frames.items()}
-    return _joined(with_computed, Trial, {**figures, **types})
+    with_computed = {name: _add_computed(runs[name], frame, missing).lazy() for name, frame in frames.items()}
+    return _concatenate(with_computed, Trial, {**figures, **types})
 
 
-def _with_computed(run: Run, trials: pl.DataFrame, computed: ComputedFigures) -> pl.DataFrame:
+def _add_computed(run: Run, trials: pl.DataFrame, computed: ComputedFigures) -> pl.DataFrame:
     names = [name for name in computed.types if name not in trials.columns]
     if not names or trials.is_empty():
         return trials
@@ -274,14 +274,16 @@ def _with_computed(run: Run, trials: pl.DataFrame, computed: ComputedFigures) ->
     return trials.sort("trial").with_columns(series)
 
 
-def _joined(frames: Mapping[str, pl.LazyFrame], record: type[Trial] | type[Sample], figures: Figures) -> pl.LazyFrame:
+def _concatenate(
+    frames: Mapping[str, pl.LazyFrame], record: type[Trial] | type[Sample], figures: Figures
+) -> pl.LazyFrame:
     columns = _known(record, figures)
     none = pl.LazyFrame(schema={"run": pl.String(), **columns})
-    named = [_named(name, frame, columns) for name, frame in frames.items()]
+    named = [_with_run_name(name, frame, columns) for name, frame in frames.items()]
     return pl.concat([none, *named], how="diagonal_relaxed") if named else none
 
 
-def _named(name: str, frame: pl.LazyFrame, columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+def _with_run_name(name: str, frame: pl.LazyFrame, columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
     there = frame.collect_schema().names()
     own = [pl.col(column).cast(type_) for column, type_ in columns.items() if column in there]
     return frame.select(pl.lit(name).alias("run"), *own, *(column for column in there if column not in columns))

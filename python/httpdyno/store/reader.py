@@ -2,15 +2,29 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self, cast
 
 import polars as pl
 
-from httpdyno.errors import UnreadableRun
+from httpdyno.errors import StorageFailed, UnreadableRun
 from httpdyno.model import Field, Figure, Purpose, Sample, Trial, flatten, restore, schema
-from httpdyno.store.folder import FIGURES, MANIFEST, PARTS, SAMPLES, TRIALS, figure_part, sample_part, trial_part
+from httpdyno.record_makers import RECORD_MAKERS
+from httpdyno.store.files import storing, write_whole
+from httpdyno.store.folder import (
+    FIGURES,
+    MANIFEST,
+    PARTS,
+    SAMPLES,
+    TRIALS,
+    figure_part,
+    holder_of,
+    sample_part,
+    trial_part,
+)
 from httpdyno.store.manifest import CURE, Manifest, manifest_from_json
 
 _SCALARS: Final[dict[str, pl.DataType]] = {
@@ -140,9 +154,56 @@ class Run:
 
     def samples(self) -> pl.LazyFrame:
         """Return the samples of all trials, with the columns of ``model.Sample``; read when collected."""
+        if _lacks_records(self.folder, self.manifest):
+            return _record_maker(self.manifest).samples(self.folder).lazy()
         finished = (self.folder / TRIALS).exists()
         files = [self.folder / SAMPLES] if finished else _parts(self.folder, self.trials["trial"].to_list())
         return _scan(self.folder, files, Sample)
+
+
+class RecordMaker(Protocol):
+    """Makes records of what the measuring program left in the folder of a run."""
+
+    def trials(self, folder: Path, manifest: Manifest) -> tuple[Trial, ...]:
+        """Return the trials that have ended; raise ``UnreadableRun`` if a report is damaged."""
+
+    def samples(self, folder: Path) -> pl.DataFrame:
+        """Return the samples of all trials, with the columns of ``model.Sample``."""
+
+
+def _lacks_records(folder: Path, manifest: Manifest) -> bool:
+    """Return whether the records of a run have to be made of its reports."""
+    recorded = (folder / TRIALS).exists() or (folder / PARTS).exists()
+    return manifest.experiment in RECORD_MAKERS and not recorded
+
+
+def _record_maker(manifest: Manifest) -> RecordMaker:
+    """Return what makes the records of a run that lacks them."""
+    return cast(RecordMaker, import_module(RECORD_MAKERS[manifest.experiment]).MAKER)
+
+
+def _keep_records(folder: Path, manifest: Manifest) -> bool:
+    """Make the records of a run and write them into its folder; return whether they were written.
+
+    They are not while the run is being made, and where the folder cannot be written.
+    """
+    if holder_of(folder) is not None:
+        return False
+    maker = _record_maker(manifest)
+    trials = maker.trials(folder, manifest)
+    if not trials:
+        return False
+    records = pl.DataFrame([flatten(trial) for trial in trials], schema=polars_schema(Trial), orient="row")
+    rows = [figure_rows(trial.trial, trial.figures) for trial in trials]
+    figures = pl.concat([pl.DataFrame(schema=FIGURES_SCHEMA), *rows])
+    samples = maker.samples(folder)
+    with suppress(StorageFailed), storing(folder):
+        # In this order: where trials.parquet is, everything else is there too.
+        write_whole(folder / SAMPLES, samples.write_parquet)
+        write_whole(folder / FIGURES, figures.write_parquet)
+        write_whole(folder / TRIALS, records.write_parquet)
+        return True
+    return False
 
 
 def _record(row: dict[str, Any]) -> Trial:
@@ -170,6 +231,8 @@ def open_run(folder: Path) -> Run:
     Raises ``UnreadableRun`` if the folder is no run, is damaged, or was written by a newer version.
     """
     manifest = read_manifest(folder)
+    if _lacks_records(folder, manifest) and not _keep_records(folder, manifest):
+        return Run.of(folder, manifest, _record_maker(manifest).trials(folder, manifest))
     merged = folder / TRIALS
     gathered = manifest.state == "complete" or merged.exists()
     files = [merged] if gathered else sorted((folder / PARTS).glob(trial_part("*")))
@@ -183,7 +246,7 @@ def open_run(folder: Path) -> Run:
         if not gathered and merged.exists():
             # It was completed in this moment, and its parts were cleared away.
             return open_run(folder)
-        raise error if isinstance(error, UnreadableRun) else _damaged(folder, error) from error
+        raise error if isinstance(error, UnreadableRun) else _damaged_run(folder, error) from error
 
 
 def _apart(trials: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -214,7 +277,7 @@ def _scan(folder: Path, files: list[Path], record: type[Any], *, others: bool = 
         frame = pl.scan_parquet(files)
         known = frame.collect_schema().names()
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise _damaged(folder, error) from error
+        raise _damaged_run(folder, error) from error
     needed = [field.name for field in schema(record) if not field.nullable and field.name not in known]
     if needed:
         raise UnreadableRun(f"{folder}: {files[0].name} is damaged: it has no column {needed[0]}; {CURE}")
@@ -223,6 +286,6 @@ def _scan(folder: Path, files: list[Path], record: type[Any], *, others: bool = 
     return frame.select(*own, *(name for name in known if others and name not in columns))
 
 
-def _damaged(folder: Path, error: Exception) -> UnreadableRun:
+def _damaged_run(folder: Path, error: Exception) -> UnreadableRun:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).partition("\n")[0]
     return UnreadableRun(f"{folder}: the run is damaged: {reason}; {CURE}")

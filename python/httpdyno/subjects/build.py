@@ -240,7 +240,7 @@ class _Job:
             self._close(BuildState.UNAVAILABLE, error=SubjectUnavailable(reason))
             return True
         place = self._place = build_place(self.subject, self._cache)
-        if self._found(place):
+        if self._use_existing(place):
             return True
         self._lock = place.lock()
         if self._lock is None:
@@ -249,7 +249,7 @@ class _Job:
                 self._tell(BuildEvent(self.subject, BuildState.WAITING))
             return False
         # The previous holder of the lock may have built the same.
-        if self._found(place):
+        if self._use_existing(place):
             return True
         self._tell(BuildEvent(self.subject, BuildState.BUILDING))
         place.clear()
@@ -278,7 +278,7 @@ class _Job:
         self._stop_process()
         self._release()
 
-    def _found(self, place: BuildPlace) -> bool:
+    def _use_existing(self, place: BuildPlace) -> bool:
         record = place.record()
         if record is None:
             return False

@@ -77,7 +77,7 @@ def provide(
 ) -> None:
     """Run all steps at once. A failed step leaves its subjects unavailable, and stops no other step.
 
-    Once ``stop`` is true, Interrupted is raised: what was not whole is begun anew the next time.
+    Once ``stop`` is true, Interrupted is raised: incomplete installations are repeated next time.
     """
     folder = toolchains_folder(cache)
     with storage_errors("installing toolchains: cannot write"):

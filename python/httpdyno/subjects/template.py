@@ -94,7 +94,7 @@ def fill_template(tool: Subject, load: Load) -> tuple[str, ...]:
             f"{tool.id}: cannot run {_LOOPS[load.loop]}: its subject.toml has no template for one; name another tool"
         )
     template = tool.open_argv if load.loop is Loop.OPEN and tool.open_argv else tool.run_argv
-    return _filled(template, load)
+    return _fill(template, load)
 
 
 def fill_sequence(tool: Subject, load: Load) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ def fill_sequence(tool: Subject, load: Load) -> tuple[str, ...]:
             f"{tool.id}: cannot send {SEQUENCES[load.keepalive]}: its subject.toml has no template for it;"
             " name another tool"
         )
-    return _filled(template, load)
+    return _fill(template, load)
 
 
 def fill_content(tool: Subject, load: Load) -> tuple[str, ...]:
@@ -116,10 +116,10 @@ def fill_content(tool: Subject, load: Load) -> tuple[str, ...]:
         )
     if load.loop is Loop.OPEN:
         raise InvalidValue(f"{tool.id}: cannot send content in {_LOOPS[Loop.OPEN]}; name httpdyno-load, which can")
-    return _filled(tool.content_argv, load)
+    return _fill(tool.content_argv, load)
 
 
-def _filled(template: Sequence[str], load: Load) -> tuple[str, ...]:
+def _fill(template: Sequence[str], load: Load) -> tuple[str, ...]:
     values = _values(load)
     argv: list[str] = []
     for part in template:

@@ -143,7 +143,7 @@ def opened_list(source: str, progress: Received | None = None) -> Iterator[IO[by
     name = name_of_list(source)
     with ExitStack() as stack:
         try:
-            yield _unpacked(_opened(source, progress, stack), name, stack)
+            yield _unpack(_open(source, progress, stack), name, stack)
         except _DAMAGED as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise UsageError(f"{name}: cannot be unpacked: {reason}; fetch it again, or unpack it yourself") from error
@@ -151,7 +151,7 @@ def opened_list(source: str, progress: Received | None = None) -> Iterator[IO[by
             raise UsageError(f"{name}: cannot be read: {error.strerror or error}; name another file") from error
 
 
-def _opened(source: str, progress: Received | None, stack: ExitStack) -> io.BufferedReader:
+def _open(source: str, progress: Received | None, stack: ExitStack) -> io.BufferedReader:
     if source == STANDARD_INPUT:
         stdin = standard_input().buffer
         return stdin if isinstance(stdin, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stdin))
@@ -162,7 +162,7 @@ def _opened(source: str, progress: Received | None, stack: ExitStack) -> io.Buff
     return stack.enter_context(file.path.open("rb"))
 
 
-def _unpacked(packed: io.BufferedReader, name: str, stack: ExitStack) -> IO[bytes]:
+def _unpack(packed: io.BufferedReader, name: str, stack: ExitStack) -> IO[bytes]:
     magic = packed.peek(len(_ZIP))
     if magic.startswith(_GZIP):
         return cast("IO[bytes]", stack.enter_context(gzip.open(packed)))

@@ -271,7 +271,7 @@ class _NoUrls:
         for url in urls:
             if not is_url_or_domain(read.last):
                 self.lines += 1
-                self.first = self.first or f"line {read.number} ({_shown(_text(read.last))})"
+                self.first = self.first or f"line {read.number} ({_quote(_text(read.last))})"
             yield url
 
     def remark(self, urls: UrlFile) -> str:
@@ -285,13 +285,13 @@ class _NoUrls:
 
 def _unknown(source: str, first: str) -> str:
     return (
-        f"{name_of_list(source)}: its first line, {_shown(first)}, is neither a URL nor a domain, and no table of"
+        f"{name_of_list(source)}: its first line, {_quote(first)}, is neither a URL nor a domain, and no table of"
         " domains that is known; give it a heading, such as rank,domain, or a rank beside each domain, or one domain a"
         " line"
     )
 
 
-def _shown(line: str) -> str:
+def _quote(line: str) -> str:
     return repr(line.strip()[:_SHOWN])
 
 

@@ -54,7 +54,7 @@ def test_each_example_can_be_typed(verb: str, line: str, subjects: frozenset[str
     words = typed(line)[1:]
     name = max((name for name in all_commands() if words[: len(name.split())] == name.split()), key=len)
     context = all_commands()[name].make_context(name, words[len(name.split()) :])
-    if name not in {"urls", "published", "query", "load", "report", "compare", "plan"}:
+    if name not in {"urls", "published", "query", "report", "compare", "plan"}:
         given = context.params.get("names") or context.params.get("name") or []
         assert {given} if isinstance(given, str) else set(given) <= {*subjects, *_OWN}
     assert (context.params.get("preset") or "published") in ("published", *preset_names(name))

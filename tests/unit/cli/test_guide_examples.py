@@ -16,9 +16,7 @@ from doubles.runs import NOON, make_run
 from doubles.trials import trial
 from guide_pages import blocks, command_lines, first_cells, options_of_engine, text_of, typed_commands
 from httpdyno.experiments.capacity.quantity import QUANTITIES
-from httpdyno.experiments.load.limit import limit_names, parse_load_limit
-from httpdyno.experiments.load.quick import read_quickly
-from httpdyno.experiments.load.words import LOAD_OPTIONS
+from httpdyno.experiments.load.metrics import LOAD_METRICS
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge.machine_plan import Load, Machine
 from httpdyno.model import FORMER_NAMES, LinesSummary, Link, Outcome, Sample, Trial
@@ -35,6 +33,8 @@ PAGES = (
     "../../README.md",
 )
 """Whose commands are held against what the verbs take."""
+LIMITED = {metric.name for metric in LOAD_METRICS}
+"""Figures that `load --fail-if` knows."""
 SUBJECTS = {"go-net-http": 200.0, "python-aiohttp": 100.0, "rust-reqwest": 210.0}
 
 
@@ -157,11 +157,11 @@ def test_the_page_about_loads_has_examples() -> None:
 
 @pytest.mark.parametrize("line", load_examples())
 def test_the_loads_of_the_page_can_be_typed(line: str) -> None:
-    arguments = read_quickly(LOAD_OPTIONS, shlex.split(line)[2:])
-    assert arguments is not None
-    limits = [parse_load_limit(limit) for limit in arguments["fail_if"] or ()]
-    for limit in limits:
-        limit.check_schedule(open_loop=arguments["rate"] is not None)
+    words = shlex.split(line)[2:]
+    assert {word.partition("=")[0] for word in words if word.startswith("--")} <= options_of_engine("load")
+    for before, word in pairwise(words):
+        if before == "--fail-if":
+            assert word.split()[0].replace(".", "_") in LIMITED
 
 
 def test_the_figures_that_the_page_names_can_be_limited() -> None:
@@ -170,7 +170,7 @@ def test_the_figures_that_the_page_names_can_be_limited() -> None:
     )
     assert len(names) > 8
     for name in names:
-        assert name.replace(".", "_") in limit_names() or name == "--format"
+        assert name.replace(".", "_") in LIMITED or name == "--format"
 
 
 @pytest.mark.parametrize(("page", "words"), [(page, words) for page in PAGES for words in typed_commands(page)])

@@ -82,22 +82,9 @@ from httpdyno.store import open_run
         ),
         (["try"], "httpdyno: SUBJECT is missing; see: httpdyno try -h"),
         (["try", "good", "fine"], "httpdyno: fine: more than it takes; see: httpdyno try -h"),
-        (
-            ["load"],
-            "load: there is no URL to send requests to; write: httpdyno load http://localhost:8080/, or give --urls",
-        ),
-        (["load", "localhost:8080"], "load: 'localhost:8080' is no URL; did you mean http://localhost:8080/?"),
-        (["load", "a.example/b"], "load: 'a.example/b' is no URL; did you mean http://a.example/b?"),
-        (["load", "http://a/", "--cacert", "no"], "--cacert no: cannot be read: No such file or directory"),
-        (["load", "http://a/", "--body-file", "no"], "--body-file no: cannot be read: No such file or directory"),
-        (["load", "--requests-file", "no"], "--requests-file no: cannot be read: No such file or directory"),
         (["no-such-verb"], "httpdyno: 'no-such-verb': there is no such verb; see: httpdyno -h"),
         (["benhc"], "httpdyno: 'benhc': there is no such verb; did you mean 'bench'? See: httpdyno -h"),
         (["subjects", "lst"], "'lst': there is no such verb; did you mean 'list'? See: httpdyno subjects -h"),
-        (
-            ["load", "--connections", "0", "http://a/"],
-            "--connections: '0' is no whole number of 1 or more; see: httpdyno load",
-        ),
         (
             ["urls", "nowhere"],
             "httpdyno: urls: 'nowhere' is no file, and no web (top-sites, plain, contract, wrong-documents)",

@@ -4,19 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 
 from doubles.runs import make_run
 from doubles.trials import trial
 from httpdyno.cli.compare import published
-from httpdyno.cli.load_result import finish_load
 from httpdyno.cli.output import print_run
-from httpdyno.errors import Interrupted, StorageFailed
-from httpdyno.experiments.load.judge import judge_load
-from httpdyno.experiments.load.run import LoadRun
 from httpdyno.store import open_run
 
-LOAD = Path(__file__).parents[2] / "fixtures" / "load-reports" / "closed.json"
 LOOKED = "a first look (--quick): each subject ran once; differences may be chance"
 NOT_WHOLE = "not whole: 1 of 5 trials"
 Captured = pytest.CaptureFixture[str]
@@ -56,28 +50,3 @@ def test_beside_a_publication_a_run_has_the_reservations_of_its_report(stopped: 
     shown = capsys.readouterr()
     assert [shown.out.count(text) for text in (LOOKED, NOT_WHOLE)] == [1, 1]
     assert shown.err == ""
-
-
-@pytest.mark.parametrize("not_kept", [None, StorageFailed("no space left")])
-def test_a_load_that_was_stopped_and_is_not_kept_says_so(not_kept: StorageFailed | None, capsys: Captured) -> None:
-    report = json.loads(LOAD.read_text(encoding="utf-8"))
-    ended = LoadRun((judge_load(0, report, target="http://a/"),), 5, whole=False, folder=None, not_kept=not_kept)
-    expected = typer.Exit if not_kept is None else StorageFailed
-
-    def printed(format_name: str) -> tuple[str, str]:
-        with pytest.raises(expected) as raised:
-            finish_load(ended, format_name, [])
-        assert not_kept is not None or getattr(raised.value, "exit_code", None) == Interrupted.exit_code
-        return capsys.readouterr()
-
-    assert NOT_WHOLE in printed("table")[0]
-    out, err = printed("json")
-    assert ([NOT_WHOLE in row["notes"] for row in json.loads(out)], err) == ([True], "")
-    out, err = printed("csv")
-    assert (NOT_WHOLE in out, err) == (False, f"httpdyno: {NOT_WHOLE}\n")
-
-
-def test_a_load_that_is_whole_says_nothing(capsys: Captured) -> None:
-    report = json.loads(LOAD.read_text(encoding="utf-8"))
-    finish_load(LoadRun((judge_load(0, report, target="http://a/"),), 1, whole=True, folder=None), "table", [])
-    assert "not whole" not in capsys.readouterr().out

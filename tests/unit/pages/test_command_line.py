@@ -29,12 +29,6 @@ def test_every_spelling_of_every_option_is_on_the_page(verb: str) -> None:
 @pytest.mark.parametrize(
     ("verb", "row"),
     [
-        ("load", "-c, --connections N"),
-        ("load", "-H, --header 'NAME: VALUE'"),
-        ("load", "-k, --insecure"),
-        ("load", "--keepalive / --no-keepalive"),
-        ("load", "--urls FILE or -"),
-        ("load", "URL"),
         ("report", "--runs, --out DIR"),
     ],
 )

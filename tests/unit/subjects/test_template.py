@@ -28,8 +28,9 @@ GOLDEN = {
     ("h2load", Loop.OPEN): f"h2load --h1 -t 1 -c 64 --rps 15.625 -D 8 {URL}",
     ("hey", Loop.CLOSED): f"hey -c 16 -z 8s -t 30 -m GET {URL}",
     ("hey", Loop.OPEN): f"hey -c 64 -q 15.625 -z 8s -t 30 -m GET {URL}",
-    ("httpdyno-load", Loop.CLOSED): "{engine} load --connections 16 --duration 8s --timeout 30s " + URL,
-    ("httpdyno-load", Loop.OPEN): "{engine} load --connections 64 --rate 1000 --duration 8s --timeout 30s " + URL,
+    ("httpdyno-load", Loop.CLOSED): "{engine} load --connections 16 --duration 8s --timeout 30s --report - " + URL,
+    ("httpdyno-load", Loop.OPEN): "{engine} load --connections 64 --rate 1000 --duration 8s --timeout 30s --report - "
+    + URL,
     ("httperf", Loop.OPEN): "httperf --hog --server 127.0.0.1 --port 8080 --uri '/a?b=1' --num-conns 8000 --rate 1000"
     " --timeout 30",
     ("k6", Loop.CLOSED): "{folder}/k6 run --quiet --log-output=none --no-usage-report -e URL="

@@ -44,6 +44,12 @@ pub struct Checked {
 }
 
 impl Checked {
+    /// Answers that did not meet a check.
+    #[must_use]
+    pub const fn wrong(&self) -> u64 {
+        self.wrong_status + self.wrong_length + self.wrong_content + self.wrong_json
+    }
+
     /// Adds what another thread counted.
     pub fn merge(&mut self, other: &Self) {
         self.right += other.right;

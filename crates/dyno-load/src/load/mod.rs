@@ -33,7 +33,9 @@ mod summing_up;
 mod tally;
 mod termination;
 mod thread;
+mod time_text;
 mod usage;
+mod validity;
 mod worker;
 
 pub use aggregate::Live;
@@ -42,7 +44,11 @@ pub use error::Error;
 pub use pacer::{Arrivals, Pacer, PerSecond, Rate};
 pub use plan::Plan;
 pub use prepared::{Error as RequestError, Message, Prepared, Shape};
-pub use report::Report;
+pub use report::{
+    Censored, ConnectionsRecord, Phases, PlanRecord, Report, Row, Summary, ThreadRecord, WireRecord,
+};
 pub use requests::{Preparation, Requests, Server};
 pub use run::{Watch, run};
 pub use termination::Termination;
+pub use time_text::format_time;
+pub use validity::{Finding, Judgement, Verdict};

@@ -16,6 +16,7 @@ use super::report::{
 use super::tally::Times;
 use super::thread::Last;
 use super::usage::peak_memory_bytes;
+use super::validity;
 use super::worker::Common;
 use crate::transport::Traffic;
 
@@ -37,13 +38,14 @@ pub(super) fn report(
         unsent.record_many(end_ns - intended_ns, together);
     }
     let counts = total.counts;
-    Report {
+    let mut report = Report {
         version: VERSION,
         started: OffsetDateTime::from(started)
             .format(&Rfc3339)
             .unwrap_or_default(),
         elapsed_s,
         interrupted,
+        validity: None,
         plan: plan_record(plan),
         sent: counts.sent,
         requests: counts.requests,
@@ -89,7 +91,11 @@ pub(super) fn report(
             content: Summary::of_some(&total.content),
         },
         series: aggregate.rows.clone(),
+    };
+    if !interrupted {
+        report.validity = Some(validity::judge(&report));
     }
+    report
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown as seconds and a share")]

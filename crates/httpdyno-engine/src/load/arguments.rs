@@ -1,94 +1,178 @@
-//! What `load` is told on its command line.
+//! The options of `load`: the one list of them.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 use dyno_load::load::{Check, PerSecond};
 use dyno_room::CpuSet;
 
+use super::limit::Limit;
 use crate::quantity;
 use crate::servers::Servers;
+use crate::table::Format;
+use crate::usage::HELP;
 
 /// Servers allow some hundred streams a connection; each one asked for costs memory.
 const MOST_STREAMS: usize = 1024;
 
+const PACE: &str = "How much, and how fast";
+const TARGET: &str = "What is sent";
+const CONNECTIONS: &str = "Connections";
+const RESULTS: &str = "Results";
+
+/// What the options come after.
+const EXAMPLE: &str =
+    "Example: httpdyno load http://localhost:8080/ -c 64 -d 10s   as fast as it can";
+/// What follows the options.
+const MORE: &str = "\
+Response time counts from when a request was due, service time from when it was sent: a stall of the server shows in the former of \
+every request that it held up. Each load is kept as a run: httpdyno report shows it again and writes its page, httpdyno compare \
+compares two.
+
+Exit status: 0 done, 1 a --fail-if holds, 2 an option is wrong, 3 nothing was measured, 4 a disk is full, 128 + N signal N came.
+
+More examples
+  httpdyno load http://localhost:8080/ --rate 2000   open loop: 2,000 a second, whatever comes
+  httpdyno load http://localhost:8080/ --rate 500 --fail-if 'p99 > 50ms'   for CI: exit code 1
+  httpdyno load --requests-file mixed.jsonl --check status=200   each answer checked";
+
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+#[command(help_template = HELP, before_help = EXAMPLE, after_help = MORE, args_override_self = true)]
 pub struct Arguments {
-    /// Where to send requests; several take turns
+    /// Where to send requests, in turn; or give --urls or --requests-file
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
-    /// A file of URLs, one a line; - is the standard input
-    #[arg(long = "urls", value_name = "FILE")]
-    pub urls_file: Option<PathBuf>,
-    /// A file of requests, one JSON object a line: url, method, headers, body or `body_base64`
-    #[arg(long, value_name = "FILE")]
-    pub requests_file: Option<PathBuf>,
-    /// Connections to have open
-    #[arg(long, short, default_value_t = 64, value_parser = at_least_one)]
+    /// Connections to keep open
+    #[arg(help_heading = PACE, long, short, value_name = "N", default_value_t = 64, value_parser = at_least_one)]
     pub connections: usize,
-    /// How long to send [default: 10s, unless --requests is given]
-    #[arg(long, short, value_parser = quantity::standard_duration)]
+    /// How long: seconds, or with a unit (500ms, 5m) [default: 10s, unless --requests is given]
+    #[arg(help_heading = PACE, long, short, value_name = "TIME", value_parser = quantity::standard_duration)]
     pub duration: Option<Duration>,
-    /// How many requests to send
-    #[arg(long, short = 'n')]
+    /// How many requests at most
+    #[arg(help_heading = PACE, long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub requests: Option<u64>,
-    /// Requests a second to send, whatever becomes of them, or a ramp from one rate to another
-    #[arg(long, value_name = "RATE|RATE..RATE", value_parser = RateRange::parse)]
+    /// Open loop: so many requests a second whatever the server does, or a ramp such as 100..5000 [default: closed loop, the next request when an answer came]
+    #[arg(help_heading = PACE, long, short, value_name = "RATE", value_parser = RateRange::parse, allow_hyphen_values = true)]
     pub rate: Option<RateRange>,
-    /// Over how long the connections begin, one after the other, without --rate [default: all at once]
-    #[arg(long, value_name = "TIME", default_value = "0s", hide_default_value = true, value_parser = quantity::standard_duration)]
+    /// Closed loop: open the connections one after the other over this time [default: all at once]
+    #[arg(help_heading = PACE, long, value_name = "TIME", default_value = "0s", hide_default_value = true, value_parser = quantity::standard_duration)]
     pub ramp: Duration,
-    /// How requests keep to the rate [default: constant]
-    #[arg(long)]
+    /// Open loop: constant (evenly spaced) or poisson (as of many independent users) [default: constant]
+    #[arg(help_heading = PACE, long, value_name = "LAW", hide_possible_values = true)]
     pub arrivals: Option<ArrivalsName>,
-    /// What Poisson arrivals are drawn from [default: 1]
-    #[arg(long)]
+    /// Seed of random arrivals [default: 1]
+    #[arg(help_heading = PACE, long, value_name = "N")]
     pub seed: Option<u64>,
+    /// How often to repeat the load; httpdyno compare tells differences from chance by it
+    #[arg(help_heading = PACE, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub repeat: u16,
     /// The method [default: GET, or POST with a body]
-    #[arg(long, short = 'X')]
+    #[arg(help_heading = TARGET, long, short = 'X', value_name = "METHOD")]
     pub method: Option<String>,
-    /// A header field, as 'Name: value'
-    #[arg(long = "header", short = 'H', value_name = "NAME: VALUE", value_parser = header)]
+    /// A header field; may be repeated
+    #[arg(help_heading = TARGET, long = "header", short = 'H', value_name = "NAME: VALUE", value_parser = header, allow_hyphen_values = true)]
     pub headers: Vec<(String, String)>,
     /// The content of each request
-    #[arg(long, value_name = "TEXT", conflicts_with = "body_file")]
+    #[arg(help_heading = TARGET, long, value_name = "TEXT", conflicts_with = "body_file", allow_hyphen_values = true)]
     pub body: Option<String>,
     /// A file with the content of each request
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = TARGET, long, value_name = "FILE")]
     pub body_file: Option<PathBuf>,
-    /// Whether connections are kept
-    #[arg(long, default_value_t = true, action = ArgAction::Set)]
-    pub keepalive: bool,
-    /// The version of HTTP to speak
-    #[arg(long, default_value = "1.1")]
-    pub http_version: HttpVersion,
-    /// Requests at a time on each connection, with --http-version 2
-    #[arg(long, default_value_t = 1, value_parser = streams)]
+    /// Many requests, one a line, in turn: {"url": ..., "method": ..., "headers": {...}, "body": ..., "check": [...]}
+    #[arg(help_heading = TARGET, long, value_name = "FILE")]
+    pub requests_file: Option<PathBuf>,
+    /// URLs, one a line; - reads standard input
+    #[arg(help_heading = TARGET, long = "urls", value_name = "FILE|-")]
+    pub urls_file: Option<PathBuf>,
+    /// Compare each answer with status=200, length=N, sha256=HEX or json=POINTER=VALUE; may be repeated
+    #[arg(help_heading = TARGET, long = "check", value_name = "CHECK", value_parser = TypedCheck::parse)]
+    pub checks: Vec<TypedCheck>,
+    /// Reuse connections: the default
+    #[arg(help_heading = CONNECTIONS, long, overrides_with = "no_keepalive")]
+    keepalive: bool,
+    /// Open a connection for each request
+    #[arg(help_heading = CONNECTIONS, long, overrides_with = "keepalive")]
+    no_keepalive: bool,
+    /// The version of HTTP: 1.1, or 2 (by ALPN, for http:// by prior knowledge) [default: 1.1]
+    #[arg(help_heading = CONNECTIONS, long, value_name = "VERSION", hide_possible_values = true)]
+    http_version: Option<HttpVersion>,
+    /// The same as --http-version 2
+    #[arg(help_heading = CONNECTIONS, long, conflicts_with = "http_version")]
+    http2: bool,
+    /// HTTP/2: requests in flight on each connection
+    #[arg(help_heading = CONNECTIONS, long, value_name = "N", default_value_t = 1, value_parser = streams)]
     pub streams: usize,
-    #[command(flatten)]
-    pub servers: Servers,
-    /// How long a request may take, connecting included
-    #[arg(long, default_value = "5s", value_parser = quantity::standard_duration)]
+    /// Timeout of a request, connecting included
+    #[arg(help_heading = CONNECTIONS, long, value_name = "TIME", default_value = "5s", value_parser = quantity::standard_duration)]
     pub timeout: Duration,
-    /// CPUs to send with, one thread each
-    #[arg(long, value_name = "CPUS")]
+    #[command(flatten, next_help_heading = CONNECTIONS)]
+    pub servers: Servers,
+    /// CPUs of the generator, a thread on each: 0 or 2-3
+    #[arg(help_heading = CONNECTIONS, long, value_name = "LIST")]
     pub cpus: Option<CpuSet>,
-    /// What must hold of each answer: status=200, length=13, sha256=HEX or json=/pointer=value
-    #[arg(long = "check", value_name = "CHECK", value_parser = Check::parse)]
-    pub checks: Vec<Check>,
-    /// Where to write every request (CSV)
-    #[arg(long, value_name = "FILE")]
+    /// Exit with 1 when it holds: 'p99 > 50ms', 'errors > 0.1%', 'rps < 1000'; may be repeated
+    #[arg(help_heading = RESULTS, long, value_name = "LIMIT")]
+    pub fail_if: Vec<String>,
+    /// Where to write a line for each request (CSV)
+    #[arg(help_heading = RESULTS, long, value_name = "FILE")]
     pub samples: Option<PathBuf>,
-    /// Where to write the report (JSON) [default: the standard output]
-    #[arg(long, value_name = "FILE")]
-    pub report: Option<PathBuf>,
-    /// Where to write the histograms of each second (`HdrHistogram` log, version 2)
-    #[arg(long, value_name = "FILE")]
+    #[arg(help = "Where to write the histograms of each second (HdrHistogram V2)", help_heading = RESULTS, long, value_name = "FILE")]
     pub hdr_log: Option<PathBuf>,
+    /// table, plain, json, csv or markdown [environment: FORMAT] [default: table]
+    #[arg(help_heading = RESULTS, long, value_name = "FORMAT", hide_possible_values = true)]
+    pub format: Option<Format>,
+    /// Where runs are kept: each gets a folder of its own there
+    #[arg(help_heading = RESULTS, long, value_name = "DIR", default_value = "runs")]
+    pub out: PathBuf,
+    /// Keep nothing: no run
+    #[arg(help_heading = RESULTS, long)]
+    pub no_store: bool,
+    /// Write the report there and do nothing else with it: no table, no run; - is standard output
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["repeat", "fail_if", "format"])]
+    pub report: Option<PathBuf>,
     /// An open file descriptor to write progress to (JSON lines)
-    #[arg(long, value_name = "DESCRIPTOR")]
+    #[arg(long, value_name = "DESCRIPTOR", hide = true)]
     pub progress: Option<u32>,
+}
+
+impl Arguments {
+    /// Whether connections are kept.
+    pub const fn keepalive(&self) -> bool {
+        !self.no_keepalive
+    }
+
+    /// Whether connections speak HTTP/2.
+    pub fn http2(&self) -> bool {
+        self.http2 || self.http_version == Some(HttpVersion::Two)
+    }
+
+    /// The limits of `--fail-if`, or what is wrong with one.
+    pub fn limits(&self) -> Result<Vec<Limit>, String> {
+        let is_open_loop = self.rate.is_some();
+        let texts = self.fail_if.iter();
+        texts.map(|text| Limit::parse(text, is_open_loop)).collect()
+    }
+}
+
+/// A check, and how it was typed.
+#[derive(Debug, Clone)]
+pub struct TypedCheck {
+    pub text: String,
+    pub check: Check,
+}
+
+impl TypedCheck {
+    fn parse(text: &str) -> Result<Self, String> {
+        Ok(Self {
+            text: text.to_owned(),
+            check: Check::parse(text)?,
+        })
+    }
 }
 
 /// A version of HTTP.
@@ -137,11 +221,8 @@ impl RateRange {
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) => Err("must be at least 1".to_owned()),
-        Ok(number) => Ok(number),
-        Err(_) => Err("must be a number".to_owned()),
-    }
+    let number = text.parse().ok().filter(|number| *number >= 1);
+    number.ok_or_else(|| format!("{text:?} is no whole number of 1 or more"))
 }
 
 fn streams(text: &str) -> Result<usize, String> {

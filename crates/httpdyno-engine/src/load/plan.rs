@@ -10,12 +10,17 @@ use dyno_load::load::jsonl::{self, Described};
 use dyno_load::load::{Arrivals, Plan, Preparation, Rate, Requests, Shape, Termination};
 use dyno_load::transport::tls;
 use dyno_room::CpuSet;
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
 
-use super::arguments::{Arguments, ArrivalsName, HttpVersion, RateRange};
+use super::arguments::{Arguments, ArrivalsName, RateRange};
+use crate::complaint::system_words;
 
 /// How long a run takes if nothing says when it ends.
 const DURATION: Duration = Duration::from_secs(10);
+
+/// So much of a mistyped URL is repeated.
+const LONGEST_URL: usize = 200;
 
 /// What random arrivals are drawn from if nothing says it.
 const SEED: u64 = 1;
@@ -23,14 +28,18 @@ const SEED: u64 = 1;
 /// The plan, or what does not fit.
 pub fn plan(arguments: &Arguments) -> Result<Plan> {
     possible(arguments)?;
-    let http2 = arguments.http_version == HttpVersion::Two;
+    let http2 = arguments.http2();
     let shape = Shape {
         method: arguments.method.clone(),
         headers: arguments.headers.clone(),
         body: body(arguments)?.map(Into::into),
-        keepalive: arguments.keepalive,
+        keepalive: arguments.keepalive(),
         http2,
-        checks: arguments.checks.clone().into(),
+        checks: arguments
+            .checks
+            .iter()
+            .map(|one| one.check.clone())
+            .collect(),
     };
     let method = match (&arguments.method, &shape.body) {
         (Some(method), _) => method.clone(),
@@ -38,7 +47,7 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
         (None, None) => "GET".to_owned(),
     };
     if let Some(path) = &arguments.servers.cacert {
-        // Also where no URL needs it: whoever names a file means it.
+        // Also where no URL needs it: a file that is named is meant.
         tls::Client::new(tls::Trust::Authorities(Some(path)), &[])
             .with_context(|| format!("--cacert {}", path.display()))?;
     }
@@ -49,7 +58,7 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
         connections: arguments.connections,
         streams: arguments.streams,
         http2,
-        keepalive: arguments.keepalive,
+        keepalive: arguments.keepalive(),
         pace: pace(arguments, &termination)?,
         ramp: arguments.ramp,
         termination,
@@ -65,14 +74,36 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
 
 /// What each option says may be right, and still not go together, or not here.
 fn possible(arguments: &Arguments) -> Result<()> {
-    let http2 = arguments.http_version == HttpVersion::Two;
+    if arguments.urls.is_empty()
+        && arguments.urls_file.is_none()
+        && arguments.requests_file.is_none()
+    {
+        bail!(
+            "load: there is no URL to send requests to; write: httpdyno load http://localhost:8080/, or give --urls or --requests-file"
+        );
+    }
+    if let Some(url) = arguments.urls.iter().find(|url| !url.contains("://")) {
+        let url: String = url.chars().take(LONGEST_URL).collect();
+        let path = if url.contains('/') { "" } else { "/" };
+        bail!("load: '{url}' is no URL; did you mean http://{url}{path}?");
+    }
+    for (option, path) in [
+        ("--body-file", &arguments.body_file),
+        ("--requests-file", &arguments.requests_file),
+        ("--cacert", &arguments.servers.cacert),
+    ] {
+        if let Some(path) = path {
+            readable(option, path)?;
+        }
+    }
+    let http2 = arguments.http2();
     if arguments.streams > 1 && !http2 {
         bail!(
             "--streams {}: only HTTP/2 has streams; ask for it, too",
             arguments.streams
         );
     }
-    if http2 && !arguments.keepalive {
+    if http2 && !arguments.keepalive() {
         bail!("--no-keepalive: HTTP/2 keeps its connections; leave one of the two out");
     }
     if !arguments.ramp.is_zero() && arguments.rate.is_some() {
@@ -82,6 +113,18 @@ fn possible(arguments: &Arguments) -> Result<()> {
         bail!("--timeout 0: no request can be answered in no time; write it like 5s");
     }
     within_open_files(arguments.connections)
+}
+
+/// Refuses a file that cannot be opened, in words for those who typed it.
+fn readable(option: &str, path: &Path) -> Result<()> {
+    let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty());
+    opened.map(drop).map_err(|error| {
+        let reason = system_words(&error.into());
+        anyhow!(
+            "{option} {}: cannot be read: {reason}; name another file",
+            path.display()
+        )
+    })
 }
 
 fn nanos(duration: Duration) -> u64 {

@@ -5,7 +5,6 @@ from typing import Final
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.load.figures import LoadSummary
 from httpdyno.experiments.load.metrics import LOAD_METRICS
-from httpdyno.experiments.load.options import NAME
 from httpdyno.experiments.load.report import load_report
 from httpdyno.experiments.load.rules import LOAD_RULES
 from httpdyno.experiments.load.table import load_table, load_views
@@ -18,7 +17,7 @@ COMPARED_BY: Final = ("rps", "p50", "p99")
 
 
 DEFINITION: Final = Definition(
-    name=NAME,
+    name="load",
     question="How fast does a server answer, and how long do its answers take?",
     metrics=LOAD_METRICS,
     ranked_by="rps",

@@ -7,13 +7,12 @@ from httpdyno.experiments.base_report import base_report
 from httpdyno.experiments.definition import Definition
 from httpdyno.experiments.load.charts import load_charts
 from httpdyno.experiments.load.figures import LoadSummary
-from httpdyno.experiments.load.judge import SERVER
+from httpdyno.experiments.load.records import SERVER, read_load_report
 from httpdyno.experiments.load.table import load_table, load_times, load_words
 from httpdyno.model import Report, Trial, Validity, counted, format_time, records_of
 from httpdyno.report.sections.headline import figure_text
 from httpdyno.stats import median
 from httpdyno.store import Run
-from httpdyno.store.files import read_load_report
 
 __all__ = ["load_report"]
 

@@ -42,7 +42,7 @@ def own_generator(engine: Path, version: str, cpus: Collection[int]) -> Generato
         return (
             *(str(engine), "load", load.url, "--connections", str(load.connections), *rate),
             *("--duration", f"{format_exact(load.duration_s)}s", "--timeout", f"{format_exact(load.timeout_s)}s"),
-            *("--cpus", format_cpus(cpus)),
+            *("--cpus", format_cpus(cpus), "--report", "-"),
         )
 
     both = (Loop.CLOSED, Loop.OPEN)

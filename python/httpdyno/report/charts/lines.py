@@ -231,7 +231,7 @@ def _points(chart: Chart, series: Series) -> list[dict[str, Any]]:
         kind = _OPEN_BELOW if reached is None else _OPEN_ABOVE if high is None else _REACHED
         at = reached if reached is not None else high
         if at is not None and fits(chart.y, at):
-            said = _said(chart, reached, low, high)
+            said = _step_words(chart, reached, low, high)
             words = f"{series.name}, {chart.x.label} {with_unit(x, chart.x)}: {said}"
             rows.append(
                 {"x": x, "y": at, "low": low or 0.0, "high": high, "name": series.name, "kind": kind, "words": words}
@@ -239,7 +239,7 @@ def _points(chart: Chart, series: Series) -> list[dict[str, Any]]:
     return rows
 
 
-def _said(chart: Chart, reached: float | None, low: float | None, high: float | None) -> str:
+def _step_words(chart: Chart, reached: float | None, low: float | None, high: float | None) -> str:
     """Describe what is reached, how certain that is, and where no more was tried."""
     if reached is None:
         return "nothing is known" if high is None else f"not even {with_unit(high, chart.y)}, the least that was tried"

@@ -42,7 +42,7 @@ def draw_points(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair'
     main = [series for series in chart.series if not series.faint]
     rows = _point_rows([series for series in chart.series if series.faint], chart)
     names = _point_rows(main, chart)
-    offsets = _placed(names, [(across, width), (up, _POINTS_HEIGHT)], chart)
+    offsets = _place_labels(names, [(across, width), (up, _POINTS_HEIGHT)], chart)
     dot = {"filled": True, "size": 130, "opacity": 1, "stroke": canvas.theme.surface, "strokeWidth": 1.5}
     text = {"align": "left", "baseline": "middle", "fontSize": LABEL_SIZE, "color": canvas.theme.ink, "limit": 200}
     layers = [
@@ -65,7 +65,7 @@ def _point_rows(many: list[Series], chart: Chart) -> list[dict[str, Any]]:
     ]
 
 
-def _placed(
+def _place_labels(
     rows: list[dict[str, Any]], frame: list[tuple[tuple[float, float], int]], chart: Chart
 ) -> list[tuple[float, float]]:
     """Choose the place of each name around its point: the first free one, else the right."""
@@ -147,7 +147,7 @@ def draw_fitted(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair'
         canvas.marks("point", rows, hover, **dot),
     )
     if chart.marks:
-        marked = alt.layer(*_marked(chart, canvas, across, width))
+        marked = alt.layer(*_draw_marks(chart, canvas, across, width))
         drawing = alt.layer(marked, drawing).resolve_scale(x="independent", y="independent")
     return drawing.properties(width=width, height=_FITTED_HEIGHT)
 
@@ -169,12 +169,12 @@ def _fitted_rows(many: list[Series], chart: Chart) -> list[dict[str, Any]]:
     ]
 
 
-def _marked(chart: Chart, canvas: Canvas, across: tuple[float, float], width: int) -> list[Any]:
+def _draw_marks(chart: Chart, canvas: Canvas, across: tuple[float, float], width: int) -> list[Any]:
     """Draw a line down from each mark's name, which stands where there is room for it."""
     layers: list[Any] = []
     pixels_x, pixels_y = {"domain": [0, width]}, {"domain": [_FITTED_HEIGHT, 0]}
     marks = [(share(chart.x, across, mark.x) * width, mark) for mark in chart.marks if fits(chart.x, mark.x)]
-    for line, (leftwards, at, mark) in enumerate(_sided(marks, width)):
+    for line, (leftwards, at, mark) in enumerate(_choose_sides(marks, width)):
         row = {"x": at, "top": line * _LABEL_LINE, "middle": (line + 0.5) * _LABEL_LINE, "bottom": _FITTED_HEIGHT}
         down = {
             "x": number("x", scale=pixels_x, axis=None),
@@ -201,7 +201,7 @@ def _marked(chart: Chart, canvas: Canvas, across: tuple[float, float], width: in
     return layers
 
 
-def _sided(marks: list[tuple[float, Mark]], width: int) -> list[tuple[bool, float, Mark]]:
+def _choose_sides(marks: list[tuple[float, Mark]], width: int) -> list[tuple[bool, float, Mark]]:
     """Return of each mark whether its name stands to the left of its line, and put them in order from the top.
 
     Names to the left come first, from the right; then names to the right, from the left. As each line begins beside its

@@ -21,15 +21,15 @@ def render(table: Table, _surface: Surface) -> str:
     """Write a table as a Markdown table, its notes as a list under it."""
     columns = [(index, column) for index, column in enumerate(table.columns) if column.shown]
     lines = [
-        _line([_escaped(column.heading) for _, column in columns]),
+        _line([_escape(column.heading) for _, column in columns]),
         _line(["---:" if right_aligned(column) else "---" for _, column in columns]),
         *(_line([_cell(row[index], column) for index, column in columns]) for row in table.rows),
     ]
     if table.title:
-        titles = (f"**{_escaped(without_controls(line))}**" for line in table.title.splitlines())
+        titles = (f"**{_escape(without_controls(line))}**" for line in table.title.splitlines())
         lines = [*(line for title in titles for line in (title, "")), *lines]
     if table.notes:
-        lines += ["", *(f"- {_escaped(line)}" for line in note_lines(table))]
+        lines += ["", *(f"- {_escape(line)}" for line in note_lines(table))]
     return "\n".join(lines) + "\n"
 
 
@@ -39,9 +39,9 @@ def _line(cells: list[str]) -> str:
 
 def _cell(cell: str | int | float | bool | None, column: Column) -> str:
     text = cell_text(cell, column)
-    return _escaped(text) if isinstance(cell, str) else text
+    return _escape(text) if isinstance(cell, str) else text
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     # GitHub makes a mention of @name whatever escapes it; with an empty comment in between it is none.
     return _MENTION.sub("@<!-- -->", _SPECIAL.sub(r"\\\g<0>", text))

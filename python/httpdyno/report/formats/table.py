@@ -30,12 +30,12 @@ _STYLES: Final = {"good": "green", "doubtful": "yellow", "bad": "red", "absent":
 
 def render(table: Table, surface: Surface) -> str:
     """Write a table with a line under its headings, and the notes below."""
-    table, alone = _spanned(table)
-    columns, texts, widths = _measured(table)
-    places = _fitting(columns, texts, widths, surface.width)
+    table, alone = _move_spanning(table)
+    columns, texts, widths = _measure(table)
+    places = _fitting_columns(columns, texts, widths, surface.width)
     names = _names(columns, places)
     if surface.width is not None and _total(widths, places) > surface.width:
-        widths = _folded(columns, texts, widths, (names, places), surface.width)
+        widths = _fold_widths(columns, texts, widths, (names, places), surface.width)
     output = io.StringIO()
     console = Console(
         file=output,
@@ -49,7 +49,7 @@ def render(table: Table, surface: Surface) -> str:
         markup=False,
     )
     for line in table.title.splitlines():
-        output.write(_broken(without_controls(line), surface) + "\n")
+        output.write(_break_line(without_controls(line), surface) + "\n")
     groups = _groups(widths, names, places, surface.width)
     for number, group in enumerate(groups):
         if number:
@@ -65,17 +65,17 @@ def render(table: Table, surface: Surface) -> str:
     hidden = [column.heading for place, column in enumerate(columns) if place not in places]
     if hidden:
         lines.append(f"hidden (terminal too narrow): {', '.join(hidden)}")
-    return text + ("\n" if lines else "") + "".join(_broken(line, surface) + "\n" for line in lines)
+    return text + ("\n" if lines else "") + "".join(_break_line(line, surface) + "\n" for line in lines)
 
 
 def hidden_columns(table: Table, width: int | None = None) -> tuple[str, ...]:
     """Return the headings of the columns that do not fit into a terminal of this width, or into a pipe."""
-    columns, texts, widths = _measured(_spanned(table)[0])
-    places = _fitting(columns, texts, widths, width)
+    columns, texts, widths = _measure(_move_spanning(table)[0])
+    places = _fitting_columns(columns, texts, widths, width)
     return tuple(column.heading for place, column in enumerate(columns) if place not in places)
 
 
-def _measured(table: Table) -> tuple[list[Column], list[list[str]], list[int]]:
+def _measure(table: Table) -> tuple[list[Column], list[list[str]], list[int]]:
     """Return the columns that are shown, the texts of their cells, row by row, and the width that each column takes."""
     shown = [index for index, column in enumerate(table.columns) if column.shown]
     texts = [[cell_text(row[index], table.columns[index]) for index in shown] for row in table.rows]
@@ -87,7 +87,7 @@ def _measured(table: Table) -> tuple[list[Column], list[list[str]], list[int]]:
     return columns, texts, widths
 
 
-def _fitting(
+def _fitting_columns(
     columns: Sequence[Column], texts: Sequence[Sequence[str]], widths: Sequence[int], width: int | None
 ) -> list[int]:
     """Return the columns that are shown at this width; spare ones are dropped, the last first."""
@@ -102,7 +102,7 @@ def _fitting(
     return places
 
 
-def _spanned(table: Table) -> tuple[Table, list[str]]:
+def _move_spanning(table: Table) -> tuple[Table, list[str]]:
     """Take the texts of spanning columns out of the last rows that have nothing else but their names.
 
     A spanning column that is then empty is hidden. Returned with the table: the text of each such row, in their order.
@@ -136,7 +136,7 @@ def _lead(columns: Sequence[Column], row: Sequence[str], widths: Sequence[int], 
     return (" " * _GAP).join(cells)
 
 
-def _broken(line: str, surface: Surface) -> str:
+def _break_line(line: str, surface: Surface) -> str:
     """Break a line between words where a terminal ends, in a pipe where a usual one would."""
     width = surface.width or _USUAL_WIDTH
     if width < _NARROWEST:
@@ -173,7 +173,7 @@ def _names(columns: Sequence[Column], places: Sequence[int]) -> list[int]:
     return names or list(places[:1])
 
 
-def _folded(
+def _fold_widths(
     columns: Sequence[Column],
     texts: Sequence[Sequence[str]],
     widths: Sequence[int],

@@ -97,14 +97,14 @@ def _unit(column: Column) -> str:
 def _cells(cells: Sequence[Cell], column: Column) -> list[GridCell]:
     texts = [cell_text(cell, column) for cell in cells]
     if column.kind is ColumnKind.DECIMAL:
-        texts = _aligned(cells, texts)
+        texts = _align_numbers(cells, texts)
     return [
         GridCell(text, "" if cell is None else str(cell), _layout(text, column), tone_of(cell, column))
         for cell, text in zip(cells, texts, strict=True)
     ]
 
 
-def _aligned(cells: Sequence[Cell], texts: Sequence[str]) -> list[str]:
+def _align_numbers(cells: Sequence[Cell], texts: Sequence[str]) -> list[str]:
     """Write all numbers with as many decimals as the one with most: the points then stand below each other.
 
     A ratio to what was published (``1.25x``) is text among them, and stays as it is.
@@ -212,10 +212,10 @@ def _style(subjects: int) -> str:
     """Put the colours of both schemes before the rules, and a rule for each subject that can be singled out."""
     light, dark = style(LIGHT), style(DARK)
     schemes = f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
-    return schemes + _text("page.css") + "".join(_singled_out(place) for place in range(subjects))
+    return schemes + _text("page.css") + "".join(_highlight_rules(place) for place in range(subjects))
 
 
-def _singled_out(place: int) -> str:
+def _highlight_rules(place: int) -> str:
     """Fade the marks of all other subjects while the page highlights this one."""
     root = f':root[data-only="{place}"]'
     rules = [f'{root} tr[data-subject]:not([data-subject="{place}"])']
@@ -231,9 +231,9 @@ def _singled_out(place: int) -> str:
 def _sections(report: Report) -> Iterator[_Section]:
     for title in dict.fromkeys(chart.section for chart in report.charts):
         charts = [chart for chart in report.charts if chart.section == title]
-        yield _Section(title, tuple(_Figure(chart, _drawn(chart, _WIDE), _drawn(chart, _NARROW)) for chart in charts))
+        yield _Section(title, tuple(_Figure(chart, _draw(chart, _WIDE), _draw(chart, _NARROW)) for chart in charts))
 
 
-def _drawn(chart: Chart, width: int) -> Markup:
+def _draw(chart: Chart, width: int) -> Markup:
     # Vega escapes what it writes. The page has its own fonts.
     return Markup(_FONT.sub("", svg(chart, Canvas(width, VARIABLES))))

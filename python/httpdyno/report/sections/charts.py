@@ -73,7 +73,7 @@ def verdict_counts(samples: pl.LazyFrame) -> dict[int, dict[str, int]]:
 def verdict_chart(of: ConditionTrials, verdicts: Mapping[int, Mapping[str, int]]) -> Chart | None:
     """Draw the shares of verdicts; None when nothing was judged."""
     order = (Verdict.RIGHT.value, *_WRONG, _EXPLAINED, *_NO_ANSWER)
-    return _stacked(
+    return _stacked_chart(
         "verdicts",
         "What the answers were worth",
         {
@@ -90,7 +90,7 @@ def status_chart(of: ConditionTrials) -> Chart | None:
         name: {label: sum(getattr(t.summary, field) for t in trials if t.summary) for label, field in _CLASSES}
         for name, trials in of.trials.items()
     }
-    return _stacked(
+    return _stacked_chart(
         "statuses",
         "What the subjects reported",
         counts,
@@ -98,7 +98,7 @@ def status_chart(of: ConditionTrials) -> Chart | None:
     )
 
 
-def _stacked(name: str, title: str, counts: Mapping[str, Mapping[str, int]], *, caption: str) -> Chart | None:
+def _stacked_chart(name: str, title: str, counts: Mapping[str, Mapping[str, int]], *, caption: str) -> Chart | None:
     """Draw counts by subject and outcome; subjects and outcomes without any are left out."""
     subjects = tuple(subject for subject, counted in counts.items() if sum(counted.values()))
     if not subjects:
@@ -305,7 +305,7 @@ def percentile_chart(of: ConditionTrials, times: Mapping[str, ResponseTimes]) ->
         of,
         caption=(
             "So many per cent of the URLs took no longer than this. Every URL counts, failed ones too, with the time "
-            f"that the client reports; the samples of all trials are put together ({_counted(times)})."
+            f"that the client reports; the samples of all trials are put together ({_count_text(times)})."
         ),
     )
 
@@ -347,7 +347,7 @@ def _ms(ordered: Int64Array, ranks: Sequence[float]) -> tuple[float, ...]:
     return (int(ordered[0]) * _MS, *(float(f"{percentile(ordered, rank) * _MS:.5g}") for rank in ranks))
 
 
-def _counted(times: Mapping[str, ResponseTimes]) -> str:
+def _count_text(times: Mapping[str, ResponseTimes]) -> str:
     counts = sorted({subject.count for subject in times.values()})
     return f"{counts[0]:,} each" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,} each"
 

@@ -25,7 +25,7 @@ def run_facts(manifest: Manifest, trials: Sequence[Trial]) -> tuple[tuple[str, s
         ("Timeout", _listed_once(f"{trial.timeout_ns / 1e9:g} s a URL" for trial in trials)),
         ("Machine", _machine(manifest.machine)),
         ("System", _system(manifest.machine)),
-        ("CPUs of the trial", _pinned(trials)),
+        ("CPUs of the trial", _pinning(trials)),
         ("Memory limit", _memory_limit(trials)),
         ("Transport", _transport(trials)),
         ("Kernel settings", ", ".join(f"{name}={' '.join(value.split())}" for name, value in _settings(manifest))),
@@ -78,7 +78,7 @@ def _system(machine: Machine) -> str:
     return ", ".join(part for part in (system, governor, clock) if part)
 
 
-def _pinned(trials: Sequence[Trial]) -> str:
+def _pinning(trials: Sequence[Trial]) -> str:
     pinned = {(cpu.role, cpu.cpu) for trial in trials for cpu in trial.counters.cpus or ()}
     roles = sorted({role for role, _ in pinned})
     return "; ".join(

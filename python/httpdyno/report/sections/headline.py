@@ -121,7 +121,7 @@ def _ahead(
 
     Where the pair has no estimate it is the quotient of the medians.
     """
-    ratio = _of_first(pair, first.subject)
+    ratio = _ratio_of_first(pair, first.subject)
     if ratio is not None:
         return (
             f"{_difference(ratio.estimate, metric)}{names[second.subject]}{_bounds(ratio, metric) if interval else ''}"
@@ -179,7 +179,7 @@ def _why_open(pair: Comparison, ranking: Ranking, most: int) -> str:
     return f", one of {tested} pairs" if pair.ratio and tested > 1 else f", {pair.blocks} trials each"
 
 
-def _of_first(pair: Comparison, first: str) -> Interval | None:
+def _ratio_of_first(pair: Comparison, first: str) -> Interval | None:
     """Return the ratio of a pair as that of the first subject to the second."""
     ratio = pair.ratio
     if ratio is None or pair.subject == first:
@@ -204,10 +204,10 @@ def left_out_text(unranked: Mapping[str, str], names: Mapping[str, str]) -> str:
 
 def _figure(value: float, metric: Metric, phrase: str | None) -> str:
     words = metric.phrase or f"{metric.column.unit} of {metric.name}".removeprefix(" of ")
-    return f"{_shown(value, metric)} {words if phrase is None else phrase}"
+    return f"{_table_figure(value, metric)} {words if phrase is None else phrase}"
 
 
-def _shown(value: float, metric: Metric) -> str:
+def _table_figure(value: float, metric: Metric) -> str:
     """Write a figure with the rounding of the table."""
     rounded = metric.rounded(value)
     return figure_text(rounded if isinstance(rounded, int | float) else value)
@@ -219,17 +219,19 @@ def ranked_headline(trials: Sequence[Trial], ranking: Ranking, metric: Metric, n
     ``names`` are by subject, in the order in which they are listed.
     """
     ranked = {standing.subject for standing in ranking.standings}
-    unranked = _unranked(trials, ranking, metric, names)
+    unranked = _unranked_reasons(trials, ranking, metric, names)
     bounds = {name: bound for (_, name), bound in lower_bounds(trials, metric).items() if name in unranked}
     return headline(ranking, metric, placing_medians(metric, trials, ranked), names, unranked, bounds)
 
 
 def not_ranked_text(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> str:
     """Name the unranked subjects and their reasons: ``A and B (crashed), C (INCORRECT)``; empty when all are ranked."""
-    return left_out_text(_unranked(trials, ranking, metric, names), names)
+    return left_out_text(_unranked_reasons(trials, ranking, metric, names), names)
 
 
-def _unranked(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> Mapping[str, str]:
+def _unranked_reasons(
+    trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]
+) -> Mapping[str, str]:
     """Return the reasons why subjects are unranked: their verdict, or no such figure."""
     ranked = {standing.subject for standing in ranking.standings}
     others = {name: [trial for trial in trials if trial.subject == name] for name in names if name not in ranked}

@@ -18,10 +18,15 @@ def table_reservations(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Not
     """Return the reservations that the verdicts of a table do not include."""
     quick = manifest.settings.get("quick")
     looked = [Note(f"a first look (--quick): {_times(manifest)}; differences may be chance")] if quick else []
-    return (*looked, *of_memory(trials), *_left_out(manifest, trials), *not_whole(len(trials), manifest.trials_planned))
+    return (
+        *looked,
+        *memory_reservations(trials),
+        *_left_out_blocks(manifest, trials),
+        *not_whole(len(trials), manifest.trials_planned),
+    )
 
 
-def of_memory(trials: Sequence[Trial]) -> tuple[Note, ...]:
+def memory_reservations(trials: Sequence[Trial]) -> tuple[Note, ...]:
     """Name trials that ran without the memory limit of their plan, and why; empty when every limit was set."""
     return tuple(map(Note, unlimited_notes(trials)))
 
@@ -31,7 +36,7 @@ def not_whole(finished: int, planned: int) -> tuple[Note, ...]:
     return (Note(f"not whole: {finished} of {planned} trials"),) if finished < planned else ()
 
 
-def _left_out(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Note, ...]:
+def _left_out_blocks(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Note, ...]:
     """Describe the blocks that a time budget left out; empty when all ran, or the run was stopped before its end."""
     planned, budget_s = manifest.settings.get("repeat"), manifest.settings.get("time_budget_s")
     if not isinstance(planned, int) or not isinstance(budget_s, int | float):

@@ -175,7 +175,7 @@ def trial_overview(
     """
     rows = [(trial, names[trial.subject], trial.reason or trial.validity_reason) for trial in trials]
     if ceiling is not None:
-        rows.insert(0, (ceiling, f"{ceiling.subject}, for the web's ceiling", _found(ceiling, trials)))
+        rows.insert(0, (ceiling, f"{ceiling.subject}, for the web's ceiling", _ceiling_text(ceiling, trials)))
     numbers = [{finding.rule.name: finding for finding in findings(trial, rules)} for trial, _, _ in rows]
     measured = {
         finding.rule.name: finding.rule for found in numbers for finding in found.values() if finding.number is not None
@@ -196,7 +196,7 @@ def trial_overview(
     return without_empty(Table((*_TRIALS, *map(_column, measured.values())), tuple(cells)), "condition")
 
 
-def _found(ceiling: Trial, trials: Sequence[Trial]) -> str:
+def _ceiling_text(ceiling: Trial, trials: Sequence[Trial]) -> str:
     """Describe the ceiling that the trials of subjects record, or why it is unknown."""
     notes = ceiling_notes(trials)
     if not notes:
@@ -286,13 +286,13 @@ def _row(link: str, trials: Sequence[Trial]) -> tuple[Cell, ...]:
         link,
         len(trials),
         sum(trial.outcome is Outcome.REFUSED for trial in trials),
-        _scaled(asked_ns, _MS),
-        _scaled(median(measured), _MS),
-        _scaled(max((abs(one - asked_ns) for one in measured), default=None), _MS),
-        _scaled(median(_known(counters, lambda one: one.down.goodput_expected_bits_per_s)), _MBIT),
-        _scaled(median(goodput), _MBIT),
-        _scaled(min(goodput, default=None), _MBIT),
-        _scaled(max(_known(counters, lambda one: one.down.lateness_p99_ns), default=None), _MS),
+        _scale(asked_ns, _MS),
+        _scale(median(measured), _MS),
+        _scale(max((abs(one - asked_ns) for one in measured), default=None), _MS),
+        _scale(median(_known(counters, lambda one: one.down.goodput_expected_bits_per_s)), _MBIT),
+        _scale(median(goodput), _MBIT),
+        _scale(min(goodput, default=None), _MBIT),
+        _scale(max(_known(counters, lambda one: one.down.lateness_p99_ns), default=None), _MS),
         packets,
         _share(_sum(counters, lambda path: path.dropped), packets),
         _share(_sum(counters, lambda path: path.lost), packets),
@@ -332,7 +332,7 @@ def _sum(counters: Sequence[LinkCounters], figure: Callable[[PathCounters], int 
     return sum(known) if known else None
 
 
-def _scaled(value: float | None, factor: float) -> float | None:
+def _scale(value: float | None, factor: float) -> float | None:
     return None if value is None else float(f"{value * factor:.4g}")
 
 

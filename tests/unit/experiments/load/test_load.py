@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from doubles.loads import judge_load
 from httpdyno.errors import EngineFailed
 from httpdyno.experiments.load.figures import LoadSummary
-from httpdyno.experiments.load.judge import judge_load
 from httpdyno.experiments.load.rules import LOAD_RULES
 from httpdyno.judge.validity import findings
 from httpdyno.model import Outcome, Trial, Validity, flatten, restore

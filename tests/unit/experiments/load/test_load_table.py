@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from doubles.loads import judge_load
 from httpdyno.experiments.load.definition import DEFINITION
 from httpdyno.experiments.load.figures import LoadSummary
-from httpdyno.experiments.load.judge import judge_load
 from httpdyno.experiments.load.table import load_table, load_views, load_words
 from httpdyno.model import Outcome, Trial
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from httpdyno.model import Axis, Chart, ChartKind, Mark, Scale, Series
 from httpdyno.report.charts import specification, svg
 from httpdyno.report.charts.canvas import LABEL_SIZE, LIGHT, Canvas, text_width
-from httpdyno.report.charts.points import _sided
+from httpdyno.report.charts.points import _choose_sides
 
 NAMES = st.sampled_from(["chosen: 16", "subject.toml: 125", "contention begins: 43", "chosen: 150, as in subject.toml"])
 
@@ -69,7 +69,7 @@ def test_a_point_says_its_interval_when_it_is_pointed_at() -> None:
 def test_no_line_runs_through_a_name(places: list[tuple[float, str]]) -> None:
     marks = [(at, Mark(name, 1.0)) for at, name in places]
 
-    sided = _sided(marks, 700)
+    sided = _choose_sides(marks, 700)
 
     assert sorted(at for _, at, _ in sided) == sorted(at for at, _ in places)
     for place, (leftwards, at, mark) in enumerate(sided):

@@ -1,17 +1,29 @@
-"""One load from the generator's report to the record of its trial: the figures, the outcome, the validity."""
+"""Makes records of a load, whose engine leaves the manifest of the run, a report of each trial, and samples."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
-from httpdyno.errors import EngineFailed
-from httpdyno.experiments.load.figures import LoadChecks, LoadSecond, LoadSummary, LoadTimes
-from httpdyno.experiments.load.rules import LOAD_RULES
-from httpdyno.installation import RENEW_ENGINE
-from httpdyno.judge.validity import with_validity
-from httpdyno.model import Count, Outcome, Trial, figures_of
+import polars as pl
 
-__all__ = ["SERVER", "judge_load", "load_from_report"]
+from httpdyno.errors import EngineFailed, UnreadableRun
+from httpdyno.experiments.load.figures import LoadChecks, LoadSecond, LoadSummary, LoadTimes
+from httpdyno.installation import RENEW_ENGINE
+from httpdyno.judge.tool_reports.httpdyno_load import SAMPLE_COLUMNS
+from httpdyno.model import Count, Outcome, Sample, Trial, Validity, Verdict, figures_of
+from httpdyno.store import Manifest, RecordMaker, polars_schema
+from httpdyno.store.manifest import CURE
+
+__all__ = [
+    "MAKER",
+    "SERVER",
+    "load_from_report",
+    "load_trial",
+    "read_load_report",
+]
 
 SERVER: Final = "server"
 """The subject of every load, so that two runs are compared whatever address their servers have."""
@@ -21,17 +33,116 @@ _GROW: Final = tuple(field.name for field in fields(LoadTimes) if field.name not
 _PHASES: Final = ("dns", "connect", "tls", "first_byte", "content")
 
 
-def judge_load(number: int, report: Mapping[str, Any], *, target: str, checks: Sequence[str] = ()) -> Trial:
-    """Make the record of one load.
+class LoadRecords:
+    """Makes the records of a load from the reports and samples that the engine left."""
+
+    def trials(self, folder: Path, manifest: Manifest) -> tuple[Trial, ...]:
+        """Make the trials of a load; raise ``UnreadableRun`` if a report is damaged."""
+        target, checks = (str(manifest.settings.get(name) or "") for name in ("target", "checks"))
+        return tuple(_read_trial(folder, number, target=target, checks=checks) for number in _reported(folder))
+
+    def samples(self, folder: Path) -> pl.DataFrame:
+        """Read what the engine kept of each request; nothing where it kept none.
+
+        The duration of a sample is its response time: it counts from when the request was due. What a server should
+        answer is not known here, so that the verdict is ``unverified``.
+        """
+        numbers = (number for number in _reported(folder) if (folder / _samples_name(number)).exists())
+        return pl.concat([pl.DataFrame(schema=polars_schema(Sample)), *(_samples(folder, one) for one in numbers)])
+
+
+MAKER: Final[RecordMaker] = LoadRecords()
+
+
+def _report_name(number: int) -> str:
+    return f"load-{number:06}.json"
+
+
+def _samples_name(number: int) -> str:
+    return f"samples-{number:06}.csv.gz"
+
+
+def _reported(folder: Path) -> Iterator[int]:
+    """Return the numbers of the trials that have a report, from 0."""
+    number = 0
+    while (folder / _report_name(number)).exists():
+        yield number
+        number += 1
+
+
+def _read_trial(folder: Path, number: int, *, target: str, checks: str) -> Trial:
+    if (report := read_load_report(folder, number)) is None:
+        raise UnreadableRun(f"{folder}: {_report_name(number)} is damaged; {CURE}")
+    try:
+        return load_trial(number, report, target=target, checks=checks)
+    except EngineFailed as error:
+        raise UnreadableRun(f"{folder}: {_report_name(number)}: {error.line}") from error
+
+
+def read_load_report(folder: Path, number: int) -> dict[str, Any] | None:
+    """Read the report of one trial; None where there is none, or it is damaged."""
+    try:
+        values = json.loads((folder / _report_name(number)).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return values if isinstance(values, dict) else None
+
+
+def _samples(folder: Path, number: int) -> pl.DataFrame:
+    file = folder / _samples_name(number)
+    begin_ns = _started_ns(read_load_report(folder, number) or {})
+    code = pl.col("status_or_error")
+    status = code.cast(pl.Int16, strict=False)
+    given = {
+        "trial": pl.lit(number, pl.Int32()),
+        "line": pl.col("line").cast(pl.Int32),
+        "url": pl.col("url").fill_null(""),
+        "code": code,
+        "status": status,
+        "error": pl.when(status.is_null()).then(code),
+        "start_ns": pl.col("intended_ns") + begin_ns,
+        "duration_ns": pl.col("end_ns") - pl.col("intended_ns"),
+        "body_length": pl.col("content_bytes"),
+        "cause": pl.lit(None, pl.String()),
+        "verdict": pl.lit(Verdict.UNVERIFIED.value),
+        "served_status": pl.lit(None),
+        "served_body_length": pl.lit(None),
+        "explained": pl.lit(value=False),
+    }
+    columns = polars_schema(Sample)
+    try:
+        lines = pl.read_csv(file, schema=SAMPLE_COLUMNS).with_row_index("line", offset=1)
+        return lines.select(given[name].cast(type_).alias(name) for name, type_ in columns.items())
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = str(error).partition("\n")[0]
+        raise UnreadableRun(f"{file}: the samples cannot be read: {reason}; {CURE}") from error
+
+
+def _started_ns(report: Mapping[str, Any]) -> int:
+    """Return when a load began, in nanoseconds since 1970."""
+    try:
+        started = datetime.fromisoformat(str(report.get("started")))
+    except ValueError:
+        return 0
+    zoned = started if started.tzinfo else started.replace(tzinfo=UTC)
+    return int(zoned.timestamp() * 1_000_000) * 1000
+
+
+def load_trial(number: int, report: Mapping[str, Any], *, target: str, checks: str = "") -> Trial:
+    """Make the record of one load from its report, which says itself whether it is valid.
 
     Trials are numbered from 0, each a block of its own; ``target`` is what was asked for, in words: the URL.
+
+    Raises
+    ------
+    EngineFailed
+        If the report lacks something.
     """
     load = load_from_report(report)
     try:
-        trial = _trial(number, report, report["plan"], load, target, checks)
+        return _trial(number, report, report["plan"], load, target, checks)
     except (KeyError, TypeError, ValueError) as error:
         raise _unreadable(error) from error
-    return with_validity(trial, LOAD_RULES)
 
 
 def load_from_report(report: Mapping[str, Any]) -> LoadSummary:
@@ -135,9 +246,10 @@ def _trial(
     plan: Mapping[str, Any],
     load: LoadSummary,
     target: str,
-    checks: Sequence[str],
+    checks: str,
 ) -> Trial:
     stopped = bool(report["interrupted"])
+    judged = report.get("validity") or {}
     return Trial(
         trial=number,
         block=number,
@@ -154,11 +266,13 @@ def _trial(
         link="direct",
         timeout_ns=round(plan["timeout_s"] * 1e9),
         keepalive=bool(plan["keepalive"]),
-        check=", ".join(checks),
+        check=checks,
         http_version=str(plan["http"]),
         urls_given=int(plan["urls"]),
         outcome=Outcome.INTERRUPTED if stopped else Outcome.OK,
         reason=f"stopped after {load.elapsed_ns / 1e9:.1f} s" if stopped else None,
+        validity=Validity(judged["verdict"]) if judged else None,
+        validity_reason=judged.get("reason"),
         figures=figures_of(load),
     )
 

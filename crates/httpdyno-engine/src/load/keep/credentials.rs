@@ -1,0 +1,88 @@
+//! Credentials, which no run keeps.
+
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
+
+/// The user of a URL, a header field, a parameter of a query or a form, a value in JSON; the first group stays.
+static PATTERNS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
+    let letter = r"[\w.\-\x{80}-\x{10FFFF}]";
+    let name = format!(
+        "{letter}*(?:api[_-]?key|authorization|cookie|credential|passw(?:or)?d|secret|session|signature|token){letter}*"
+    );
+    [
+        r#"(://)[^/?#\s'"]+@"#.to_owned(),
+        format!(r"(?im)((?:^|\s)(?:-H|--header=)?{name}:[ \t]*)[^\s][^\r\n]*"),
+        format!(r#"(?i)((?:^|[?&]){name}=)[^&#\s'"]+"#),
+        format!(r#"(?i)("{name}"\s*:\s*)"(?:[^"\\]|\\.)*""#),
+    ]
+    .map(|pattern| Regex::new(&pattern).expect("a pattern of this file"))
+});
+const HIDDEN: [&str; 4] = ["${1}***@", "${1}***", "${1}***", "${1}***"];
+
+/// A text with `***` for what its names call a secret, and for the user and the password of a URL.
+pub fn without_credentials(text: &str) -> String {
+    let mut safe = text.to_owned();
+    for (pattern, hidden) in PATTERNS.iter().zip(HIDDEN) {
+        if pattern.is_match(&safe) {
+            safe = pattern.replace_all(&safe, hidden).into_owned();
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_credential_is_replaced() {
+        for (text, expected) in [
+            ("http://me:planted@a.test/x", "http://***@a.test/x"),
+            ("http://me:pl@nted@a.test/x", "http://***@a.test/x"),
+            ("http://planted@a.test", "http://***@a.test"),
+            ("Authorization: Bearer planted", "Authorization: ***"),
+            ("authorization:Basic planted", "authorization:***"),
+            (
+                "--header=X-Api-Key: planted planted",
+                "--header=X-Api-Key: ***",
+            ),
+            ("-HCookie: a=planted; b=planted", "-HCookie: ***"),
+            (
+                "Accept: */*\nProxy-Authorization: Basic planted\nX-A: b",
+                "Accept: */*\nProxy-Authorization: ***\nX-A: b",
+            ),
+            (
+                "A-Token: planted\nB-Token: planted",
+                "A-Token: ***\nB-Token: ***",
+            ),
+            (
+                "http://a.test/?a=b&access_token=planted&c=d",
+                "http://a.test/?a=b&access_token=***&c=d",
+            ),
+            ("user=me&password=planted", "user=me&password=***"),
+            ("?\u{e9}_token=planted", "?\u{e9}_token=***"),
+            (
+                r#"{"user": "me", "client_secret": "plan\"ted"}"#,
+                r#"{"user": "me", "client_secret": ***}"#,
+            ),
+        ] {
+            assert_eq!(without_credentials(text), expected);
+        }
+    }
+
+    #[test]
+    fn all_else_stays() {
+        for text in [
+            "http://a.test/x@y?z=@w",
+            "https://a.test:8443/tokens/1",
+            "Accept: text/html",
+            "--rate",
+            "a=b&c=d",
+            r#"{"user": "me"}"#,
+            "httpdyno bench --web top-sites",
+        ] {
+            assert_eq!(without_credentials(text), text);
+        }
+    }
+}

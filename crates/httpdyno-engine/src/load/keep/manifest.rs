@@ -1,0 +1,240 @@
+//! The manifest of a run: what was run, where and with what, and whether it was finished.
+
+use std::io;
+use std::time::SystemTime;
+
+use serde::Serialize;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::machine::Machine;
+use super::{identity, target, without_credentials};
+use crate::complaint::called;
+use crate::load::arguments::Arguments;
+use crate::load::trial::Trial;
+
+pub const NAME: &str = "manifest.json";
+/// The version of the records that this program writes: that of the rest of httpdyno.
+const RECORD_VERSION: u32 = 2;
+/// The subject of every load, so that two runs are compared whatever address their servers have.
+const SERVER: &str = "server";
+/// So much of the content of a request is kept.
+const KEPT_OF_BODY: usize = 200;
+
+/// Whether a run has all of its trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    Partial,
+    Complete,
+}
+
+/// What stands in `manifest.json`, in the order of its keys.
+#[derive(Debug, Serialize)]
+pub struct Manifest {
+    experiment: &'static str,
+    command: Vec<String>,
+    version: &'static str,
+    started_at: String,
+    machine: Machine,
+    trials_planned: u16,
+    ended_at: Option<String>,
+    state: State,
+    record_version: u32,
+    /// The engine's digest says which program it was.
+    git: Option<()>,
+    webs: [(); 0],
+    subjects: [Subject; 1],
+    settings: Settings,
+    engine: Engine,
+    urls: Option<()>,
+    resumed_at: [(); 0],
+}
+
+#[derive(Debug, Serialize)]
+struct Subject {
+    id: &'static str,
+    language: &'static str,
+    method: String,
+    version: Option<()>,
+    lockfiles: Nothing,
+    unavailable: Option<()>,
+    concurrency: Option<()>,
+    folder: Option<()>,
+    http: [(); 0],
+    fingerprint: Option<()>,
+}
+
+/// An object without a key.
+#[derive(Debug, Serialize)]
+struct Nothing {}
+
+#[derive(Debug, Serialize)]
+struct Engine {
+    version: &'static str,
+    sha256: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Settings {
+    target: String,
+    urls: usize,
+    connections: usize,
+    streams: usize,
+    http: &'static str,
+    keepalive: bool,
+    rate_per_s: Option<f64>,
+    rate_end_per_s: Option<f64>,
+    arrivals: Option<&'static str>,
+    duration_s: Option<f64>,
+    requests: Option<u64>,
+    timeout_s: f64,
+    method: String,
+    headers: String,
+    body: Option<String>,
+    checks: String,
+    insecure: bool,
+    cpus: String,
+    repeat: u16,
+}
+
+impl Manifest {
+    /// Describes the run that a first trial begins.
+    pub fn new(arguments: &Arguments, first: &Trial) -> Self {
+        let typed = std::env::args_os().skip(1);
+        let words = typed.map(|word| without_credentials(&word.to_string_lossy()));
+        Self {
+            experiment: "load",
+            command: std::iter::once(called().to_owned()).chain(words).collect(),
+            version: env!("CARGO_PKG_VERSION"),
+            started_at: microseconds(&first.report.started),
+            machine: Machine::here(),
+            trials_planned: arguments.repeat,
+            ended_at: None,
+            state: State::Partial,
+            record_version: RECORD_VERSION,
+            git: None,
+            webs: [],
+            subjects: [Subject::new(target(arguments))],
+            settings: settings(arguments, first),
+            engine: Engine {
+                version: env!("CARGO_PKG_VERSION"),
+                sha256: identity::own_digest(),
+            },
+            urls: None,
+            resumed_at: [],
+        }
+    }
+
+    /// `<utc time>-load`.
+    pub fn folder_name(&self) -> String {
+        let second = self.started_at.get(..19).unwrap_or(&self.started_at);
+        let digits: String = second
+            .chars()
+            .filter(|letter| !"-:".contains(*letter))
+            .collect();
+        format!("{digits}Z-load")
+    }
+
+    /// Notes the end of the run.
+    pub fn end(&mut self, state: State) {
+        self.state = state;
+        let now = OffsetDateTime::from(SystemTime::now()).format(&Rfc3339);
+        self.ended_at = now.ok().map(|text| microseconds(&text));
+    }
+
+    /// Indented JSON with a line feed at the end.
+    pub fn text(&self) -> io::Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+}
+
+impl Subject {
+    fn new(method: String) -> Self {
+        Self {
+            id: SERVER,
+            language: "",
+            method,
+            version: None,
+            lockfiles: Nothing {},
+            unavailable: None,
+            concurrency: None,
+            folder: None,
+            http: [],
+            fingerprint: None,
+        }
+    }
+}
+
+fn settings(arguments: &Arguments, first: &Trial) -> Settings {
+    let plan = &first.report.plan;
+    let headers: Vec<String> = arguments
+        .headers
+        .iter()
+        .map(|(name, value)| without_credentials(&format!("{name}: {value}")))
+        .collect();
+    let checks: Vec<&str> = arguments
+        .checks
+        .iter()
+        .map(|check| check.text.as_str())
+        .collect();
+    let body = arguments.body.as_deref().map(|body| {
+        let safe = without_credentials(body);
+        safe.chars().take(KEPT_OF_BODY).collect()
+    });
+    let body_file = || Some(arguments.body_file.as_ref()?.display().to_string());
+    Settings {
+        target: target(arguments),
+        urls: plan.urls,
+        connections: plan.connections,
+        streams: plan.streams,
+        http: plan.http,
+        keepalive: plan.keepalive,
+        rate_per_s: plan.rate_per_s,
+        rate_end_per_s: plan.rate_end_per_s,
+        arrivals: plan.arrivals,
+        duration_s: plan.duration_s,
+        requests: plan.requests,
+        timeout_s: plan.timeout_s,
+        method: plan.method.clone(),
+        headers: headers.join("\n"),
+        body: body.or_else(body_file),
+        checks: checks.join(", "),
+        insecure: arguments.servers.insecure,
+        cpus: arguments
+            .cpus
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+        repeat: arguments.repeat,
+    }
+}
+
+/// A time of RFC 3339 with no more than six digits behind the point, as Python reads it.
+fn microseconds(text: &str) -> String {
+    let Some((second, rest)) = text.split_once('.') else {
+        return text.to_owned();
+    };
+    let end = rest.find(|letter: char| !letter.is_ascii_digit());
+    let (fraction, zone) = rest.split_at(end.unwrap_or(rest.len()));
+    format!("{second}.{fraction:0<6.6}{zone}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_microseconds() {
+        for (text, expected) in [
+            (
+                "2026-01-31T12:00:00.123456789Z",
+                "2026-01-31T12:00:00.123456Z",
+            ),
+            ("2026-01-31T12:00:00.5Z", "2026-01-31T12:00:00.500000Z"),
+            ("2026-01-31T12:00:00Z", "2026-01-31T12:00:00Z"),
+        ] {
+            assert_eq!(microseconds(text), expected);
+        }
+    }
+}

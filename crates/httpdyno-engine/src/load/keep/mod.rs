@@ -1,0 +1,175 @@
+//! Keeps the trials of a load as a run: a folder with its manifest, the report of each trial, and samples where asked for.
+//!
+//! The folder has its name once it has its manifest, marked `partial`; each trial is kept as soon as it has ended. A process that
+//! reads the folder makes records of the reports.
+
+mod credentials;
+mod folder;
+mod identity;
+mod machine;
+mod manifest;
+mod samples;
+mod whole_file;
+
+use std::fmt::{self, Display};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+use serde::Serialize as _;
+
+pub use credentials::without_credentials;
+
+use self::folder::Folder;
+use self::manifest::{Manifest, State};
+use super::arguments::Arguments;
+use super::trial::Trial;
+use crate::complaint::{FULL, NOTHING_MEASURED, system_words};
+
+/// Why results cannot be kept.
+#[derive(Debug)]
+pub struct NotKept {
+    line: String,
+    /// Exit status of the command.
+    pub status: u8,
+}
+
+impl NotKept {
+    /// `cure` says what to do.
+    fn new(folder: &Path, error: &io::Error, cure: &str) -> Self {
+        let is_full = matches!(
+            error.kind(),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+        );
+        let reason = system_words(error);
+        let room = if is_full { "make room or " } else { "" };
+        Self {
+            line: format!(
+                "{}: results cannot be written: {reason}; {room}{cure}",
+                folder.display()
+            ),
+            status: if is_full { FULL } else { NOTHING_MEASURED },
+        }
+    }
+}
+
+impl Display for NotKept {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.line)
+    }
+}
+
+impl std::error::Error for NotKept {}
+
+/// Makes the folder of runs, and refuses one that cannot be written: before anything is sent.
+pub fn require_folder(runs: &Path) -> Result<(), NotKept> {
+    let made = std::fs::create_dir_all(runs)
+        .and_then(|()| access(runs, Access::WRITE_OK | Access::EXEC_OK).map_err(io::Error::from));
+    made.map_err(|error| {
+        NotKept::new(
+            runs,
+            &error,
+            "name another with --out DIR, or keep nothing with --no-store",
+        )
+    })
+}
+
+/// A few words for what is asked for: the URL, the first of several, or the file that they stand in.
+pub fn target(arguments: &Arguments) -> String {
+    if let Some(file) = &arguments.requests_file {
+        return format!("requests of {}", file.display());
+    }
+    let method = match arguments.method.as_deref() {
+        None | Some("GET") => String::new(),
+        Some(method) => format!("{method} "),
+    };
+    let listed = arguments.urls_file.as_deref().map(|file| {
+        if file == Path::new("-") {
+            "standard input".to_owned()
+        } else {
+            file.display().to_string()
+        }
+    });
+    let Some(first) = arguments.urls.first() else {
+        return format!("{method}URLs of {}", listed.unwrap_or_default());
+    };
+    let more = match arguments.urls.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let also = listed.map_or_else(String::new, |file| format!(" and those of {file}"));
+    format!("{method}{}{more}{also}", without_credentials(first))
+}
+
+/// A run that is being made.
+#[derive(Debug)]
+pub struct Run {
+    folder: Folder,
+    manifest: Manifest,
+}
+
+impl Run {
+    /// Makes the folder of a run whose first trial has ended.
+    pub fn begin(arguments: &Arguments, first: &Trial) -> Result<Self, NotKept> {
+        let runs = &arguments.out;
+        let manifest = Manifest::new(arguments, first);
+        let begun = manifest
+            .text()
+            .and_then(|text| Folder::create(runs, &manifest.folder_name(), &text));
+        let folder = begun.map_err(|error| NotKept::of(runs, &error))?;
+        Ok(Self { folder, manifest })
+    }
+
+    /// Where it lies.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Keeps a trial that has ended, and what was written of each of its requests.
+    pub fn keep(&self, trial: &Trial, samples: Option<&Path>) -> Result<(), NotKept> {
+        let number = trial.number;
+        let kept = samples
+            .map_or(Ok(()), |file| {
+                // Before the report: a trial that is there has its samples.
+                whole_file::write(
+                    self.folder(),
+                    &format!("samples-{number:06}.csv.gz"),
+                    |to| samples::copy(file, to),
+                )
+            })
+            .and_then(|()| {
+                let name = format!("load-{number:06}.json");
+                whole_file::write(self.folder(), &name, |to| {
+                    let mut writer = serde_json::Serializer::new(io::BufWriter::new(to));
+                    trial.report.serialize(&mut writer)?;
+                    let mut file = writer.into_inner();
+                    io::Write::write_all(&mut file, b"\n")?;
+                    io::Write::flush(&mut file)
+                })
+            });
+        kept.map_err(|error| NotKept::of(self.folder(), &error))
+    }
+
+    /// Ends the run; one that was stopped stays `partial`. Gives its folder.
+    pub fn close(mut self, is_complete: bool) -> Result<PathBuf, NotKept> {
+        let state = if is_complete {
+            State::Complete
+        } else {
+            State::Partial
+        };
+        self.manifest.end(state);
+        let ended = self.manifest.text().and_then(|text| {
+            whole_file::write(self.folder(), manifest::NAME, |to| {
+                io::Write::write_all(to, text.as_bytes())
+            })
+        });
+        ended.map_err(|error| NotKept::of(self.folder(), &error))?;
+        Ok(self.folder.release(is_complete))
+    }
+}
+
+impl NotKept {
+    fn of(folder: &Path, error: &io::Error) -> Self {
+        Self::new(folder, error, "choose another folder with --out DIR")
+    }
+}

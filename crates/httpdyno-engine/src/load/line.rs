@@ -1,0 +1,117 @@
+//! The line that shows how a load is doing, in a terminal; nothing anywhere else.
+
+use std::io::{self, IsTerminal, Write};
+
+use dyno_load::load::{Live, format_time};
+use rustix::termios::tcgetwinsize;
+
+use crate::table::thousands;
+
+const CLEAR: &str = "\r\x1b[2K";
+const USUAL_COLUMNS: usize = 80;
+
+/// A line that is written over and over.
+#[derive(Debug)]
+pub struct Line {
+    repeat: usize,
+    place: String,
+    is_written: bool,
+}
+
+impl Line {
+    /// A line on standard error; `None` where that is no terminal, or a dumb one.
+    pub fn on_terminal(repeat: usize) -> Option<Self> {
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        (io::stderr().is_terminal() && !is_dumb).then(|| Self {
+            repeat,
+            place: String::new(),
+            is_written: false,
+        })
+    }
+
+    /// Notes which trial begins, from 0.
+    pub fn begin(&mut self, number: usize) {
+        if self.repeat > 1 {
+            self.place = format!("{} of {}: ", number + 1, self.repeat);
+        }
+    }
+
+    /// Shows how far it is.
+    pub fn show(&mut self, live: &Live) {
+        let columns = tcgetwinsize(io::stderr()).map_or(0, |size| size.ws_col.into());
+        let columns = if columns == 0 { USUAL_COLUMNS } else { columns };
+        // A line that is as wide as the terminal would begin another one.
+        let text: String = format!("{}{}", self.place, words(live))
+            .chars()
+            .take(columns.saturating_sub(1))
+            .collect();
+        self.is_written = true;
+        write(&format!("{CLEAR}{text}"));
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if self.is_written {
+            write(CLEAR);
+        }
+    }
+}
+
+/// A terminal that has gone is no reason to end a measurement.
+fn write(text: &str) {
+    let mut stream = io::stderr().lock();
+    let _ = stream
+        .write_all(text.as_bytes())
+        .and_then(|()| stream.flush());
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "shown with few digits"
+)]
+fn words(live: &Live) -> String {
+    let mut parts = vec![
+        format!("{:.1} s", live.elapsed_s),
+        format!("{}/s", thousands(live.rps.round_ties_even() as u64)),
+        format!("{} answers", thousands(live.requests)),
+    ];
+    if live.errors > 0 {
+        let plural = if live.errors == 1 { "" } else { "s" };
+        parts.push(format!("{} error{plural}", thousands(live.errors)));
+    }
+    for (name, time_ns) in [("p50", live.response_p50_ns), ("p99", live.response_p99_ns)] {
+        if let Some(time_ns) = time_ns {
+            parts.push(format!("{name} {}", format_time(time_ns as f64)));
+        }
+    }
+    parts.push(format!("{} open", thousands(live.open)));
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_what_is_known() {
+        let live = Live {
+            elapsed_s: 3.25,
+            sent: 12_400,
+            requests: 12_345,
+            errors: 0,
+            rps: 4100.4,
+            open: 64,
+            response_p50_ns: Some(1_020_000),
+            response_p99_ns: None,
+        };
+        assert_eq!(
+            words(&live),
+            "3.2 s, 4,100/s, 12,345 answers, p50 1.02 ms, 64 open"
+        );
+        let failing = Live { errors: 1, ..live };
+        assert!(words(&failing).contains("12,345 answers, 1 error, p50"));
+    }
+}

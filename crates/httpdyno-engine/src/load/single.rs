@@ -1,0 +1,86 @@
+//! A load for another program: one trial, whose report it reads.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result};
+use dyno_load::load::{self, Live};
+use serde_json::json;
+
+use super::arguments::Arguments;
+use super::plan;
+use crate::complaint::{Mistyped, NOTHING_MEASURED};
+use crate::progress;
+use crate::report_file::ReportFile;
+use crate::stop::stop_at_signals;
+
+/// Runs to the end, or to a signal, and writes the report.
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let plan = plan::plan(arguments).map_err(|error| Mistyped::new(format_args!("{error:#}")))?;
+    // Before a run of hours, not after it.
+    let named = arguments.report.as_deref();
+    let file = named
+        .filter(|path| *path != Path::new("-"))
+        .map(ReportFile::open)
+        .transpose()?;
+    let stop = stop_at_signals()?;
+    let open = |descriptor| Progress::open(descriptor, stop.clone());
+    let mut progress = arguments.progress.map(open).transpose()?;
+    let mut show = |live: &Live| {
+        if let Some(progress) = &mut progress {
+            progress.write(live);
+        }
+    };
+    let watch: Option<load::Watch<'_>> = match arguments.progress {
+        Some(_) => Some(&mut show),
+        None => None,
+    };
+    let report = super::measure(plan, &stop, watch)?;
+    let text = serde_json::to_string(&report)?;
+    match file {
+        Some(file) => file.write(text)?,
+        None => writeln!(io::stdout(), "{text}").context("standard output")?,
+    }
+    Ok(if report.requests == 0 {
+        NOTHING_MEASURED
+    } else {
+        0
+    })
+}
+
+/// JSON lines about five times a second. When their reader has gone, so has the program that asked for the load: it ends.
+struct Progress {
+    file: Option<File>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Progress {
+    fn open(descriptor: u32, stop: Arc<AtomicBool>) -> Result<Self> {
+        Ok(Self {
+            file: Some(progress::open(descriptor)?),
+            stop,
+        })
+    }
+
+    fn write(&mut self, live: &Live) {
+        let Some(file) = &mut self.file else { return };
+        let text = json!({
+            "phase": "load",
+            "elapsed_s": live.elapsed_s,
+            "sent": live.sent,
+            "requests": live.requests,
+            "errors": live.errors,
+            "rps": live.rps,
+            "open": live.open,
+            "response_p50_ns": live.response_p50_ns,
+            "response_p99_ns": live.response_p99_ns,
+        });
+        if file.write_all(format!("{text}\n").as_bytes()).is_err() {
+            self.file = None;
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}

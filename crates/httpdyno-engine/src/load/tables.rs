@@ -1,0 +1,443 @@
+//! The tables of a load: a row a trial for programs; figures, times and outcomes below each other for people.
+
+use std::collections::BTreeMap;
+
+use dyno_load::load::{Checked, format_time};
+
+use super::trial::{Metric, Times, Trial, median, metrics, percentile};
+use crate::table::{
+    Cell, Column, Format, Kind, Note, Table, general, general_grouped, rounded, thousands,
+};
+
+/// The figures of the first table for people, with their headings there.
+const FIGURES: [(&str, &str); 5] = [
+    ("requests", "requests"),
+    ("rps", "requests/s"),
+    ("errors", "errors"),
+    ("received_bytes", "received"),
+    ("connections_opened", "connections"),
+];
+const PERCENTILES: [&str; 7] = ["mean", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
+/// Stands before what else is wrong with a trial.
+const ALSO: &str = "; also: ";
+
+/// The tables that a format has: one for programs, for people several.
+///
+/// `planned` is how many trials were asked for: that some are missing stands below the last table, for programs at each row.
+pub fn tables(trials: &[Trial], planned: usize, format: Format) -> Vec<Table> {
+    let missing = not_whole(trials.len(), planned);
+    if format.is_for_programs() {
+        let mut table = for_programs(trials);
+        if let Some(text) = missing {
+            table.notes.extend((0..trials.len()).map(|row| Note {
+                text: text.clone(),
+                row: Some(row),
+            }));
+        }
+        return vec![table];
+    }
+    let mut tables = vec![figures(trials), times(trials), outcomes(trials)];
+    if format == Format::Plain {
+        tables.iter_mut().for_each(title_as_note);
+    }
+    if let (Some(text), Some(last)) = (missing, tables.last_mut()) {
+        last.notes.push(Note { text, row: None });
+    }
+    tables
+}
+
+/// Says that trials are missing.
+pub fn not_whole(finished: usize, planned: usize) -> Option<String> {
+    (finished < planned).then(|| format!("not whole: {finished} of {planned} trials"))
+}
+
+/// Plain text prints no title: it stands below the rows.
+fn title_as_note(table: &mut Table) {
+    let title = std::mem::take(&mut table.title);
+    if !title.is_empty() {
+        let note = Note {
+            text: title,
+            row: None,
+        };
+        table.notes.insert(0, note);
+    }
+}
+
+/// Every figure of each trial.
+fn for_programs(trials: &[Trial]) -> Table {
+    let metrics = metrics();
+    let mut columns = identity_columns();
+    columns.extend(
+        metrics
+            .iter()
+            .map(|metric| Column::new(&metric.name, metric.kind)),
+    );
+    columns.extend([
+        Column::hidden("statuses", Kind::Text),
+        Column::hidden("failures", Kind::Text),
+        verdict_column(),
+    ]);
+    let rows = trials.iter().map(|trial| {
+        let mut row = identity(trial);
+        row.extend(metrics.iter().map(|metric| cell(metric, trial)));
+        row.extend([
+            Cell::Text(counted(&trial.statuses())),
+            Cell::Text(counted(&trial.failures())),
+            Cell::Text(trial.verdict().to_owned()),
+        ]);
+        row
+    });
+    let notes = trials.iter().enumerate().flat_map(|(row, trial)| {
+        let notes = notes(std::slice::from_ref(trial)).into_iter();
+        notes.map(move |text| Note {
+            text,
+            row: Some(row),
+        })
+    });
+    Table {
+        title: String::new(),
+        columns,
+        rows: rows.collect(),
+        notes: notes.collect(),
+    }
+}
+
+fn identity_columns() -> Vec<Column> {
+    vec![
+        Column::hidden("subject", Kind::Text),
+        Column::new("trial", Kind::Integer),
+        Column::new("url", Kind::Text),
+        Column::hidden("loop", Kind::Text),
+        Column::hidden("rate", Kind::Number),
+        Column::hidden("rate_end", Kind::Number),
+        Column::hidden("concurrency", Kind::Integer),
+        Column::hidden("http_version", Kind::Text),
+        Column::hidden("keepalive", Kind::Boolean),
+    ]
+}
+
+fn identity(trial: &Trial) -> Vec<Cell> {
+    let plan = &trial.report.plan;
+    let is_open = plan.rate_per_s.is_some();
+    vec![
+        Cell::Text("server".to_owned()),
+        whole(trial.number),
+        Cell::Text(trial.target.clone()),
+        Cell::Text(if is_open { "open" } else { "closed" }.to_owned()),
+        plan.rate_per_s.into(),
+        plan.rate_end_per_s.into(),
+        whole(trial.concurrency()),
+        Cell::Text(plan.http.to_owned()),
+        Cell::Boolean(plan.keepalive),
+    ]
+}
+
+fn verdict_column() -> Column {
+    Column {
+        is_verdict: true,
+        ..Column::new("verdict", Kind::Text)
+    }
+}
+
+/// A figure as a table keeps it.
+fn cell(metric: &Metric, trial: &Trial) -> Cell {
+    match metric.figure(trial) {
+        None => Cell::Absent,
+        Some(value) if metric.decimals > 0 => Cell::Number(rounded(value, metric.decimals)),
+        #[expect(clippy::cast_possible_truncation, reason = "counts and bytes")]
+        Some(value) => Cell::Integer(value.round_ties_even() as i64),
+    }
+}
+
+fn counted(counts: &[(String, u64)]) -> String {
+    let counts = counts.iter();
+    let texts: Vec<String> = counts
+        .map(|(name, count)| format!("{name}: {count}"))
+        .collect();
+    texts.join(", ")
+}
+
+/// The figures of each trial, under what the load was.
+fn figures(trials: &[Trial]) -> Table {
+    let all = metrics();
+    let shown: Vec<(&Metric, &str)> = FIGURES
+        .iter()
+        .filter_map(|(name, heading)| {
+            Some((all.iter().find(|metric| metric.name == *name)?, *heading))
+        })
+        .collect();
+    let is_numbered = trials.len() > 1;
+    let mut columns = Vec::new();
+    if is_numbered {
+        columns.push(Column::new("trial", Kind::Integer));
+    }
+    columns.extend(
+        shown
+            .iter()
+            .map(|(metric, heading)| Column::new(heading, metric.kind)),
+    );
+    columns.extend([
+        Column::new("own CPU", Kind::Time),
+        Column::new("busy %", Kind::Decimal),
+        verdict_column(),
+    ]);
+    let cpu_s = all.iter().find(|metric| metric.name == "cpu_s");
+    let rows = trials.iter().map(|trial| {
+        let mut row = Vec::new();
+        if is_numbered {
+            row.push(whole(trial.number));
+        }
+        row.extend(shown.iter().map(|(metric, _)| cell(metric, trial)));
+        let cpu_s = cpu_s.and_then(|metric| metric.figure(trial));
+        let busy = trial
+            .report
+            .busy_share()
+            .map(|share| rounded(100.0 * share, 1));
+        row.extend([
+            cpu_s.map(|cpu_s| 1000.0 * cpu_s).into(),
+            busy.into(),
+            Cell::Text(trial.verdict().to_owned()),
+        ]);
+        row
+    });
+    let notes = notes(trials).into_iter();
+    Table {
+        title: trials.first().map(words).unwrap_or_default(),
+        columns,
+        rows: rows.collect(),
+        notes: notes.map(|text| Note { text, row: None }).collect(),
+    }
+}
+
+/// One line: where the load went, how many at a time, on which schedule.
+fn words(trial: &Trial) -> String {
+    let plan = &trial.report.plan;
+    let places = thousands(trial.concurrency() as u64);
+    let connection = if plan.keepalive {
+        ""
+    } else {
+        ", a new connection each"
+    };
+    let schedule = match (plan.rate_per_s, plan.rate_end_per_s) {
+        (None, _) => "closed loop".to_owned(),
+        (Some(rate), Some(end)) if (end - rate).abs() > 0.0 => format!(
+            "open loop of {} to {} a second",
+            general_grouped(rate),
+            general_grouped(end)
+        ),
+        (Some(rate), _) => format!("open loop of {} a second", general_grouped(rate)),
+    };
+    format!(
+        "{}: HTTP/{}, {places} at a time{connection}, {schedule}, {} s",
+        trial.target,
+        plan.http,
+        general(trial.elapsed_s(), 3)
+    )
+}
+
+/// Each kind of time in a row, medians over the trials; kinds that no trial has are left out.
+fn times(trials: &[Trial]) -> Table {
+    let mut columns = vec![
+        Column::new("time", Kind::Text),
+        Column::new("count", Kind::Integer),
+    ];
+    columns.extend(PERCENTILES.iter().map(|name| Column::new(name, Kind::Time)));
+    let mut rows = Vec::new();
+    for kind in Times::ALL {
+        let found: Vec<_> = trials
+            .iter()
+            .filter_map(|trial| trial.times(kind))
+            .collect();
+        if found.is_empty() {
+            continue;
+        }
+        let mut row = vec![
+            Cell::Text(kind.words().to_owned()),
+            number(found.iter().map(|times| times.count).sum()),
+        ];
+        row.extend(
+            PERCENTILES
+                .iter()
+                .filter_map(|name| percentile(name))
+                .map(|read| {
+                    let values = found.iter().map(|times| read(times)).collect();
+                    Cell::from(median(values).map(|time_ns| time_ns * 1e-6))
+                }),
+        );
+        rows.push(row);
+    }
+    let title = if trials.len() == 1 {
+        String::new()
+    } else {
+        format!("Medians of {} trials", trials.len())
+    };
+    Table {
+        title,
+        columns,
+        rows,
+        notes: Vec::new(),
+    }
+}
+
+/// What the requests of all trials ended with.
+fn outcomes(trials: &[Trial]) -> Table {
+    let answers = summed(trials.iter().map(Trial::statuses));
+    let failures = summed(trials.iter().map(Trial::failures));
+    let ended: u64 = answers
+        .iter()
+        .chain(&failures)
+        .map(|(_, count)| count)
+        .sum();
+    let answered = answers
+        .into_iter()
+        .map(|(name, count)| (format!("status {name}"), count));
+    let mut rows: Vec<Vec<Cell>> = answered
+        .chain(failures)
+        .map(|(name, count)| vec![Cell::Text(name), number(count), share(count, ended)])
+        .collect();
+    let others = left_over(trials).into_iter();
+    rows.extend(others.map(|(name, count)| vec![Cell::Text(name), number(count), Cell::Absent]));
+    Table {
+        title: String::new(),
+        columns: vec![
+            Column::new("outcome", Kind::Text),
+            Column::new("count", Kind::Integer),
+            Column::new("%", Kind::Decimal),
+        ],
+        rows,
+        notes: Vec::new(),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share")]
+fn share(count: u64, of: u64) -> Cell {
+    if of == 0 {
+        return Cell::Absent;
+    }
+    Cell::Number(rounded(100.0 * count as f64 / of as f64, 3))
+}
+
+/// Adds counts by name; the most frequent first, then in the order in which they were seen.
+fn summed(counts: impl Iterator<Item = Vec<(String, u64)>>) -> Vec<(String, u64)> {
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut total: Vec<(String, u64)> = Vec::new();
+    for (name, count) in counts.flatten() {
+        let place = *places.entry(name.clone()).or_insert(total.len());
+        match total.get_mut(place) {
+            Some((_, sum)) => *sum += count,
+            None => total.push((name, count)),
+        }
+    }
+    total.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    total
+}
+
+/// Requests that did not end, were sent again or not at all, and what the checks found.
+#[expect(clippy::cast_precision_loss, reason = "an age")]
+fn left_over(trials: &[Trial]) -> Vec<(String, u64)> {
+    let reports = || trials.iter().map(|trial| &trial.report);
+    let oldest_ns = reports()
+        .filter_map(|report| report.censored.oldest_ns)
+        .max();
+    let age = format_time(oldest_ns.unwrap_or(0) as f64);
+    let checks: Vec<Checked> = reports().filter_map(|report| report.checks).collect();
+    let wrong = |read: fn(&Checked) -> u64| checks.iter().map(read).sum();
+    let mut rows = vec![
+        (
+            format!("open at the end, the oldest for {age}"),
+            reports().map(|report| report.censored.count).sum(),
+        ),
+        (
+            "sent again: the connection was closed as they were sent".to_owned(),
+            reports().map(|report| report.resent).sum(),
+        ),
+        (
+            "due, but never sent: no connection was free".to_owned(),
+            reports()
+                .filter(|report| report.plan.rate_per_s.is_some())
+                .map(|report| report.unsent)
+                .sum(),
+        ),
+        (
+            "check failed: status".to_owned(),
+            wrong(|checks| checks.wrong_status),
+        ),
+        (
+            "check failed: length".to_owned(),
+            wrong(|checks| checks.wrong_length),
+        ),
+        (
+            "check failed: content".to_owned(),
+            wrong(|checks| checks.wrong_content),
+        ),
+        (
+            "check failed: json".to_owned(),
+            wrong(|checks| checks.wrong_json),
+        ),
+    ];
+    rows.retain(|(_, count): &(String, u64)| *count > 0);
+    if !checks.is_empty() {
+        rows.push(("met every check".to_owned(), wrong(|checks| checks.right)));
+    }
+    rows
+}
+
+/// Why trials were stopped or are not valid, one line for each reason.
+///
+/// The same reason in several trials is one line, also where its numbers, or what else was found, differ from trial to trial.
+fn notes(trials: &[Trial]) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for trial in trials {
+        let Some(reason) = trial.reason() else {
+            continue;
+        };
+        let text = format!("{}: {reason}", trial.verdict());
+        let key = without_numbers(text.split(ALSO).next().unwrap_or_default());
+        match reasons.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, texts)) => texts.push(text),
+            None => reasons.push((key, vec![text])),
+        }
+    }
+    let note = |texts: Vec<String>| {
+        if trials.len() == 1 {
+            return texts[0].clone();
+        }
+        let are_same = texts.iter().all(|text| *text == texts[0]);
+        let similar = if are_same { "" } else { ", or similar" };
+        format!(
+            "{}{similar} ({} of {} trials)",
+            texts[0],
+            texts.len(),
+            trials.len()
+        )
+    };
+    reasons.into_iter().map(|(_, texts)| note(texts)).collect()
+}
+
+/// Puts 0 in the place of each number.
+fn without_numbers(text: &str) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    let mut plain = String::new();
+    let mut place = 0;
+    while let Some(&letter) = letters.get(place) {
+        place += 1;
+        if !letter.is_ascii_digit() {
+            plain.push(letter);
+            continue;
+        }
+        plain.push('0');
+        let digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
+        while digit(place) || (matches!(letters.get(place), Some('.' | ',')) && digit(place + 1)) {
+            place += 1;
+        }
+    }
+    plain
+}
+
+fn number(count: u64) -> Cell {
+    Cell::Integer(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+fn whole(count: usize) -> Cell {
+    number(count as u64)
+}

@@ -1,0 +1,366 @@
+//! A trial, and the figures of one: under the names that tables, `--fail-if` and `compare` share.
+
+use dyno_load::load::{Report, Summary, Verdict};
+
+use crate::table::Kind;
+
+/// A load that has ended.
+#[derive(Debug)]
+pub struct Trial {
+    /// From 0.
+    pub number: usize,
+    /// What was asked for, in a few words.
+    pub target: String,
+    pub report: Report,
+    /// Response times, with what is known of requests that had not ended.
+    pub response: Option<Summary>,
+}
+
+impl Trial {
+    pub fn new(number: usize, target: String, report: Report) -> Self {
+        Self {
+            number,
+            target,
+            response: report.response(),
+            report,
+        }
+    }
+
+    /// The word for how it went.
+    pub fn verdict(&self) -> &'static str {
+        match &self.report.validity {
+            Some(judged) => judged.verdict.name(),
+            None => "interrupted",
+        }
+    }
+
+    /// Why it is not valid, or was stopped.
+    pub fn reason(&self) -> Option<String> {
+        match &self.report.validity {
+            Some(judged) => judged.reason.clone(),
+            None => Some(format!("stopped after {:.1} s", self.elapsed_s())),
+        }
+    }
+
+    /// Whether the generator was the limit, so that its rates and times are none of the server's.
+    pub fn is_generator_limited(&self) -> bool {
+        let validity = self.report.validity.as_ref();
+        validity.is_some_and(|judged| judged.verdict == Verdict::GeneratorLimited)
+    }
+
+    /// How many requests may be in flight at once.
+    pub fn concurrency(&self) -> usize {
+        self.report.plan.connections * self.report.plan.streams
+    }
+
+    /// Answers by status, the most frequent first.
+    pub fn statuses(&self) -> Vec<(String, u64)> {
+        let statuses = self.report.statuses.iter();
+        most_frequent_first(statuses.map(|(status, count)| (status.to_string(), *count)))
+    }
+
+    /// Failures by name, the most frequent first.
+    pub fn failures(&self) -> Vec<(String, u64)> {
+        let errors = self.report.errors.iter();
+        most_frequent_first(errors.map(|(name, count)| ((*name).to_owned(), *count)))
+    }
+
+    /// The distribution of one kind of time; `None` where nothing was measured.
+    pub fn times(&self, of: Times) -> Option<&Summary> {
+        let phases = &self.report.phases;
+        let times = match of {
+            Times::Response => self.response.as_ref(),
+            Times::Service => Some(&self.report.service_time),
+            Times::SendLag => self.report.send_lag.as_ref(),
+            Times::Dns => phases.dns.as_ref(),
+            Times::Connect => phases.connect.as_ref(),
+            Times::Tls => phases.tls.as_ref(),
+            Times::FirstByte => phases.first_byte.as_ref(),
+            Times::Content => phases.content.as_ref(),
+        };
+        times.and_then(Summary::some)
+    }
+
+    /// How long it lasted, in whole nanoseconds.
+    pub fn elapsed_s(&self) -> f64 {
+        nanoseconds(self.report.elapsed_s) / 1e9
+    }
+
+    fn cpu_s(&self) -> f64 {
+        let [user, system] = [self.report.cpu_user_s, self.report.cpu_system_s].map(nanoseconds);
+        (user + system) / 1e9
+    }
+
+    fn has_status(&self, is_counted: impl Fn(&str) -> bool) -> u64 {
+        let statuses = self.report.statuses.iter();
+        statuses
+            .filter(|(status, _)| is_counted(&status.to_string()))
+            .map(|(_, count)| count)
+            .sum()
+    }
+}
+
+fn most_frequent_first(counts: impl Iterator<Item = (String, u64)>) -> Vec<(String, u64)> {
+    let mut counts: Vec<(String, u64)> = counts.collect();
+    counts.sort_by(|(name, count), (other, more)| more.cmp(count).then_with(|| name.cmp(other)));
+    counts
+}
+
+fn nanoseconds(seconds: f64) -> f64 {
+    (seconds * 1e9).round_ties_even()
+}
+
+/// Everything that has a distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Times {
+    Response,
+    Service,
+    SendLag,
+    Dns,
+    Connect,
+    Tls,
+    FirstByte,
+    Content,
+}
+
+impl Times {
+    /// In the order of tables.
+    pub const ALL: [Self; 8] = [
+        Self::Response,
+        Self::Service,
+        Self::SendLag,
+        Self::Dns,
+        Self::Connect,
+        Self::Tls,
+        Self::FirstByte,
+        Self::Content,
+    ];
+
+    /// What begins the name of its figures: nothing for the response time, `p99`.
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Response => "",
+            Self::Service => "service_",
+            Self::SendLag => "send_lag_",
+            Self::Dns => "dns_",
+            Self::Connect => "connect_",
+            Self::Tls => "tls_",
+            Self::FirstByte => "first_byte_",
+            Self::Content => "content_",
+        }
+    }
+
+    /// The heading of its row.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Response => "response time",
+            Self::Service => "service time",
+            Self::SendLag => "send lag",
+            Self::Dns => "DNS",
+            Self::Connect => "connect",
+            Self::Tls => "TLS",
+            Self::FirstByte => "first byte",
+            Self::Content => "content",
+        }
+    }
+}
+
+/// Reads a figure of a distribution, in nanoseconds.
+pub type Percentile = fn(&Summary) -> f64;
+
+/// The figures of a distribution, by name.
+#[expect(clippy::cast_precision_loss, reason = "times of less than months")]
+const PERCENTILES: [(&str, Percentile); 9] = [
+    ("mean", |times| times.mean_ns),
+    ("p50", |times| times.p50_ns as f64),
+    ("p75", |times| times.p75_ns as f64),
+    ("p90", |times| times.p90_ns as f64),
+    ("p95", |times| times.p95_ns as f64),
+    ("p99", |times| times.p99_ns as f64),
+    ("p99_9", |times| times.p99_9_ns as f64),
+    ("p99_99", |times| times.p99_99_ns as f64),
+    ("max", |times| times.max_ns as f64),
+];
+
+/// Finds a figure of a distribution by its name, or as people write it: `p99.9`.
+pub fn percentile(name: &str) -> Option<Percentile> {
+    let name = name.replace('.', "_");
+    let known = PERCENTILES.iter().find(|(known, _)| *known == name);
+    known.map(|(_, read)| *read)
+}
+
+/// How a figure is read.
+#[derive(Clone, Copy)]
+enum Figure {
+    Of(fn(&Trial) -> Option<f64>),
+    /// In milliseconds.
+    Time(Times, Percentile),
+}
+
+/// A figure of a trial.
+pub struct Metric {
+    pub name: String,
+    pub kind: Kind,
+    /// Decimals that a table keeps; 0: a whole number.
+    pub decimals: usize,
+    figure: Figure,
+}
+
+impl Metric {
+    /// The value in the unit of its column; `None` where the trial has none.
+    pub fn figure(&self, trial: &Trial) -> Option<f64> {
+        match self.figure {
+            Figure::Of(read) => read(trial),
+            Figure::Time(times, read) => trial.times(times).map(|times| read(times) * 1e-6),
+        }
+    }
+}
+
+/// Every figure, in the order of the columns for programs.
+pub fn metrics() -> Vec<Metric> {
+    let mut all = figures(&BEFORE_TIMES);
+    for times in Times::ALL {
+        all.extend(PERCENTILES.iter().map(|(name, read)| Metric {
+            name: format!("{}{name}", times.prefix()),
+            kind: Kind::Time,
+            decimals: 6,
+            figure: Figure::Time(times, *read),
+        }));
+    }
+    all.extend(figures(&AFTER_TIMES));
+    all
+}
+
+type Described = (&'static str, Kind, usize, fn(&Trial) -> Option<f64>);
+
+fn figures(described: &[Described]) -> Vec<Metric> {
+    let metric = |(name, kind, decimals, read): &Described| Metric {
+        name: (*name).to_owned(),
+        kind: *kind,
+        decimals: *decimals,
+        figure: Figure::Of(*read),
+    };
+    described.iter().map(metric).collect()
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::unnecessary_wraps,
+    reason = "counts and bytes, as every figure is read"
+)]
+const fn count(number: u64) -> Option<f64> {
+    Some(number as f64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts")]
+const BEFORE_TIMES: [Described; 5] = [
+    ("requests", Kind::Integer, 0, |trial| {
+        count(trial.report.requests)
+    }),
+    ("rps", Kind::Number, 1, |trial| Some(trial.report.rps)),
+    ("errors", Kind::Integer, 0, |trial| {
+        count(trial.report.errors_total)
+    }),
+    ("error_share", Kind::Number, 6, |trial| {
+        let ended = trial.report.requests + trial.report.errors_total;
+        (ended > 0).then(|| trial.report.errors_total as f64 / ended as f64)
+    }),
+    ("resent", Kind::Integer, 0, |trial| {
+        count(trial.report.resent)
+    }),
+];
+
+#[expect(clippy::cast_precision_loss, reason = "counts")]
+const AFTER_TIMES: [Described; 25] = [
+    ("sent", Kind::Integer, 0, |trial| count(trial.report.sent)),
+    ("censored", Kind::Integer, 0, |trial| {
+        count(trial.report.censored.count)
+    }),
+    ("censored_oldest", Kind::Time, 6, |trial| {
+        trial
+            .report
+            .censored
+            .oldest_ns
+            .map(|age_ns| age_ns as f64 * 1e-6)
+    }),
+    ("unsent", Kind::Integer, 0, |trial| {
+        trial
+            .report
+            .plan
+            .rate_per_s
+            .and_then(|_| count(trial.report.unsent))
+    }),
+    ("checks", Kind::Integer, 0, |trial| {
+        trial.report.checks.and_then(|checks| count(checks.wrong()))
+    }),
+    ("not_2xx", Kind::Integer, 0, |trial| {
+        count(trial.has_status(|status| !status.starts_with('2')))
+    }),
+    ("2xx", Kind::Integer, 0, |trial| {
+        count(trial.has_status(|status| status.starts_with('2')))
+    }),
+    ("3xx", Kind::Integer, 0, |trial| {
+        count(trial.has_status(|status| status.starts_with('3')))
+    }),
+    ("4xx", Kind::Integer, 0, |trial| {
+        count(trial.has_status(|status| status.starts_with('4')))
+    }),
+    ("5xx", Kind::Integer, 0, |trial| {
+        count(trial.has_status(|status| status.starts_with('5')))
+    }),
+    ("elapsed_s", Kind::Number, 6, |trial| {
+        Some(nanoseconds(trial.report.elapsed_s) * 1e-9)
+    }),
+    ("sent_bytes", Kind::Size, 0, |trial| {
+        count(trial.report.wire.sent_bytes)
+    }),
+    ("received_bytes", Kind::Size, 0, |trial| {
+        count(trial.report.wire.received_bytes)
+    }),
+    ("content_bytes", Kind::Size, 0, |trial| {
+        count(trial.report.wire.content_bytes)
+    }),
+    ("connections_opened", Kind::Integer, 0, |trial| {
+        count(trial.report.connections.opened)
+    }),
+    ("connections_failed", Kind::Integer, 0, |trial| {
+        count(trial.report.connections.failed)
+    }),
+    ("tls_full", Kind::Integer, 0, |trial| {
+        count(trial.report.connections.tls_full)
+    }),
+    ("tls_resumed", Kind::Integer, 0, |trial| {
+        count(trial.report.connections.tls_resumed)
+    }),
+    ("cpu_s", Kind::Number, 6, |trial| Some(trial.cpu_s())),
+    ("cpu_user_s", Kind::Number, 6, |trial| {
+        Some(nanoseconds(trial.report.cpu_user_s) * 1e-9)
+    }),
+    ("cpu_system_s", Kind::Number, 6, |trial| {
+        Some(nanoseconds(trial.report.cpu_system_s) * 1e-9)
+    }),
+    ("requests_per_cpu_s", Kind::Number, 1, |trial| {
+        let cpu_s = trial.cpu_s();
+        (cpu_s > 0.0).then(|| trial.report.requests as f64 / cpu_s)
+    }),
+    ("busy_share", Kind::Number, 4, |trial| {
+        trial.report.busy_share()
+    }),
+    ("waiting_share", Kind::Number, 4, |trial| {
+        trial.report.waiting_share()
+    }),
+    ("peak_memory_bytes", Kind::Size, 0, |trial| {
+        trial.report.peak_memory_bytes.and_then(count)
+    }),
+];
+
+/// The median of figures; the mean of the middle two where their number is even.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        count if count % 2 == 1 => Some(values[middle]),
+        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
+    }
+}

@@ -1,0 +1,80 @@
+//! JSON: a list of objects, one a row, keyed by the names of the columns, hidden ones included.
+
+use std::fmt::Write as _;
+
+use super::number::shortest;
+use super::{Cell, Table};
+
+/// Columns that had another name in version 0.1 have it as a second key, until 0.3.
+const FORMER_NAMES: [(&str, &str); 1] = [("peak_memory_bytes", "peakMemory")];
+
+/// `notes` of each object are the lines that explain it. What is not a finite number is null.
+pub fn render(table: &Table) -> String {
+    if table.rows.is_empty() {
+        return "[]\n".to_owned();
+    }
+    let objects = (0..table.rows.len()).map(|row| object(table, row));
+    format!("[\n{}\n]\n", objects.collect::<Vec<_>>().join(",\n"))
+}
+
+fn object(table: &Table, row: usize) -> String {
+    let cells = &table.rows[row];
+    let mut lines: Vec<String> = table
+        .columns
+        .iter()
+        .zip(cells)
+        .map(|(column, cell)| member(&column.name, cell))
+        .collect();
+    for (name, former) in FORMER_NAMES {
+        if let Some(place) = table.columns.iter().position(|column| column.name == name) {
+            lines.push(member(former, &cells[place]));
+        }
+    }
+    let notes: Vec<String> = table
+        .notes
+        .iter()
+        .filter(|note| note.row == Some(row))
+        .map(|note| format!("      {}", string(&note.text)))
+        .collect();
+    lines.push(if notes.is_empty() {
+        "    \"notes\": []".to_owned()
+    } else {
+        format!("    \"notes\": [\n{}\n    ]", notes.join(",\n"))
+    });
+    format!("  {{\n{}\n  }}", lines.join(",\n"))
+}
+
+fn member(name: &str, cell: &Cell) -> String {
+    let value = match cell {
+        Cell::Text(text) => string(text),
+        Cell::Integer(number) => number.to_string(),
+        Cell::Number(number) if number.is_finite() => shortest(*number),
+        Cell::Boolean(yes) => yes.to_string(),
+        Cell::Number(_) | Cell::Absent => "null".to_owned(),
+    };
+    format!("    {}: {value}", string(name))
+}
+
+/// A string in ASCII alone.
+fn string(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for letter in text.chars() {
+        let _ = match letter {
+            '"' | '\\' => write!(quoted, "\\{letter}"),
+            '\n' => write!(quoted, "\\n"),
+            '\r' => write!(quoted, "\\r"),
+            '\t' => write!(quoted, "\\t"),
+            '\u{8}' => write!(quoted, "\\b"),
+            '\u{c}' => write!(quoted, "\\f"),
+            ' '..='~' => write!(quoted, "{letter}"),
+            _ => {
+                let mut units = [0; 2];
+                for unit in letter.encode_utf16(&mut units) {
+                    let _ = write!(quoted, "\\u{unit:04x}");
+                }
+                Ok(())
+            }
+        };
+    }
+    quoted + "\""
+}

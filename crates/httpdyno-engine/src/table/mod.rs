@@ -1,0 +1,167 @@
+//! Tables of results, and the formats that they are printed in.
+
+mod cell;
+mod csv;
+mod grid;
+mod json;
+mod markdown;
+mod number;
+mod plain;
+mod surface;
+
+use std::io::{self, Write};
+
+use clap::ValueEnum;
+
+pub use cell::without_controls;
+pub use number::{exact, general, general_grouped, rounded, thousands};
+pub use surface::Surface;
+
+/// A format of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Comma-separated values, for programs
+    Csv,
+    /// A list of objects, for programs
+    Json,
+    /// A table as GitHub renders it
+    Markdown,
+    /// Aligned columns
+    Plain,
+    /// Aligned columns under headings
+    Table,
+}
+
+impl Format {
+    /// Whether programs read it, for which a result is one table.
+    pub const fn is_for_programs(self) -> bool {
+        matches!(self, Self::Csv | Self::Json)
+    }
+}
+
+/// What a column holds, which decides how people see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Text,
+    Integer,
+    /// At most two decimals.
+    Decimal,
+    /// Six significant digits.
+    Number,
+    /// Milliseconds of any size, with the unit that suits.
+    Time,
+    /// Bytes, in KiB, MiB or GiB.
+    Size,
+    Boolean,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    pub name: String,
+    pub kind: Kind,
+    /// Whether people see it.
+    pub is_shown: bool,
+    /// Whether its words say how something went, so that they have colours.
+    pub is_verdict: bool,
+}
+
+impl Column {
+    /// A column that people see.
+    pub fn new(name: &str, kind: Kind) -> Self {
+        Self {
+            name: name.to_owned(),
+            kind,
+            is_shown: true,
+            is_verdict: false,
+        }
+    }
+
+    /// A column for programs alone.
+    pub fn hidden(name: &str, kind: Kind) -> Self {
+        Self {
+            is_shown: false,
+            ..Self::new(name, kind)
+        }
+    }
+
+    /// Whether its cells stand at the right, as numbers do.
+    const fn is_right_aligned(&self) -> bool {
+        !matches!(self.kind, Kind::Text | Kind::Boolean)
+    }
+}
+
+/// What stands in one place of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// Not known, or does not apply.
+    Absent,
+    Text(String),
+    Integer(i64),
+    Number(f64),
+    Boolean(bool),
+}
+
+impl From<Option<f64>> for Cell {
+    fn from(number: Option<f64>) -> Self {
+        number.map_or(Self::Absent, Self::Number)
+    }
+}
+
+/// A line under a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    pub text: String,
+    /// The row that it explains; `None`: the whole table.
+    pub row: Option<usize>,
+}
+
+/// Rows of cells under named columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    pub title: String,
+    pub columns: Vec<Column>,
+    pub rows: Vec<Vec<Cell>>,
+    pub notes: Vec<Note>,
+}
+
+impl Table {
+    /// Writes it as text that ends with a line feed.
+    pub fn render(&self, format: Format, surface: Surface) -> String {
+        match format {
+            Format::Csv => csv::render(self),
+            Format::Json => json::render(self),
+            Format::Markdown => markdown::render(self),
+            Format::Plain => plain::render(self),
+            Format::Table => grid::render(self, surface),
+        }
+    }
+
+    /// The columns that people see, with their places.
+    fn shown(&self) -> impl Iterator<Item = (usize, &Column)> {
+        self.columns
+            .iter()
+            .enumerate()
+            .filter(|(_, column)| column.is_shown)
+    }
+
+    /// The notes for people.
+    fn note_lines(&self) -> impl Iterator<Item = String> {
+        self.notes.iter().map(|note| without_controls(&note.text))
+    }
+}
+
+/// Prints tables, an empty line between them.
+pub fn print(tables: &[Table], format: Format) -> io::Result<()> {
+    let surface = Surface::of_stdout();
+    let texts: Vec<String> = tables
+        .iter()
+        .map(|table| table.render(format, surface))
+        .collect();
+    let mut out = io::stdout().lock();
+    out.write_all(texts.join("\n").as_bytes())?;
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests;
