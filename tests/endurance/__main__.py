@@ -1,10 +1,16 @@
 """The command behind `scripts/endure`."""
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 
 from endurance import disks, hostile, kills, soak
+
+
+def _exit(number: int, _: object) -> None:
+    """Leave by an exception, so that the origin and all that was started end first."""
+    raise SystemExit(128 + number)
 
 
 def main(given: Sequence[str]) -> int:
@@ -45,6 +51,8 @@ def main(given: Sequence[str]) -> int:
     asked.add_argument("--minutes", type=float, help="the same in minutes")
     asked.set_defaults(do=lambda: soak.run(asked_for.minutes or 60 * asked_for.hours))
 
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _exit)
     asked_for = parser.parse_args(given)
     return int(asked_for.do())
 

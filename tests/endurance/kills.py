@@ -164,11 +164,12 @@ def run(count: int, seed: int, lanes: int, only: Sequence[str] = (), *, told_s: 
     outcomes: list[Outcome] = []
     engine = Engine(find_engine())
     with origin(engine) as address, tempfile.TemporaryDirectory(prefix="endure-kills-") as name:
-        pace, failures = Pace(told_s), list[BaseException]()
+        pace, failures, begun = Pace(told_s), list[BaseException](), list[Lane]()
 
         def work(number: int) -> None:
             try:
                 lane = Lane(Path(name, f"lane-{number}"), engine, address, verbs)
+                begun.append(lane)
                 while waiting and not failures:
                     index, wanted = waiting.popleft()
                     outcome = attempt(wanted, lane, pace, random.Random(f"{seed}-{index}"))
@@ -181,10 +182,7 @@ def run(count: int, seed: int, lanes: int, only: Sequence[str] = (), *, told_s: 
                 raise
 
         threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(lanes)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        _run(threads, waiting, begun)
     print(table(outcomes))
     if failures:
         print(f"ended early: {failures[0]}")
@@ -192,6 +190,21 @@ def run(count: int, seed: int, lanes: int, only: Sequence[str] = (), *, told_s: 
     if 2 * missed > count:
         print(f"{missed} of {count} killed nobody: the parts of a run are not what they were")
     return 1 if failures or 2 * missed > count or any(outcome.found for outcome in outcomes) else 0
+
+
+def _run(threads: Sequence[threading.Thread], waiting: deque[tuple[int, Attempt]], lanes: Sequence[Lane]) -> None:
+    """Run the threads to their end; an exception, as a signal raises it, ends the commands of all lanes first."""
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            thread.join()
+    finally:
+        waiting.clear()
+        while any(thread.is_alive() for thread in threads):
+            for lane in tuple(lanes):
+                lane.close()
+            time.sleep(0.05)
 
 
 def _keep_evidence(lane: Lane, folder: Path) -> None:

@@ -3,10 +3,12 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from doubles.traces import Traces, look_before, processes_of, traces_of
@@ -35,6 +37,7 @@ class Lane:
         self.temporary = folder / "tmp"
         self.temporary.mkdir(parents=True)
         self.engine = engine
+        self.closed = False
         self.before = look_before()
         self.devices = devices()
         self.environment = {
@@ -65,7 +68,9 @@ class Lane:
             self.words["run"] = str(run)
 
     def start(self, *argv: str, stdin: str | None = None) -> "subprocess.Popen[str]":
-        """Start `httpdyno` in a process group of its own."""
+        """Start `httpdyno` in a process group of its own; in a lane that is closed, end the thread."""
+        if self.closed:
+            raise SystemExit
         # Not a pipe: nobody reads while the command lives, and one that was filled would hold it up.
         with (
             (self.folder / (stdin or "/dev/null")).open() as given,
@@ -162,8 +167,15 @@ class Lane:
         return devices() - self.devices
 
     def processes(self) -> list[int]:
-        """Find what lives of the lane's commands."""
+        """List the living processes of the lane's commands."""
         return processes_of(self.folder)
+
+    def close(self) -> None:
+        """Kill the lane's processes, and start no others."""
+        self.closed = True
+        for process in self.processes():
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
 
 
 def devices() -> frozenset[str]:
