@@ -4,7 +4,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # What one target builds another one uses.
 .NOTPARALLEL:
-.PHONY: help setup build bench test test-rust test-python test-subjects measure check ratios fuzz endure format docs docs-subjects docs-accuracy wheel wheel-check clean
+.PHONY: help setup build bench test test-rust test-python test-fast test-subjects measure check ratios fuzz endure format docs docs-subjects docs-accuracy wheel wheel-check clean
 
 # One target folder and profile everywhere (scripts/setup says why).
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -42,6 +42,9 @@ test-rust: setup ## Run the tests of the crates
 test-python: setup ## Run the Python tests; select some with ARGS='-k room'
 	@scripts/setup-tests
 	@$(BIN)/python tests/gate.py python $(ARGS)
+
+test-fast: setup ## Run the Python tests that need no engine, in under a minute; select some with ARGS='-k judge'
+	@$(BIN)/python -m pytest -q --fast -n auto tests/unit tests/golden $(ARGS)
 
 test-subjects: build ## Hold every client and server against the contract
 	@$(BIN)/python tests/gate.py python tests/contract --subject all $(ARGS)

@@ -132,7 +132,10 @@ def pytest_configure(config: pytest.Config) -> None:
     start_python_itself()
     settings.register_profile("gate", derandomize=True, deadline=None, database=None)
     settings.register_profile("measured", deadline=None, database=None)
-    settings.load_profile("measured" if config.getoption("fresh_seeds") else "gate")
+    settings.register_profile("fast", settings.get_profile("gate"), max_examples=25)
+    settings.load_profile(
+        "measured" if config.getoption("fresh_seeds") else "fast" if config.getoption("fast") else "gate"
+    )
     if hasattr(config, "workerinput"):
         worker = int(config.workerinput["workerid"].removeprefix("gw"))
         os.sched_setaffinity(0, {cpu_of(worker, sorted(os.sched_getaffinity(0)))})
@@ -232,8 +235,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         help="client to hold against the contract, or all; default: contract/subjects.txt",
     )
+    parser.addoption(
+        "--fast",
+        action="store_true",
+        help="only tests in unit/ and golden/ that start no engine and are not marked slow",
+    )
     parser.addoption("--outcome", help="file to write what came of each test to, as JSON")
     parser.addoption("--fresh-seeds", action="store_true", help="properties with other examples each time")
+
+
+NEED_AN_ENGINE = frozenset({"engine", "make_subject", "stand_in_engine"})
+"""Fixtures of tests that start programs."""
+QUICK = tuple(str(TESTS / name) for name in ("unit", "golden"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave only the fast tests with `--fast`: those of `make test-fast`."""
+    if not config.getoption("fast"):
+        return
+    fast, others = list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        starts_programs = NEED_AN_ENGINE.intersection(getattr(item, "fixturenames", ()))
+        is_slow = any(item.get_closest_marker(name) for name in ("slow", "measured"))
+        is_fast = str(item.path).startswith(QUICK) and not starts_programs and not is_slow
+        (fast if is_fast else others).append(item)
+    items[:] = fast
+    config.hook.pytest_deselected(items=others)
 
 
 @pytest.fixture

@@ -198,7 +198,8 @@ def run_python(arguments: Sequence[str]) -> Outcome:
     """Run the Python tests that decide, side by side, each worker on a CPU of its own."""
     cpus = len(os.sched_getaffinity(0))
     beside = ["-n", str(cpus), "--no-loadscope-reorder"] if cpus > 1 else []
-    status, first = run_pytest(RECORDS / "first.json", *arguments, "-m", "not measured", *beside)
+    durations = ["--durations=40", "--durations-min=3"]
+    status, first = run_pytest(RECORDS / "first.json", *arguments, "-m", "not measured", *durations, *beside)
     if status and not first.failed:
         sys.exit(status)
 

@@ -19,6 +19,8 @@ from httpdyno.runs.report import build_report
 from httpdyno.store import Run, open_run
 from httpdyno.store.query import ask
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 PACKED = {1: HERE / "runs-of-version-1", 2: HERE / "runs-of-version-2"}
 """By the version of the records that they were written with."""

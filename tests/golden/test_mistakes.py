@@ -14,6 +14,8 @@ import pytest
 
 from doubles.command_line import START
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 FILES = HERE / "mistakes"
 PATIENCE_S = 120

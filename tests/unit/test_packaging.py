@@ -13,6 +13,8 @@ import pytest
 from httpdyno import __version__
 from httpdyno.installation import CHECKOUT, renew_engine
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 BUILT = ("/node_modules/", "/target/", "/.venv/", "/__pycache__/", ".egg-info/", ".pyc")
 """What builds leave behind beside the sources."""

@@ -27,6 +27,8 @@ from httpdyno.store.query import RUN_COLUMNS, TABLES, ask
 from httpdyno.subjects.catalogue import read_catalogue
 from pages.command_line import ENGINE_VERBS
 
+pytestmark = pytest.mark.slow
+
 PAGES = (
     *("capacity.md", "cost.md", "fetch.md", "latency.md", "load.md", "plan.md", "service.md", "two-machines.md"),
     *("../concepts/frontier.md", "../concepts/link.md", "../examples/README.md", "../examples/published-grids.md"),

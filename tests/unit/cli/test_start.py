@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HEAVY = ("typer", "rich", "polars", "pydantic", "numpy", "asyncio", "httpdyno.model")
 
 

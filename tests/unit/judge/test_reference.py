@@ -26,6 +26,7 @@ def check(texts: list[str], sought: list[str]) -> TextIndex:
     return index
 
 
+@pytest.mark.slow
 @given(TEXTS, TEXTS)
 def test_what_is_there_is_found_and_nothing_else(texts: list[str], others: list[str]) -> None:
     index = check(texts, [*others, *texts])

@@ -12,6 +12,8 @@ from httpdyno.errors import InvalidValue
 from httpdyno.stats.boundary import Check
 from httpdyno.stats.frontier import ColumnBoundary, ColumnCheck, FrontierSearch, FrontierStep
 
+pytestmark = pytest.mark.slow
+
 KIB: Final = 1024
 HEAD: Final = 256
 """Even an answer without content has its fields."""

@@ -21,6 +21,8 @@ from httpdyno.stats.optimum_search import (
     fit_concave,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def test_what_is_concave_already_is_left_alone() -> None:
     x = np.log([1.0, 4, 16, 64, 256])

@@ -77,6 +77,7 @@ def test_too_few_points_are_said(loads: list[int], values: list[float], points: 
     assert str(law) == f"not enough points for a law: {points} different concurrencies, it takes 4"
 
 
+@pytest.mark.slow
 @given(st.floats(1, 1e5), st.floats(0, 0.5), st.floats(0, 1e-3), st.integers(0, 2**32 - 1))
 @settings(max_examples=20, deadline=None)
 def test_a_noisy_law_is_nearer_to_the_values_than_the_true_one(

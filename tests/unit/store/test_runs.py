@@ -161,6 +161,7 @@ write_whole(writer.folder / "parts" / "samples-000001.parquet", kill_half_way)
 """
 
 
+@pytest.mark.slow
 def test_a_kill_in_the_middle_of_writing_leaves_the_finished_trials_and_nothing_else(tmp_path: Path) -> None:
     program = KILLED.format(tests=str(Path(__file__).parent), folder=str(tmp_path))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -185,6 +186,7 @@ RunWriter.create(Path({folder!r}), MANIFEST)
 """
 
 
+@pytest.mark.slow
 def test_a_kill_before_a_run_has_its_name_leaves_none_and_is_swept(tmp_path: Path) -> None:
     program = BORN_DEAD.format(tests=str(Path(__file__).parent), folder=str(tmp_path))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -60,6 +60,7 @@ def figures_of(table: Table, figure: str) -> dict[str, float]:
     return {str(subject): float(value) for subject, value in pairs if isinstance(value, int | float)}
 
 
+@pytest.mark.slow
 @given(benches(), st.sampled_from(["right_per_core_s", "right_per_s"]))
 def test_charts_and_table_have_the_same_medians(trials: list[Trial], ranked_by: str) -> None:
     table = BENCH.for_run({"rank_by": ranked_by}).table(trials)

@@ -8,6 +8,8 @@ from httpdyno.model import Axis, Chart, ChartKind, Scale, Series, Tile, Tone
 from httpdyno.report.charts import png, specification, svg
 from httpdyno.report.charts.canvas import DARK, LIGHT, VARIABLES, Canvas, domain
 
+pytestmark = pytest.mark.slow
+
 WIDTHS = (760, 350)
 HOSTILE = '</text><script>alert(1)</script>"\x1b[31m{signal: 1}'
 

@@ -250,6 +250,7 @@ def explained(text: str, pair: Comparison) -> bool:
     return float(ends[1]) <= nothing <= float(ends[2]) or float(ends[2]) <= nothing <= float(ends[1])
 
 
+@pytest.mark.slow
 @given(runs(), st.sampled_from(["right_per_s", "right_per_core_s", "cpu_per_right_ms"]))
 def test_a_headline_never_says_more_than_the_run_shows_and_says_why_it_says_no_more(
     trials: list[Trial], figure: str
@@ -282,6 +283,7 @@ def test_a_headline_never_says_more_than_the_run_shows_and_says_why_it_says_no_m
             assert "provisional" in text, text
 
 
+@pytest.mark.slow
 @given(runs())
 def test_ranks_are_the_order_of_medians_and_possible(trials: list[Trial]) -> None:
     ranking = rank(trials, METRIC, disturbed=True)
